@@ -1,7 +1,7 @@
 //! From build parameters to Verilog.
 
 use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
-use crate::pcie::{self, PATIENCE_LOG2};
+use crate::pcie::{self, PATIENCE_LOG2, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
@@ -39,7 +39,12 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
         _ => parts::<256, 32, 257>(params, &header)?,
     };
     if params.port == Port::Tlp {
-        parts.push(pcie::layer(params.port_bits, PATIENCE_LOG2, &header)?);
+        parts.push(pcie::layer(
+            params.port_bits,
+            PATIENCE_LOG2,
+            Reach::default(),
+            &header,
+        )?);
     }
     let mut narrow = vec![
         cut("chan_address", 10 + params.channels_log2()),
@@ -90,13 +95,10 @@ const UNUSED: &[&str] = &[
     "msi_enable",
     "msi_address",
     "msi_data",
-    "request_valid",
-    "request_sop",
-    "request_eop",
-    "request_bar",
-    "request_data",
-    "request_pause",
-    "request_mask",
+    "host_down",
+    "host_refused",
+    "host_aborted",
+    "host_dropped",
 ];
 
 /// What the function's MSI-X capability says.

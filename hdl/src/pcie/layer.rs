@@ -6,7 +6,8 @@ use super::completions::Completions;
 use super::config::Config;
 use super::credits::Credits;
 use super::posts::Posts;
-use super::tally::Tally;
+use super::tally::{Count, Tally};
+use super::target::{Reach, Target};
 use super::transmit::Transmit;
 use crate::prim::{Part, parts};
 use peerlane_verilog::DocBlock;
@@ -68,19 +69,24 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     /// Configuration.
     pub tl_cfg_add: Signal<In, Bits<4>>,
     pub tl_cfg_ctl: Signal<In, Bits<32>>,
-    /// Errors that the hard IP is told of, one cycle each: bit 1 a read that was given up, bit 3 a completion that
-    /// nobody waits for or that does not fit its read. And whether reads are under way.
+    /// Errors that the hard IP is told of, one cycle each: bit 1 a read that was given up, bit 2 a request of the
+    /// host's that is ended with Completer Abort, bit 3 a completion that nobody waits for or that does not fit its
+    /// read, bits 4 and 5 a posted request and another that nobody serves. And whether reads are under way.
     pub cpl_err: Signal<Out, Bits<7>>,
     pub cpl_pending: Signal<Out, Bit>,
-    /// Packets that are no completions, a beat a cycle and never held up. Whoever takes them asks for a pause, of all
-    /// or of those that want an answer.
-    pub request_valid: Signal<Out, Bit>,
-    pub request_sop: Signal<Out, Bit>,
-    pub request_eop: Signal<Out, Bit>,
-    pub request_bar: Signal<Out, Bits<8>>,
-    pub request_data: Signal<Out, Bits<W>>,
-    pub request_pause: Signal<In, Bit>,
-    pub request_mask: Signal<In, Bit>,
+    /// What the host asks of the board: an Avalon-MM master of 64 bits, with byte addresses within the BAR. A burst
+    /// does not cross 256 bytes. It is reset with this block.
+    pub host_address: Signal<Out, Bits<32>>,
+    pub host_burstcount: Signal<Out, Bits<6>>,
+    pub host_read: Signal<Out, Bit>,
+    pub host_write: Signal<Out, Bit>,
+    pub host_writedata: Signal<Out, Bits<64>>,
+    pub host_byteenable: Signal<Out, Bits<8>>,
+    pub host_waitrequest: Signal<In, Bit>,
+    pub host_readdata: Signal<In, Bits<64>>,
+    pub host_readdatavalid: Signal<In, Bit>,
+    /// It does nothing, and the host's reads are answered without it.
+    pub host_down: Signal<Out, Bit>,
     /// The function's configuration.
     pub max_payload: Signal<Out, Bits<3>>,
     pub max_request: Signal<Out, Bits<3>>,
@@ -100,9 +106,14 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub malformed: Signal<Out, Bits<16>>,
     pub unexpected: Signal<Out, Bits<16>>,
     pub expired: Signal<Out, Bits<16>>,
+    /// Since the reset, up to the largest number: requests of the host's that ended with Unsupported Request or Completer
+    /// Abort, and its writes that were dropped.
+    pub host_refused: Signal<Out, Bits<16>>,
+    pub host_aborted: Signal<Out, Bits<16>>,
+    pub host_dropped: Signal<Out, Bits<16>>,
     /// The hard IP has found an error in its buffer that it could not correct: data may be wrong until a reset.
     pub rx_failed: Signal<Out, Bit>,
-    /// A write waits for credits; a read waits for a tag or for room.
+    /// A write or a completion waits for credits; a read waits for a tag or for room.
     pub stalled_credits: Signal<Out, Bit>,
     pub stalled_tags: Signal<Out, Bit>,
 
@@ -113,6 +124,11 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     #[given]
     completions: Completions<W, B, E>,
     settings: Config,
+    #[given]
+    target: Target<W, E>,
+    refusals: Count,
+    aborts: Count,
+    drops: Count,
     tally: Tally,
     /// What the hard IP gave in the last cycle.
     rx_on: DFF<Bit>,
@@ -130,10 +146,17 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
 }
 
 impl<const W: usize, const B: usize, const E: usize> Layer<W, B, E> {
-    /// A layer that gives reads up between 64 and 128 times `2^patience_log2` cycles after they left.
+    /// A layer that gives reads up between 64 and 128 times `2^patience_log2` cycles after they left, and lets the host
+    /// reach BAR 0.
     pub fn new(patience_log2: usize) -> Self {
+        Self::reaching(patience_log2, Reach::default())
+    }
+
+    /// One that lets the host reach so much.
+    pub fn reaching(patience_log2: usize, reach: Reach) -> Self {
         Self::fresh(LayerGiven {
             completions: Completions::new(patience_log2),
+            target: Target::new(reach),
         })
     }
 }
@@ -161,7 +184,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
             transmit,
             completions,
             settings,
-            tally
+            tally,
+            target,
+            refusals,
+            aborts,
+            drops
         );
         self.posts.reset.next = self.pcie_reset.val();
         self.asks.reset.next = self.pcie_reset.val();
@@ -170,6 +197,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.completions.reset.next = self.pcie_reset.val();
         self.settings.reset.next = self.pcie_reset.val();
         self.tally.reset.next = self.pcie_reset.val();
+        self.target.reset.next = self.pcie_reset.val();
+        self.refusals.reset.next = self.pcie_reset.val();
+        self.aborts.reset.next = self.pcie_reset.val();
+        self.drops.reset.next = self.pcie_reset.val();
 
         self.posts.valid.next = self.post_valid.val();
         self.post_ready.next = self.posts.ready.val();
@@ -212,8 +243,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.credits.post_need.next = self.transmit.post_need.val();
         self.credits.post_sent.next = self.transmit.post_take.val();
         self.credits.read_sent.next = self.asks.sent.val();
-        self.credits.reply_need.next = 0.into();
-        self.credits.reply_sent.next = false;
+        self.credits.reply_need.next = self.transmit.reply_need.val();
+        self.credits.reply_sent.next = self.transmit.reply_take.val();
 
         self.transmit.master.next = self.settings.master.val();
         self.transmit.id.next = self.settings.id.val();
@@ -223,6 +254,14 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.transmit.post_ok.next = self.credits.post_ok.val();
         self.transmit.ask_valid.next = self.asks.head_valid.val();
         self.transmit.ask.next = self.asks.head.val();
+        self.transmit.reply_valid.next = self.target.head_valid.val();
+        self.transmit.reply.next = self.target.head.val();
+        self.transmit.reply_beat.next = self.target.beat.val();
+        self.transmit.reply_ok.next = self.credits.reply_ok.val();
+        self.target.head_take.next = self.transmit.reply_take.val();
+        self.target.beat_take.next = self.transmit.reply_beat_take.val();
+        self.target.posted.next = self.posts.taken.val();
+        self.target.post_sent.next = self.transmit.post_take.val();
         self.stalled_credits.next = self.transmit.stalled.val();
         self.transmit.tx_ready.next = self.tx_st_ready.val();
         self.tx_st_valid.next = self.transmit.tx_valid.val();
@@ -245,9 +284,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.rx_sop.d.next = self.rx_st_sop.val();
         self.rx_eop.d.next = self.rx_st_eop.val();
         self.rx_bar.d.next = self.rx_st_bar.val();
-        self.ready.d.next = !self.completions.almost.val() & !self.request_pause.val();
+        self.ready.d.next = !self.completions.almost.val() & !self.target.pause.val();
         self.rx_st_ready.next = self.ready.q.val();
-        self.rx_st_mask.next = self.request_mask.val();
+        self.rx_st_mask.next = self.target.mask.val();
         self.is_completion.next = self.route.q.val();
         if self.rx_sop.q.val() {
             self.is_completion.next = self.rx_data.q.val().get_bits::<4>(25) == 5;
@@ -259,11 +298,21 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.completions.rx_sop.next = self.rx_sop.q.val();
         self.completions.rx_eop.next = self.rx_eop.q.val();
         self.completions.rx_data.next = self.rx_data.q.val();
-        self.request_valid.next = self.rx_on.q.val() & !self.is_completion.val();
-        self.request_sop.next = self.rx_sop.q.val();
-        self.request_eop.next = self.rx_eop.q.val();
-        self.request_bar.next = self.rx_bar.q.val();
-        self.request_data.next = self.rx_data.q.val();
+        self.target.rx_valid.next = self.rx_on.q.val() & !self.is_completion.val();
+        self.target.rx_sop.next = self.rx_sop.q.val();
+        self.target.rx_bar.next = self.rx_bar.q.val();
+        self.target.rx_data.next = self.rx_data.q.val();
+        self.target.payload.next = self.settings.payload.val();
+        self.host_address.next = self.target.address.val();
+        self.host_burstcount.next = self.target.burstcount.val();
+        self.host_read.next = self.target.read.val();
+        self.host_write.next = self.target.write.val();
+        self.host_writedata.next = self.target.writedata.val();
+        self.host_byteenable.next = self.target.byteenable.val();
+        self.target.waitrequest.next = self.host_waitrequest.val();
+        self.target.readdata.next = self.host_readdata.val();
+        self.target.readdatavalid.next = self.host_readdatavalid.val();
+        self.host_down.next = self.target.down.val();
 
         self.completions.opens.next = self.asks.opens.val();
         self.completions.opens_tag.next = self.asks.opens_tag.val();
@@ -308,13 +357,16 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
 
         self.pending.d.next = self.completions.busy.val().any();
         self.cpl_pending.next = self.pending.q.val();
-        self.errors.d.next = 0.into();
-        if self.completions.saw_expired.val() {
-            self.errors.d.next = 2.into();
-        }
-        if self.completions.saw_unexpected.val() | self.completions.saw_malformed.val() {
-            self.errors.d.next = 8.into();
-        }
+        self.errors.d.next = (bit_cast::<7, 1>(self.completions.saw_expired.val().into()) << 1)
+            | (bit_cast::<7, 1>(self.target.saw_abort.val().into()) << 2)
+            | (bit_cast::<7, 1>(
+                (self.completions.saw_unexpected.val() | self.completions.saw_malformed.val())
+                    .into(),
+            ) << 3)
+            | (bit_cast::<7, 1>(
+                (self.target.saw_dropped.val() | self.target.saw_lost.val()).into(),
+            ) << 4)
+            | (bit_cast::<7, 1>(self.target.saw_refused.val().into()) << 5);
         self.cpl_err.next = self.errors.q.val();
         self.tally.unsupported.next = self.completions.saw_unsupported.val();
         self.tally.aborted.next = self.completions.saw_abort.val();
@@ -328,6 +380,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         self.malformed.next = self.tally.counts.val().get_bits::<16>(48);
         self.unexpected.next = self.tally.counts.val().get_bits::<16>(64);
         self.expired.next = self.tally.counts.val().get_bits::<16>(80);
+        self.refusals.happens.next = self.target.saw_refused.val();
+        self.aborts.happens.next = self.target.saw_abort.val();
+        self.drops.happens.next = self.target.saw_dropped.val() | self.target.saw_lost.val();
+        self.host_refused.next = self.refusals.count.val();
+        self.host_aborted.next = self.aborts.count.val();
+        self.host_dropped.next = self.drops.count.val();
         if self.pcie_reset.val() {
             self.errors.d.next = 0.into();
             self.pending.d.next = false;

@@ -5,8 +5,9 @@
 //! counts what the other end takes, [`config`] follows what software has set, [`tally`] counts what goes wrong. [`layer`]
 //! joins them.
 //!
-//! In a build with [`crate::Port::Tlp`] it is a part of the block. What the host asks of the board (its BARs) comes out
-//! of [`layer`] as packets; who answers them is to come.
+//! What the host asks of the board (its BARs): [`target`].
+//!
+//! In a build with [`crate::Port::Tlp`] it is a part of the block.
 
 pub mod asks;
 pub mod completions;
@@ -15,6 +16,7 @@ pub mod credits;
 pub mod layer;
 pub mod posts;
 pub mod tally;
+pub mod target;
 pub mod transmit;
 pub mod words;
 
@@ -23,6 +25,7 @@ use crate::params::ParamError;
 use layer::Layer;
 use peerlane_verilog::{Design, emit};
 use rust_hdl::prelude::*;
+use target::Reach;
 
 /// Name of the top module.
 pub const TOP: &str = "peerlane_pcie";
@@ -32,27 +35,40 @@ pub const TOP: &str = "peerlane_pcie";
 pub const PATIENCE_LOG2: usize = 16;
 
 /// The transaction layer as Verilog-2005, of `bits` bits: 128 (Gen2 x8) or 256 (Gen3 x8). Reads are given up after
-/// 64 to 128 times `2^patience_log2` cycles.
+/// 64 to 128 times `2^patience_log2` cycles; the host reaches BAR 0.
 ///
 /// # Errors
 /// When there is no such width.
 pub fn generate(bits: u32, patience_log2: usize) -> Result<Design, GenerateError> {
+    generate_reaching(bits, patience_log2, Reach::default())
+}
+
+/// The same for a board of which the host reaches so much.
+///
+/// # Errors
+/// When there is no such width.
+pub fn generate_reaching(
+    bits: u32,
+    patience_log2: usize,
+    reach: Reach,
+) -> Result<Design, GenerateError> {
     let header = format!(
         "Peerlane's PCIe transaction layer, {bits} bits. Generated; edit the generator, not this file.\n\
          SPDX-License-Identifier: MIT OR Apache-2.0"
     );
-    layer(bits, patience_log2, &header)
+    layer(bits, patience_log2, reach, &header)
 }
 
 /// The same, with this at the head of each file.
 pub(crate) fn layer(
     bits: u32,
     patience_log2: usize,
+    reach: Reach,
     header: &str,
 ) -> Result<Design, GenerateError> {
     match bits {
-        128 => one::<128, 16, 130>(patience_log2, header),
-        256 => one::<256, 32, 258>(patience_log2, header),
+        128 => one::<128, 16, 130>(patience_log2, reach, header),
+        256 => one::<256, 32, 258>(patience_log2, reach, header),
         _ => Err(ParamError {
             name: "bits",
             value: bits,
@@ -64,9 +80,10 @@ pub(crate) fn layer(
 
 fn one<const W: usize, const B: usize, const E: usize>(
     patience_log2: usize,
+    reach: Reach,
     header: &str,
 ) -> Result<Design, GenerateError> {
-    let mut layer = Layer::<W, B, E>::new(patience_log2);
+    let mut layer = Layer::<W, B, E>::reaching(patience_log2, reach);
     layer.connect_all();
     Ok(emit(TOP, &layer, header)?)
 }

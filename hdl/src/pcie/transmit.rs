@@ -1,7 +1,7 @@
-//! Packets to the hard IP: posted writes and read requests in turn, one behind the other without a gap.
+//! Packets to the hard IP: posted writes, read requests and completions in turn, one behind the other without a gap.
 //!
-//! Posted writes leave in the order in which they came. While both wait, they take turns by the packet: a read does
-//! not hold writes up for longer than its one beat, nor a stream of writes a read.
+//! Each kind leaves in the order in which it came. Those that wait take turns by the packet, so that none starves. A
+//! kind without credits has no turn: it holds up neither of the others.
 //!
 //! The header is put over the lanes of the first beat that [`super::posts`] leaves empty: its first byte on the
 //! wire stands in bits 31:24 of a dword, that of the payload in bits 7:0 (Stratix V Avalon-ST Interface for PCIe
@@ -11,7 +11,7 @@
 //! `ready` falls two cycles before `valid` does, which the hard IP's ready latency of 3 covers. Inside of a packet
 //! `valid` falls for nothing else.
 
-use super::words::{AskHead, PostHead};
+use super::words::{AskHead, PostHead, ReplyHead};
 use crate::prim::{Part, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -38,7 +38,15 @@ pub struct Transmit<const W: usize> {
     pub ask_valid: Signal<In, Bit>,
     pub ask: Signal<In, AskHead>,
     pub ask_take: Signal<Out, Bit>,
-    /// A write waits for credits.
+    /// Completions, from [`super::target`], with their credits as those of writes.
+    pub reply_valid: Signal<In, Bit>,
+    pub reply: Signal<In, ReplyHead>,
+    pub reply_take: Signal<Out, Bit>,
+    pub reply_beat: Signal<In, Bits<W>>,
+    pub reply_beat_take: Signal<Out, Bit>,
+    pub reply_need: Signal<Out, Bits<6>>,
+    pub reply_ok: Signal<In, Bit>,
+    /// A write, or a completion, waits for credits.
     pub stalled: Signal<Out, Bit>,
     /// The hard IP.
     pub tx_ready: Signal<In, Bit>,
@@ -51,8 +59,11 @@ pub struct Transmit<const W: usize> {
     advance: DFF<Bit>,
     /// The oldest write has been there for a cycle, for which `post_ok` is said.
     post_seen: DFF<Bit>,
-    /// The last packet was a read.
+    /// The same of the oldest completion.
+    reply_seen: DFF<Bit>,
+    /// The last packet was a read, or a completion.
     asked: DFF<Bit>,
+    replied: DFF<Bit>,
     /// Beats of the packet that are to come, and whether there are any.
     left: DFF<Bits<6>>,
     amid: DFF<Bit>,
@@ -65,6 +76,8 @@ pub struct Transmit<const W: usize> {
 
     may_post: Signal<Local, Bit>,
     may_ask: Signal<Local, Bit>,
+    may_reply: Signal<Local, Bit>,
+    pick_reply: Signal<Local, Bit>,
     pick_ask: Signal<Local, Bit>,
     pick_post: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
@@ -73,6 +86,8 @@ pub struct Transmit<const W: usize> {
     lead: Signal<Local, Bits<32>>,
     names: Signal<Local, Bits<32>>,
     header: Signal<Local, Bits<128>>,
+    of_reply: Signal<Local, Bit>,
+    beat: Signal<Local, Bits<W>>,
 
     short_header: Constant<Bits<W>>,
     long_header: Constant<Bits<W>>,
@@ -106,23 +121,43 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, advance, post_seen, asked, left, amid, left_empty, valid, data, sop, eop,
-            empty
+            self, clock, advance, post_seen, reply_seen, asked, replied, left, amid, left_empty,
+            valid, data, sop, eop, empty
         );
         self.advance.d.next = self.tx_ready.val();
         self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & self.master.val();
         self.may_ask.next = self.ask_valid.val();
-        self.pick_ask.next =
-            !self.amid.q.val() & self.may_ask.val() & (!self.may_post.val() | !self.asked.q.val());
-        self.pick_post.next = !self.amid.q.val() & self.may_post.val() & !self.pick_ask.val();
-        self.stalled.next = self.post_seen.q.val() & !self.post_ok.val() & !self.amid.q.val();
+        self.may_reply.next = self.reply_seen.q.val() & self.reply_ok.val();
+        // Behind a write a read is the next, then a completion; and so on, around.
+        self.pick_reply.next = !self.amid.q.val()
+            & self.may_reply.val()
+            & (self.asked.q.val()
+                | (!self.may_ask.val() & (!self.replied.q.val() | !self.may_post.val())));
+        self.pick_ask.next = !self.amid.q.val()
+            & !self.pick_reply.val()
+            & self.may_ask.val()
+            & (!self.may_post.val() | (!self.asked.q.val() & !self.replied.q.val()));
+        self.pick_post.next = !self.amid.q.val()
+            & !self.pick_reply.val()
+            & !self.pick_ask.val()
+            & self.may_post.val();
+        self.stalled.next = !self.amid.q.val()
+            & ((self.post_seen.q.val() & !self.post_ok.val())
+                | (self.reply_seen.q.val() & !self.reply_ok.val()));
         self.ask_take.next = self.advance.q.val() & self.pick_ask.val();
         self.post_take.next = self.advance.q.val() & self.pick_post.val();
-        self.post_beat_take.next =
-            self.advance.q.val() & (self.pick_post.val() | self.amid.q.val());
+        self.reply_take.next = self.advance.q.val() & self.pick_reply.val();
+        self.post_beat_take.next = self.advance.q.val()
+            & (self.pick_post.val() | (self.amid.q.val() & !self.replied.q.val()));
+        self.reply_beat_take.next = self.advance.q.val()
+            & ((self.pick_reply.val() & !self.reply.val().bare)
+                | (self.amid.q.val() & self.replied.q.val()));
         self.post_need.next = bit_cast::<6, 8>((self.post.val().dwords + 3) >> 2);
         self.post_seen.d.next =
             self.post_valid.val() & !(self.advance.q.val() & self.pick_post.val());
+        self.reply_need.next = bit_cast::<6, 7>((self.reply.val().dwords + 3) >> 2);
+        self.reply_seen.d.next =
+            self.reply_valid.val() & !(self.advance.q.val() & self.pick_reply.val());
 
         // Type and length; requester, tag and byte enables; the address.
         self.address.next = bit_cast::<64, 62>(self.post.val().address) << 2;
@@ -136,6 +171,21 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
             self.names.next = bit_cast::<32, 4>(self.ask.val().first)
                 | (bit_cast::<32, 4>(self.ask.val().last) << 4)
                 | (bit_cast::<32, 6>(self.ask.val().tag) << 8)
+                | (bit_cast::<32, 16>(self.id.val()) << 16);
+        }
+        // Completer, status and byte count; requester, tag and the address's low bits.
+        if self.pick_reply.val() {
+            self.address.next = bit_cast::<64, 7>(self.reply.val().lower)
+                | (bit_cast::<64, 8>(self.reply.val().tag) << 8)
+                | (bit_cast::<64, 16>(self.reply.val().requester) << 16);
+            self.lead.next = bit_cast::<32, 7>(self.reply.val().dwords)
+                | (bit_cast::<32, 2>(self.reply.val().attributes.get_bits::<2>(0)) << 12)
+                | (bit_cast::<32, 1>(self.reply.val().attributes.get_bits::<1>(2)) << 18)
+                | (bit_cast::<32, 3>(self.reply.val().class) << 20)
+                | (bit_cast::<32, 1>(self.reply.val().dwords.any().into()) << 30)
+                | 0x0A00_0000;
+            self.names.next = bit_cast::<32, 12>(self.reply.val().count)
+                | (bit_cast::<32, 3>(self.reply.val().status) << 13)
                 | (bit_cast::<32, 16>(self.id.val()) << 16);
         }
         self.is_wide.next = self.address.val().get_bits::<32>(32).any();
@@ -159,27 +209,44 @@ impl<const W: usize> Part<Output> for Transmit<W> {
     #[hdl_gen]
     fn update(&mut self) {
         self.ends.next = self.left.q.val() == 1;
+        self.of_reply.next = self.pick_reply.val() | (self.amid.q.val() & self.replied.q.val());
+        self.beat.next = self.post_beat.val();
+        if self.of_reply.val() {
+            self.beat.next = self.reply_beat.val();
+        }
         self.valid.d.next = false;
         if self.advance.q.val() {
-            self.valid.d.next = self.pick_ask.val() | self.pick_post.val() | self.amid.q.val();
+            self.valid.d.next = self.pick_ask.val()
+                | self.pick_post.val()
+                | self.pick_reply.val()
+                | self.amid.q.val();
             self.sop.d.next = !self.amid.q.val();
             self.eop.d.next = self.pick_ask.val() | (self.amid.q.val() & self.ends.val());
             self.empty.d.next = self.left_empty.q.val();
-            self.data.d.next = self.post_beat.val();
+            self.data.d.next = self.beat.val();
             if self.amid.q.val() {
                 self.left.d.next = self.left.q.val() - 1;
                 self.amid.d.next = !self.ends.val();
             } else {
                 if self.is_wide.val() {
-                    self.data.d.next = (self.post_beat.val() & !self.long_header.val())
+                    self.data.d.next = (self.beat.val() & !self.long_header.val())
                         | bit_cast::<W, 128>(self.header.val());
                 } else {
-                    self.data.d.next = (self.post_beat.val() & !self.short_header.val())
+                    self.data.d.next = (self.beat.val() & !self.short_header.val())
                         | bit_cast::<W, 128>(self.header.val());
                 }
-                if self.pick_ask.val() {
+                if self.pick_reply.val() {
+                    self.left.d.next = self.reply.val().beats - 1;
+                    self.amid.d.next = self.reply.val().beats != 1;
+                    self.left_empty.d.next = self.reply.val().empty;
+                    self.eop.d.next = self.reply.val().beats == 1;
+                    self.empty.d.next = self.reply.val().empty;
+                    self.asked.d.next = false;
+                    self.replied.d.next = true;
+                } else if self.pick_ask.val() {
                     self.empty.d.next = self.ask_empty.val();
                     self.asked.d.next = true;
+                    self.replied.d.next = false;
                 } else if self.pick_post.val() {
                     self.left.d.next = self.post.val().beats - 1;
                     self.amid.d.next = self.post.val().beats != 1;
@@ -187,6 +254,7 @@ impl<const W: usize> Part<Output> for Transmit<W> {
                     self.eop.d.next = self.post.val().beats == 1;
                     self.empty.d.next = self.post.val().empty;
                     self.asked.d.next = false;
+                    self.replied.d.next = false;
                 }
             }
         }
@@ -202,7 +270,9 @@ impl<const W: usize> Part<Output> for Transmit<W> {
         if self.reset.val() {
             self.advance.d.next = false;
             self.post_seen.d.next = false;
+            self.reply_seen.d.next = false;
             self.asked.d.next = false;
+            self.replied.d.next = false;
             self.amid.d.next = false;
             self.valid.d.next = false;
         }

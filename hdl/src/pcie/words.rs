@@ -57,4 +57,66 @@ words! {
         /// Low bits of the address of the first of them.
         at: Bits<7>,
     }
+
+    /// A request of the host's that wants an answer.
+    struct Request {
+        /// Bits 31:2 of the first dword's address, within the BARs.
+        address: Bits<30>,
+        /// Dwords; 0 stands for 1024.
+        dwords: Bits<10>,
+        /// Byte enables of the first and of the last dword; the last's are 0 if there is one dword.
+        first: Bits<4>,
+        last: Bits<4>,
+        requester: Bits<16>,
+        tag: Bits<8>,
+        /// Traffic class.
+        class: Bits<3>,
+        /// ID-based ordering, relaxed ordering, no snoop, from the top.
+        attributes: Bits<3>,
+        /// It is a read of memory; and one that a BAR claims.
+        is_read: Bit,
+        claimed: Bit,
+    }
+
+    /// A completion that is to be made.
+    struct Piece {
+        requester: Bits<16>,
+        tag: Bits<8>,
+        class: Bits<3>,
+        attributes: Bits<3>,
+        /// Bytes that the request waits for, those of this completion included; 0 stands for 4096.
+        count: Bits<12>,
+        /// Low bits of the address of its first byte.
+        lower: Bits<7>,
+        /// Dwords and qwords of data, 1 to 64 and 1 to 32.
+        dwords: Bits<7>,
+        qwords: Bits<6>,
+        /// Beats of the packet, and qwords of the last one that are empty.
+        beats: Bits<6>,
+        empty: Bits<2>,
+        /// The first of its request.
+        opens: Bit,
+        /// Where its data come from: [`super::target::replies::BUS`] and so on.
+        source: Bits<2>,
+    }
+
+    /// A completion whose beats are all there.
+    struct ReplyHead {
+        requester: Bits<16>,
+        tag: Bits<8>,
+        class: Bits<3>,
+        attributes: Bits<3>,
+        /// Completion status: 0 success, 1 Unsupported Request, 4 Completer Abort.
+        status: Bits<3>,
+        count: Bits<12>,
+        lower: Bits<7>,
+        /// Dwords of data, 0 to 64.
+        dwords: Bits<7>,
+        beats: Bits<6>,
+        empty: Bits<2>,
+        /// The first beat has a header and no data, and is not stored.
+        bare: Bit,
+        /// Beats that were kept free for it.
+        room: Bits<6>,
+    }
 }

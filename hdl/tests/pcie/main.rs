@@ -6,3 +6,4 @@ mod matrix;
 mod ordering;
 mod planted;
 mod rig;
+mod target;

@@ -1,8 +1,8 @@
 //! Faults in the layer's Verilog, each of which the other tests must find.
 
-use crate::rig::PATIENCE_LOG2;
-use crate::{faults, limits, matrix, ordering};
-use peerlane_hdl::pcie::{TOP, generate};
+use crate::rig::design;
+use crate::{faults, limits, matrix, ordering, target};
+use peerlane_hdl::pcie::TOP;
 use peerlane_sim::hip::Fate;
 use peerlane_verilated::Library;
 use std::panic::catch_unwind;
@@ -76,12 +76,98 @@ fn all(library: &Library) {
     ordering::behind_writes(library);
 }
 
-#[test]
-#[ignore = "external tools: cargo xtask test pcie"]
-fn planted_faults_are_found() {
-    let sound = generate(128, PATIENCE_LOG2).unwrap();
+/// The same of what the host asks.
+const TARGET_FAULTS: [(&str, &str, &str); 20] = [
+    (
+        "intake",
+        "enable_low = {4'd0, header_q[43:40]} << 3'd4;",
+        "enable_low = {4'd0, header_q[43:40]} | 8'hf0;",
+    ),
+    (
+        "intake",
+        "assign is_late = long_q | (~header_q[0]);",
+        "assign is_late = ~header_q[0];",
+    ),
+    (
+        "intake",
+        "assign to_edge = 10'h20 - (header_q[10:1] & 10'h1f);",
+        "assign to_edge = 10'h20;",
+    ),
+    ("intake", "| poisoned_q", ""),
+    (
+        "requests",
+        "if (~(|head_last[3:2])) begin",
+        "if (1'b0) begin",
+    ),
+    (
+        "requests",
+        "count_d = count_q - bytes;",
+        "count_d = count_q - ({1'b0, dwords} << 2'd2);",
+    ),
+    (
+        "requests",
+        "to_edge = 11'h20 - (at_q[10:0] & 11'h1f);",
+        "to_edge = 11'h40 - (at_q[10:0] & 11'h3f);",
+    ),
+    (
+        "requests",
+        "end else if (~(&last_enable_q)) begin",
+        "end else if (1'b0) begin",
+    ),
+    ("requests", "source_d = nothing;", "source_d = bus;"),
+    (
+        "requests",
+        "has_room & ((from_bus & (~down)) | idle)",
+        "has_room",
+    ),
+    (
+        "bus",
+        "end else if ((~live) & (~(|owed_q))) begin",
+        "end else if (~live) begin",
+    ),
+    (
+        "bus",
+        "reads_d = pick_ask;",
+        "reads_d = pick_ask & (~dead_q);",
+    ),
+    (
+        "bus",
+        "writes_d = pick_write | fill;",
+        "writes_d = pick_write;",
+    ),
+    (
+        "replies",
+        "assign skip = failed_q & (~expected_data[70]);",
+        "assign skip = 1'b0;",
+    ),
+    ("replies", ".rewind(fails)", ".rewind(1'b0)"),
+    (
+        "replies",
+        "assign clears = stamps_valid & (~behind[7]);",
+        "assign clears = stamps_valid;",
+    ),
+    (
+        "replies",
+        "assign has_room = (pieces_q < most_pieces) & (sum <= most_beats);",
+        "assign has_room = 1'b1;",
+    ),
+    (
+        "replies",
+        "assign leaves = {4'd0, taken} + {4'd0, ends & skip};",
+        "assign leaves = {4'd0, taken};",
+    ),
+    ("target", "hold_d = waiting > 6'hf;", "hold_d = 1'b0;"),
+    (
+        "transmit",
+        "assign may_reply = reply_seen_q & reply_ok;",
+        "assign may_reply = reply_seen_q;",
+    ),
+];
+
+fn are_found(faults: &[(&str, &str, &str)], all: impl Fn(&Library) + std::panic::RefUnwindSafe) {
+    let sound = design(128);
     all(&peerlane_block::library_of(TOP, &sound).unwrap());
-    for (module, from, to) in FAULTS {
+    for (module, from, to) in faults {
         let mut design = sound.clone();
         let name = format!("{TOP}_{module}");
         let module = design
@@ -97,4 +183,16 @@ fn planted_faults_are_found() {
             "{name}: nobody sees `{to}`"
         );
     }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test pcie"]
+fn planted_faults_are_found() {
+    are_found(&FAULTS, all);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test pcie"]
+fn planted_faults_of_the_target_are_found() {
+    are_found(&TARGET_FAULTS, target::all);
 }

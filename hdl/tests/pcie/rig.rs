@@ -3,9 +3,11 @@
 //! What the port promises the engine is looked at on every edge; what is broken stands beside the hard IP's
 //! breaches.
 
-use peerlane_hdl::pcie::{TOP, generate};
-use peerlane_sim::hip::{Hip, HipConfig};
+use peerlane_hdl::pcie::target::Reach;
+use peerlane_hdl::pcie::{TOP, generate_reaching};
+use peerlane_sim::hip::{BusConfig, Hip, HipConfig, HostBus};
 use peerlane_verilated::{Library, Model, Port};
+use peerlane_verilog::Design;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{HashMap, VecDeque};
@@ -14,6 +16,20 @@ use std::sync::{Mutex, OnceLock};
 /// Reads are given up after 64 to 128 times as many cycles: few, so that tests see it.
 pub const PATIENCE_LOG2: usize = 8;
 
+/// The host bus is given up after as many cycles.
+pub const BUS_PATIENCE: u64 = 1 << BUS_PATIENCE_LOG2;
+
+const BUS_PATIENCE_LOG2: usize = 9;
+
+/// The layer's Verilog.
+pub fn design(bits: u32) -> Design {
+    let reach = Reach {
+        patience_log2: BUS_PATIENCE_LOG2,
+        ..Reach::default()
+    };
+    generate_reaching(bits, PATIENCE_LOG2, reach).unwrap()
+}
+
 /// The layer, compiled once.
 pub fn library(bits: u32) -> Library {
     static BUILT: OnceLock<Mutex<HashMap<u32, Library>>> = OnceLock::new();
@@ -21,8 +37,7 @@ pub fn library(bits: u32) -> Library {
     built
         .entry(bits)
         .or_insert_with(|| {
-            let design = generate(bits, PATIENCE_LOG2).unwrap();
-            peerlane_block::library_of(TOP, &design).expect("the layer as a model")
+            peerlane_block::library_of(TOP, &design(bits)).expect("the layer as a model")
         })
         .clone()
 }
@@ -60,6 +75,7 @@ struct Chunk {
 
 pub struct Rig {
     pub hip: Hip,
+    pub bus: HostBus,
     pub bytes: usize,
     pub cycle: u64,
     /// Chance in percent of a cycle without a beat or a request.
@@ -85,6 +101,11 @@ pub struct Rig {
 impl Rig {
     /// A layer behind its reset, whose configuration has been read.
     pub fn new(library: &Library, config: HipConfig) -> Self {
+        Self::with_bus(library, config, BusConfig::default())
+    }
+
+    /// One with such a bus.
+    pub fn with_bus(library: &Library, config: HipConfig, bus: BusConfig) -> Self {
         let data = library
             .ports()
             .iter()
@@ -98,6 +119,7 @@ impl Rig {
         let seed = config.seed;
         let mut rig = Self {
             hip: Hip::bind(library, config).unwrap(),
+            bus: HostBus::bind(library, bus).unwrap(),
             bytes: bits as usize / 8,
             cycle: 0,
             idle: 0,
@@ -130,6 +152,9 @@ impl Rig {
         self.set("pcie_reset", 0);
         self.hip.reset();
         self.hip.drive(&mut self.model);
+        self.bus.reset();
+        self.bus.drive(&mut self.model);
+        self.hip.host.forget(&self.bus.memory);
         self.posts.clear();
         self.asks.clear();
         self.open.clear();
@@ -159,10 +184,12 @@ impl Rig {
     pub fn step(&mut self) {
         self.cycle += 1;
         self.hip.sample(&self.model);
+        self.bus.sample(&self.model);
         self.sample();
         self.set("pcie_clk", 1);
         self.model.eval().unwrap();
         self.hip.drive(&mut self.model);
+        self.bus.drive(&mut self.model);
         self.drive();
         self.set("pcie_clk", 0);
         self.model.eval().unwrap();
@@ -184,15 +211,17 @@ impl Rig {
             let busy = !self.posts.is_empty()
                 || !self.asks.is_empty()
                 || !self.open.is_empty()
+                || self.hip.host.open() != 0
                 || !self.hip.quiet();
             still = if busy { 0 } else { still + 1 };
             assert!(
                 self.cycle < last,
-                "{} posts and {} asks wait, {:?} are not answered; {} reads came, {} tags wait, {} are \
-                 under way; {:?}",
+                "{} posts and {} asks wait, {:?} are not answered, of the host's {}; {} reads came, {} \
+                 tags wait, {} are under way; {:?}",
                 self.posts.len(),
                 self.asks.len(),
                 self.open,
+                self.hip.host.open(),
                 self.hip.root.reads(),
                 self.get("stalled_tags"),
                 self.get("cpl_pending"),
@@ -206,6 +235,7 @@ impl Rig {
     #[track_caller]
     pub fn clean(&self) {
         assert_eq!(self.hip.breaches(), []);
+        assert_eq!(self.bus.breaches, []);
         assert_eq!(self.broken, Vec::<String>::new());
         for (address, byte) in &self.posted {
             let mut got = [0];

@@ -36,6 +36,8 @@ pub struct HipConfig {
     pub posted: Grant,
     /// Those of reads.
     pub reads: Grant,
+    /// Those of completions.
+    pub replies: Grant,
     /// Cycles until what a packet took is granted again.
     pub credit_delay: u64,
     /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
@@ -68,6 +70,11 @@ impl Default for HipConfig {
             },
             reads: Grant {
                 headers: Some(64),
+                data: None,
+            },
+            // A root complex's (section 2.6.1).
+            replies: Grant {
+                headers: None,
                 data: None,
             },
             credit_delay: 40,

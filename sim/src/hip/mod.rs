@@ -10,13 +10,19 @@
 //! - credits: never more than were granted;
 //! - the buffer for completions: never more than it has room for. Nobody holds a completion back.
 //!
+//! [`Host`] is what asks of the board: its packets come beside completions, and those that want an answer stay away
+//! while the design asks for it, but for up to ten. What the design answers is held to the specification there.
+//! [`HostBus`] is what such a design has its slaves on.
+//!
 //! What the design receives: completions in the lanes of the figures, no later than three cycles after its ready
 //! fell, with gaps on demand; the configuration's words, eight cycles each. Completions with a tag that the hard IP
 //! does not know are dropped here as there, unless a test lets them through.
 
 mod config;
+mod host;
 mod root;
 mod rules;
+mod slave;
 mod tlp;
 
 use std::collections::VecDeque;
@@ -26,15 +32,20 @@ use peerlane_verilated::{Direction, Library, Model, Port};
 use crate::{rng::Rng, violation::Result};
 
 pub use config::{Grant, HipConfig};
+pub use host::{Host, HostEnd};
 pub use root::{Fate, Root, RootConfig};
 pub use rules::Breach;
 use rules::{Limits, Sent, Shown};
+pub use slave::{BusConfig, HostBus};
 pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
 pub use tlp::{Kind, Tlp};
 
 /// Cycles for which a word of the configuration stands.
 const WORD_CYCLES: u64 = 8;
+
+/// Requests that may come while the design asks for none, at most (683093, `rx_st_mask`).
+const UNMASKED: u64 = 10;
 
 /// Cycles that ready is ahead of what it is for, of packets received.
 const READY_LATENCY: usize = 3;
@@ -47,6 +58,7 @@ struct Ports {
     rx_sop: Port,
     rx_eop: Port,
     rx_bar: Port,
+    rx_mask: Port,
     /// Not every design looks at it.
     rx_empty: Option<Port>,
     tx_valid: Port,
@@ -59,12 +71,15 @@ struct Ports {
     posted_headers: Port,
     posted_data: Port,
     read_headers: Port,
+    reply_headers: Port,
+    reply_data: Port,
     consumed: Port,
     infinite: Port,
     select: Port,
     space: Port,
     cfg_add: Port,
     cfg_ctl: Port,
+    errors: Port,
 }
 
 /// Credits of one kind: granted and consumed since the link came up, modulo `2^bits` on the pins.
@@ -99,6 +114,26 @@ impl Credit {
     }
 }
 
+/// Credits on their way back.
+#[derive(Debug, Clone, Copy, Default)]
+struct Back {
+    at: u64,
+    headers: u64,
+    data: u64,
+    reads: u64,
+    replies: u64,
+    reply_data: u64,
+}
+
+/// A packet that the design is shown: its beats, what it takes up in the buffer, and the BARs that claim it.
+#[derive(Debug)]
+struct Going {
+    beats: VecDeque<Beat>,
+    headers: u32,
+    units: u32,
+    bars: Option<u8>,
+}
+
 /// The hard IP, and all behind it.
 #[derive(Debug)]
 pub struct Hip {
@@ -106,6 +141,8 @@ pub struct Hip {
     pub config: HipConfig,
     /// The other end.
     pub root: Root,
+    /// What asks of the board.
+    pub host: Host,
     ports: Ports,
     width: usize,
     cycle: u64,
@@ -120,18 +157,24 @@ pub struct Hip {
     headers: Credit,
     data: Credit,
     reads: Credit,
-    /// Credits on their way back: when, headers, data, reads.
-    returning: VecDeque<(u64, u64, u64, u64)>,
+    replies: Credit,
+    reply_data: Credit,
+    returning: VecDeque<Back>,
     own: u64,
     /// Tags of reads that the hard IP knows.
     tags: [bool; 256],
     arriving: VecDeque<(u64, Tlp)>,
     answers: VecDeque<Tlp>,
-    /// Packets in the buffer: their beats, and what they take up.
-    buffer: VecDeque<(VecDeque<Beat>, u32, u32)>,
+    /// Completions in the buffer; the packet that has begun to leave it.
+    buffer: VecDeque<Going>,
+    going: Option<Going>,
+    /// Requests that may come though the design wants none; none: it does.
+    unmasked: Option<u64>,
     used: (u32, u32),
     rx_ready: [bool; READY_LATENCY],
-    beat: Option<Beat>,
+    beat: Option<(Beat, Option<u8>)>,
+    /// How often the design told of an error, by bit of `cpl_err`.
+    pub errors: [u64; 7],
     /// Bytes of requests and of completions that crossed the link.
     pub bytes: (u64, u64),
     /// The most completions that were in the buffer.
@@ -158,6 +201,7 @@ impl Hip {
             rx_sop: input("rx_st_sop", 1)?,
             rx_eop: input("rx_st_eop", 1)?,
             rx_bar: input("rx_st_bar", 8)?,
+            rx_mask: output("rx_st_mask", 1)?,
             rx_empty: input("rx_st_empty", 2).ok(),
             tx_valid: output("tx_st_valid", 1)?,
             tx_ready: input("tx_st_ready", 1)?,
@@ -169,18 +213,22 @@ impl Hip {
             posted_headers: input("tx_cred_hdrfcp", 8)?,
             posted_data: input("tx_cred_datafcp", 12)?,
             read_headers: input("tx_cred_hdrfcnp", 8)?,
+            reply_headers: input("tx_cred_hdrfccp", 8)?,
+            reply_data: input("tx_cred_datafccp", 12)?,
             consumed: input("tx_cred_fchipcons", 6)?,
             infinite: input("tx_cred_fcinfinite", 6)?,
             select: output("tx_cons_cred_sel", 1)?,
             space: input("ko_cpl_spc_header", 8)?,
             cfg_add: input("tl_cfg_add", 4)?,
             cfg_ctl: input("tl_cfg_ctl", 32)?,
+            errors: output("cpl_err", 7)?,
         };
         let width = bits as usize / 32;
         // What went before the design left its reset: any numbers.
         let before = config.seed.wrapping_mul(77) % 5000;
         Ok(Self {
             root: Root::new(config.root, config.seed),
+            host: Host::new(),
             ports,
             width,
             cycle: 0,
@@ -194,15 +242,20 @@ impl Hip {
             headers: Credit::new(config.posted.headers, before, 8),
             data: Credit::new(config.posted.data, before * 3, 12),
             reads: Credit::new(config.reads.headers, before * 7, 8),
+            replies: Credit::new(config.replies.headers, before * 5, 8),
+            reply_data: Credit::new(config.replies.data, before * 11, 12),
             returning: VecDeque::new(),
             own: 0,
             tags: [false; 256],
             arriving: VecDeque::new(),
             answers: VecDeque::new(),
             buffer: VecDeque::new(),
+            going: None,
+            unmasked: None,
             used: (0, 0),
             rx_ready: [false; READY_LATENCY],
             beat: None,
+            errors: [0; 7],
             bytes: (0, 0),
             most: 0,
             config,
@@ -230,8 +283,19 @@ impl Hip {
             && self.arriving.is_empty()
             && self.answers.is_empty()
             && self.buffer.is_empty()
+            && self.going.is_none()
+            && self.host.queue.is_empty()
             && self.beat.is_none()
             && !self.sent.amid()
+    }
+
+    /// Grants more credits of completions: headers and data.
+    pub fn grant_replies(&mut self, headers: u32, data: u32) {
+        for (credit, more) in [(&mut self.replies, headers), (&mut self.reply_data, data)] {
+            if let Some(granted) = &mut credit.granted {
+                *granted += u64::from(more);
+            }
+        }
     }
 
     /// Grants more credits: headers and data of posted packets, headers of reads.
@@ -262,10 +326,14 @@ impl Hip {
         self.headers = Credit::new(self.config.posted.headers, before, 8);
         self.data = Credit::new(self.config.posted.data, before * 3, 12);
         self.reads = Credit::new(self.config.reads.headers, before * 7, 8);
+        self.replies = Credit::new(self.config.replies.headers, before * 5, 8);
+        self.reply_data = Credit::new(self.config.replies.data, before * 11, 12);
         self.tags = [false; 256];
         self.arriving.clear();
         self.answers.clear();
         self.buffer.clear();
+        self.going = None;
+        self.unmasked = None;
         self.used = (0, 0);
         self.rx_ready = [false; READY_LATENCY];
         self.beat = None;
@@ -291,7 +359,14 @@ impl Hip {
             None => self.deliver(None),
         }
         self.fill();
-        self.choose(model.get(self.ports.rx_ready) != 0);
+        self.choose(
+            model.get(self.ports.rx_ready) != 0,
+            model.get(self.ports.rx_mask) != 0,
+        );
+        let errors = model.get(self.ports.errors);
+        for (bit, count) in self.errors.iter_mut().enumerate() {
+            *count += errors >> bit & 1;
+        }
         self.tx_ready = self.leaving.len() < 16
             && !far.is_some_and(|far| far.full())
             && !self.rng.chance(self.config.not_ready);
@@ -305,8 +380,11 @@ impl Hip {
             {
                 self.headers.take(1);
                 self.own = 1 << 5;
-                self.returning
-                    .push_back((self.cycle + self.config.credit_delay, 1, 0, 0));
+                self.returning.push_back(Back {
+                    at: self.cycle + self.config.credit_delay,
+                    headers: 1,
+                    ..Back::default()
+                });
             }
         }
     }
@@ -335,7 +413,13 @@ impl Hip {
                 requester: self.config.id,
                 master: self.config.master,
             };
-            rules::request(&packet, &limits, |what| found.push(what));
+            if packet.kind() == Kind::Completion {
+                let (id, payload) = (self.config.id, self.config.payload);
+                self.host
+                    .complete(&packet, id, payload, self.cycle, &mut found);
+            } else {
+                rules::request(&packet, &limits, |what| found.push(what));
+            }
             self.charge(&packet, &mut found);
             let takes = (packet.wire_bytes() * 65536).checked_div(self.config.rate);
             let arrives = takes.map_or(self.cycle, |takes| {
@@ -352,32 +436,46 @@ impl Hip {
 
     /// Credits and tags of a packet that the design has sent.
     fn charge(&mut self, packet: &Tlp, found: &mut Vec<String>) {
-        let back = self.cycle + self.config.credit_delay;
-        if packet.kind() == Kind::Read {
-            if !self.reads.take(1) {
-                found.push("a read without a credit".to_owned());
+        let mut back = Back {
+            at: self.cycle + self.config.credit_delay,
+            ..Back::default()
+        };
+        let units = packet.payload.len().div_ceil(4) as u64;
+        match packet.kind() {
+            Kind::Read => {
+                if !self.reads.take(1) {
+                    found.push("a read without a credit".to_owned());
+                }
+                back.reads = 1;
+                let known = &mut self.tags[usize::from(packet.tag())];
+                if std::mem::replace(known, true) {
+                    found.push(format!("tag {} is in use", packet.tag()));
+                }
             }
-            self.returning.push_back((back, 0, 0, 1));
-            let known = &mut self.tags[usize::from(packet.tag())];
-            if std::mem::replace(known, true) {
-                found.push(format!("tag {} is in use", packet.tag()));
+            Kind::Completion => {
+                if !self.replies.take(1) | !self.reply_data.take(units) {
+                    found.push("a completion without credits".to_owned());
+                }
+                (back.replies, back.reply_data) = (1, units);
             }
-        } else {
-            let units = u64::from(packet.length().div_ceil(4));
-            if !self.headers.take(1) | !self.data.take(units) {
-                found.push("a write without credits".to_owned());
+            Kind::Write | Kind::Other => {
+                if !self.headers.take(1) | !self.data.take(units) {
+                    found.push("a write without credits".to_owned());
+                }
+                (back.headers, back.data) = (1, units);
             }
-            self.returning.push_back((back, 1, units, 0));
         }
+        self.returning.push_back(back);
     }
 
     /// What crosses the link, both ways.
     fn deliver(&mut self, mut far: Option<&mut dyn Far>) {
-        while let Some((at, headers, data, reads)) = self.returning.front().copied()
-            && at <= self.cycle
+        while let Some(back) = self.returning.front().copied()
+            && back.at <= self.cycle
         {
             self.returning.pop_front();
-            self.grant(headers as u32, data as u32, reads as u32);
+            self.grant(back.headers as u32, back.data as u32, back.reads as u32);
+            self.grant_replies(back.replies as u32, back.reply_data as u32);
         }
         while self
             .leaving
@@ -439,29 +537,71 @@ impl Hip {
                 let what = format!("completions overrun the buffer: {:?}", self.used);
                 self.breach(what);
             }
-            let beats = packet.beats(self.width).into();
-            self.buffer.push_back((beats, 1, units));
+            self.buffer.push_back(Going {
+                beats: packet.beats(self.width).into(),
+                headers: 1,
+                units,
+                bars: None,
+            });
         }
     }
 
     /// The next beat for the design.
-    fn choose(&mut self, ready: bool) {
+    fn choose(&mut self, ready: bool, masked: bool) {
         self.rx_ready.rotate_right(1);
         self.rx_ready[0] = ready;
         let may = self.rx_ready[READY_LATENCY - 1];
         self.beat = None;
+        if !masked {
+            self.unmasked = None;
+        } else if self.unmasked.is_none() {
+            self.unmasked = Some(self.rng.up_to(UNMASKED));
+        }
         if !may || self.rng.chance(self.config.gaps) {
             return;
         }
-        let Some((beats, headers, units)) = self.buffer.front_mut() else {
+        if self.going.is_none() {
+            self.going = self.next_packet();
+        }
+        let Some(going) = &mut self.going else {
             return;
         };
-        self.beat = beats.pop_front();
-        if beats.is_empty() {
-            self.used.0 -= *headers;
-            self.used.1 -= *units;
-            self.buffer.pop_front();
+        self.beat = going.beats.pop_front().map(|beat| (beat, going.bars));
+        if going.beats.is_empty() {
+            self.used.0 -= going.headers;
+            self.used.1 -= going.units;
+            self.going = None;
         }
+    }
+
+    /// The packet that the design is shown next. Requests that want an answer are passed by the others while the design
+    /// wants none (Arria V Avalon-ST Interface for PCIe 683733, transaction ordering rules).
+    fn next_packet(&mut self) -> Option<Going> {
+        let queue = &self.host.queue;
+        let next = match (self.unmasked, queue.front()) {
+            (Some(0), _) => queue.iter().position(|(packet, _)| Host::is_posted(packet)),
+            (_, front) => front.map(|_| 0),
+        };
+        let next = next.filter(|_| self.buffer.is_empty() || self.rng.chance(50));
+        let Some((packet, bars)) = next.and_then(|next| self.host.queue.remove(next)) else {
+            return self.buffer.pop_front();
+        };
+        if !Host::is_posted(&packet)
+            && let Some(left) = &mut self.unmasked
+        {
+            *left -= 1;
+        }
+        let mut found = Vec::new();
+        self.host.begin(&packet, bars, self.cycle, &mut found);
+        for what in found {
+            self.breach(what);
+        }
+        Some(Going {
+            beats: packet.beats(self.width).into(),
+            headers: 0,
+            units: 0,
+            bars: Some(bars),
+        })
     }
 
     /// The configuration's word of a number, as software has set it.
@@ -491,26 +631,39 @@ impl Hip {
         model.set(ports.posted_headers, self.headers.pin(shows));
         model.set(ports.posted_data, self.data.pin(shows));
         model.set(ports.read_headers, self.reads.pin(shows));
+        model.set(ports.reply_headers, self.replies.pin(shows));
+        model.set(ports.reply_data, self.reply_data.pin(shows));
         model.set(ports.consumed, self.own);
         let infinite = |credit: &Credit, bit: u32| u64::from(credit.granted.is_none()) << bit;
         model.set(
             ports.infinite,
-            infinite(&self.headers, 5) | infinite(&self.data, 4) | infinite(&self.reads, 3) | 7,
+            infinite(&self.headers, 5)
+                | infinite(&self.data, 4)
+                | infinite(&self.reads, 3)
+                | 4
+                | infinite(&self.replies, 1)
+                | infinite(&self.reply_data, 0),
         );
         model.set(ports.space, self.config.space.0.into());
         let number = self.cycle / WORD_CYCLES % 16;
         model.set(ports.cfg_add, number);
         model.set(ports.cfg_ctl, self.word(number).into());
         model.set(ports.rx_valid, self.beat.is_some().into());
-        let beat = self.beat.unwrap_or(Beat {
-            data: [0x0BAD_F00D; DWORDS],
-            sop: self.cycle.is_multiple_of(3),
-            eop: self.cycle.is_multiple_of(5),
-            empty: 0,
-        });
+        let (beat, bars) = self.beat.unwrap_or((
+            Beat {
+                data: [0x0BAD_F00D; DWORDS],
+                sop: self.cycle.is_multiple_of(3),
+                eop: self.cycle.is_multiple_of(5),
+                empty: 0,
+            },
+            None,
+        ));
         model.set(ports.rx_sop, beat.sop.into());
         model.set(ports.rx_eop, beat.eop.into());
-        model.set(ports.rx_bar, 0);
+        // Valid with the first beat of a request only.
+        let rubbish = self.rng.next() & 0xFF;
+        let bars = bars.filter(|_| beat.sop).map_or(rubbish, u64::from);
+        model.set(ports.rx_bar, bars);
         if let Some(port) = ports.rx_empty {
             model.set(port, beat.empty.into());
         }

@@ -105,7 +105,7 @@ impl Root {
     }
 
     /// A byte of memory that was never written: of its address.
-    fn untouched(address: u64) -> u8 {
+    pub(super) fn untouched(address: u64) -> u8 {
         (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
     }
 

@@ -51,6 +51,42 @@ impl Tlp {
         }
     }
 
+    /// A read of memory: dwords from an address that is a multiple of four, the bytes that are enabled of the first and
+    /// of the last.
+    pub fn read(address: u64, dwords: u32, enables: (u32, u32), requester: u16, tag: u8) -> Self {
+        Self::request(0, address, dwords, enables, requester, tag)
+    }
+
+    /// A write of memory, of as many dwords as there are data.
+    pub fn write(address: u64, enables: (u32, u32), requester: u16, payload: Vec<u32>) -> Self {
+        let dwords = payload.len() as u32;
+        let mut packet = Self::request(0x4000_0000, address, dwords, enables, requester, 0);
+        packet.payload = payload;
+        packet
+    }
+
+    /// Four dwords of header above 4 GiB, three below (section 2.2.4.1).
+    fn request(
+        lead: u32,
+        address: u64,
+        dwords: u32,
+        (first, last): (u32, u32),
+        requester: u16,
+        tag: u8,
+    ) -> Self {
+        let lead = lead | dwords & 0x3FF;
+        let names = u32::from(requester) << 16 | u32::from(tag) << 8 | last << 4 | first;
+        let high = (address >> 32) as u32;
+        let header = match high {
+            0 => vec![lead, names, address as u32],
+            _ => vec![lead | 0x2000_0000, names, high, address as u32],
+        };
+        Self {
+            header,
+            payload: Vec::new(),
+        }
+    }
+
     /// What it is.
     pub fn kind(&self) -> Kind {
         match (self.header[0] >> 24) as u8 {

@@ -1,0 +1,807 @@
+//! What the host asks of the board. The model of the host holds every completion to the specification, the model of
+//! the bus every access to its rules; here stands what is asked for, and that memory is what it has to be.
+
+use crate::rig::{Ask, BUS_PATIENCE, Rig, library};
+use peerlane_sim::hip::{BusConfig, Grant, HipConfig, Tlp};
+use peerlane_verilated::Library;
+use rand::{Rng, SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashSet;
+
+/// Where BAR 0 is: below 4 GiB, three dwords of header, and above.
+const BASES: [u64; 2] = [0xF7C4_0000, 0x38_0004_0000];
+
+/// What the hard IP shows of it.
+const BAR_0: u8 = 1;
+
+const COUNT: u64 = 1 << 18;
+
+/// A request: whether it writes, its offset, dwords and byte enables.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    writes: bool,
+    base: u64,
+    offset: u64,
+    dwords: u32,
+    first: u32,
+    last: u32,
+}
+
+impl Access {
+    fn read(offset: u64, dwords: u32) -> Self {
+        Self {
+            writes: false,
+            base: BASES[1],
+            offset,
+            dwords,
+            first: 0xF,
+            last: if dwords == 1 { 0 } else { 0xF },
+        }
+    }
+
+    /// Offsets of the bytes that it names.
+    fn bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..u64::from(self.dwords) * 4)
+            .filter(|byte| {
+                let mask = match *byte / 4 {
+                    0 => self.first,
+                    dword if dword + 1 == u64::from(self.dwords) => self.last,
+                    _ => 0xF,
+                };
+                mask >> (byte % 4) & 1 == 1
+            })
+            .map(|byte| self.offset + byte)
+    }
+
+    fn packet(&self, tag: u8, rng: &mut ChaCha8Rng) -> Tlp {
+        let address = self.base + self.offset;
+        let mut packet = if self.writes {
+            let data = (0..self.dwords).map(|_| rng.random()).collect();
+            Tlp::write(address, (self.first, self.last), 0x0008, data)
+        } else {
+            Tlp::read(address, self.dwords, (self.first, self.last), 0x0008, tag)
+        };
+        // Traffic class and attributes are anything.
+        packet.header[0] |= rng.random::<u32>() & 0x0074_3000;
+        packet
+    }
+}
+
+/// Byte enables that a request of so many dwords may have (section 2.2.5).
+fn enables(dwords: u32, aligned: bool) -> Vec<(u32, u32)> {
+    let mut all = Vec::new();
+    for first in 0..16 {
+        for last in 0..16 {
+            let whole = [0b1000, 0b1100, 0b1110, 0b1111].contains(&first)
+                && [0b0001, 0b0011, 0b0111, 0b1111].contains(&last);
+            if match dwords {
+                1 => last == 0,
+                2 => first != 0 && last != 0 && (aligned || whole),
+                _ => whole,
+            } {
+                all.push((first, last));
+            }
+        }
+    }
+    all
+}
+
+/// Every first and last byte enables by length by address beside an edge by form of the header; one in `every`.
+fn accesses(every: usize, payload: u32, seed: u64) -> Vec<Access> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut all = Vec::new();
+    let lengths = (1..=20)
+        .chain([31, 32, 33, 34, 63, 64, 65, 66, 96, 127, 128, 129, 255, 256])
+        .chain([257, 511, 1022, 1023, 1024]);
+    for dwords in lengths {
+        for edge in [0u64, 64, 128, 256, 4096] {
+            for before in 0..10u64 {
+                let offset = (edge + 4096 - 4 * before) % 4096;
+                if offset + u64::from(dwords) * 4 > 4096 {
+                    continue;
+                }
+                for (first, last) in enables(dwords, offset % 8 == 0) {
+                    for base in BASES {
+                        for writes in [false, true] {
+                            if writes && dwords * 4 > payload {
+                                continue;
+                            }
+                            if rng.random_range(0..every) == 0 {
+                                let page = rng.random_range(0..COUNT / 4096) * 4096;
+                                all.push(Access {
+                                    writes,
+                                    base,
+                                    offset: page + offset,
+                                    dwords,
+                                    first,
+                                    last,
+                                });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all.shuffle(&mut rng);
+    all
+}
+
+/// How both sides are.
+fn courses() -> Vec<(HipConfig, BusConfig)> {
+    let mut all = Vec::new();
+    for (not_ready, gaps) in [(0, 0), (40, 30), (85, 5), (5, 70)] {
+        for (wait, latency, jitter, silent) in [(0, 1, 0, 0), (50, 3, 20, 30), (10, 60, 5, 0)] {
+            for payload in [128, 256, 512] {
+                let seed = all.len() as u64 + 1;
+                all.push((
+                    HipConfig {
+                        not_ready,
+                        gaps,
+                        payload,
+                        own: 3,
+                        replies: if seed % 2 == 0 {
+                            Grant {
+                                headers: Some(3),
+                                data: Some(17),
+                            }
+                        } else {
+                            HipConfig::default().replies
+                        },
+                        seed,
+                        ..HipConfig::default()
+                    },
+                    BusConfig {
+                        wait,
+                        latency,
+                        jitter,
+                        gaps: silent,
+                        seed,
+                    },
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// Sends what is asked for, and waits until all of it has ended. Beside it the engine writes and reads.
+#[track_caller]
+fn exchange(rig: &mut Rig, some: &[Access], rng: &mut ChaCha8Rng) {
+    let before = rig.hip.host.ends.len();
+    for (tag, access) in (0..=255u8).zip(some) {
+        let packet = access.packet(tag, rng);
+        rig.hip.host.queue.push_back((packet, BAR_0));
+    }
+    for number in 0..some.len() as u64 / 8 {
+        rig.post(0x10_0000 + 4096 * number, 128);
+        rig.asks.push_back(Ask {
+            address: 0x2_0000_0000 + 512 * number,
+            bytes: 100,
+            tag: number as u8 % 32,
+        });
+    }
+    rig.finish(1_000_000);
+    let reads = some.iter().filter(|access| !access.writes).count();
+    let ends = &rig.hip.host.ends[before..];
+    assert_eq!(ends.len(), reads);
+    assert!(ends.iter().all(|end| end.status == 0), "{ends:?}");
+    rig.posted.clear();
+}
+
+/// What was written is in memory, and nothing else.
+#[track_caller]
+fn memory_is_right(rig: &Rig) {
+    let image = rig.hip.host.image();
+    assert_eq!(rig.bus.memory.len(), image.len());
+    for (at, byte) in image {
+        assert_eq!(rig.bus.memory.get(at), Some(byte), "at {at:#x}");
+    }
+}
+
+/// One course with one in `every` of all accesses; gives how many there were.
+fn course(library: &Library, (hip, bus): (HipConfig, BusConfig), every: usize) -> usize {
+    let mut rng = ChaCha8Rng::seed_from_u64(hip.seed);
+    let all = accesses(every, hip.payload, hip.seed);
+    let mut rig = Rig::with_bus(library, hip, bus);
+    let mut wanted = HashSet::new();
+    for some in all.chunks(200) {
+        for access in some.iter().filter(|access| !access.writes) {
+            wanted.extend(access.bytes());
+        }
+        exchange(&mut rig, some, &mut rng);
+    }
+    memory_is_right(&rig);
+    // No byte was read that nobody asked for, and all that were asked for.
+    assert_eq!(rig.bus.looked_at, wanted);
+    assert_eq!(rig.hip.errors, [0; 7]);
+    all.len()
+}
+
+fn matrix(every: usize) -> usize {
+    let mut count = 0;
+    for bits in [128, 256] {
+        for each in courses() {
+            count += course(&library(bits), each, every);
+        }
+    }
+    count
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_sample_of_what_the_host_may_ask() {
+    let count = matrix(300);
+    assert!(count > 5_000, "{count}");
+}
+
+/// All of it: `cargo xtask test pcie`.
+#[test]
+#[ignore = "external tools: cargo xtask test pcie"]
+fn target_full_matrix() {
+    let count = matrix(4);
+    assert!(count > 400_000, "{count}");
+}
+
+/// Reads and writes of a few places: a read has what was written before it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_does_not_pass_the_hosts_writes_before_it() {
+    for bits in [128, 256] {
+        few_places(&library(bits));
+    }
+}
+
+fn few_places(library: &Library) {
+    for (hip, bus) in courses().into_iter().step_by(5) {
+        let mut rng = ChaCha8Rng::seed_from_u64(hip.seed);
+        let mut rig = Rig::with_bus(library, hip, bus);
+        for _ in 0..10 {
+            let some: Vec<Access> = (0..200)
+                .map(|_| Access {
+                    writes: rng.random(),
+                    ..Access::read(rng.random_range(0..8) * 4, rng.random_range(1..5))
+                })
+                .collect();
+            exchange(&mut rig, &some, &mut rng);
+        }
+        memory_is_right(&rig);
+    }
+}
+
+/// A register: a read of four bytes, from its packet's beat at the hard IP to the completion's, with a bus that brings
+/// data in the cycle behind the one in which it takes the command.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_register_is_read_in_24_cycles() {
+    for bits in [128, 256] {
+        for offset in [0, 4] {
+            let mut rig = Rig::new(&library(bits), HipConfig::default());
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            exchange(&mut rig, &[Access::read(offset, 1)], &mut rng);
+            let took = rig.hip.host.ends[0].took;
+            println!("{bits} bits: {took} cycles");
+            assert!(took <= 24, "{took} cycles, {bits} bits");
+        }
+    }
+}
+
+/// Several reads are under way: sixteen of a register take less than four times as long as one.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_are_under_way_together() {
+    for bits in [128, 256] {
+        let slow = BusConfig {
+            latency: 200,
+            ..BusConfig::default()
+        };
+        let mut rig = Rig::with_bus(&library(bits), HipConfig::default(), slow);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let some = [Access::read(0x40, 1); 16];
+        let start = rig.cycle;
+        exchange(&mut rig, &some, &mut rng);
+        let most = rig.hip.host.ends.iter().map(|end| end.took).max();
+        assert!(rig.cycle - start < 800, "{} cycles", rig.cycle - start);
+        assert!(most < Some(500), "{most:?}");
+    }
+}
+
+fn read_all(rig: &mut Rig, reads: impl IntoIterator<Item = Access>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(rig.cycle);
+    for (tag, access) in (0..=255u8).zip(reads) {
+        let packet = access.packet(tag, &mut rng);
+        rig.hip.host.queue.push_back((packet, BAR_0));
+    }
+}
+
+fn write(rig: &mut Rig, offset: u64, dwords: u32) {
+    let mut rng = ChaCha8Rng::seed_from_u64(rig.cycle);
+    let access = Access {
+        writes: true,
+        ..Access::read(offset, dwords)
+    };
+    let packet = access.packet(0, &mut rng);
+    rig.hip.host.queue.push_back((packet, BAR_0));
+}
+
+/// Reads that cannot be answered hold up neither the host's writes nor the engine, however many there are.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_that_wait_hold_nothing_up() {
+    for bits in [128, 256] {
+        waiting_reads(&library(bits));
+    }
+}
+
+fn waiting_reads(library: &Library) {
+    // No completion may leave.
+    let nothing = Grant {
+        headers: Some(0),
+        data: Some(0),
+    };
+    let config = HipConfig {
+        replies: nothing,
+        credit_delay: 1 << 40,
+        posted: Grant {
+            headers: None,
+            data: None,
+        },
+        reads: Grant {
+            headers: None,
+            data: None,
+        },
+        ..HipConfig::default()
+    };
+    let mut rig = Rig::new(library, config);
+    read_all(
+        &mut rig,
+        (0..100).map(|n| Access::read(0x1000 + 64 * n, 16)),
+    );
+    for number in 0..100 {
+        write(&mut rig, 0x8000 + 64 * number, 1 + number as u32 % 16);
+    }
+    for number in 0..20 {
+        rig.post(0x10_0000 + 256 * number, 256);
+        rig.asks.push_back(Ask {
+            address: 0x2_0000_0000 + 512 * number,
+            bytes: 512,
+            tag: number as u8,
+        });
+    }
+    rig.run(6000);
+    memory_is_right(&rig);
+    assert_eq!(
+        (rig.asks.len(), rig.unanswered(), rig.posts.len()),
+        (0, 0, 0)
+    );
+    assert!(rig.hip.host.open() > 16);
+    assert_eq!(rig.hip.host.ends.len(), 0);
+    assert_eq!(rig.get("stalled_credits"), 1);
+    // Of 16 units of data one completion at a time, then all.
+    rig.hip.grant_replies(1, 4);
+    rig.run(200);
+    assert_eq!(rig.hip.host.ends.len(), 1);
+    rig.hip.grant_replies(5, 7);
+    rig.run(200);
+    assert_eq!(rig.hip.host.ends.len(), 2);
+    rig.hip.grant_replies(94, 400);
+    rig.finish(20_000);
+    assert_eq!(rig.hip.host.ends.len(), 100);
+    memory_is_right(&rig);
+}
+
+/// A register that says that a write is done is read behind the write.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_completion_does_not_pass_the_engines_writes_before_it() {
+    for bits in [128, 256] {
+        behind_posts(&library(bits));
+    }
+}
+
+fn behind_posts(library: &Library) {
+    let config = HipConfig {
+        posted: Grant {
+            headers: Some(0),
+            data: Some(0),
+        },
+        credit_delay: 1 << 40,
+        ..HipConfig::default()
+    };
+    let mut rig = Rig::new(library, config);
+    for round in 0..50u64 {
+        // Nothing before it: it leaves though later writes cannot.
+        read_all(&mut rig, [Access::read(0x40, 1)]);
+        rig.run(60);
+        assert_eq!(rig.hip.host.ends.len() as u64, 2 * round + 1);
+        for number in 0..3 {
+            rig.post(0x10_0000 + 1024 * round + 256 * number, 256);
+        }
+        rig.run(100);
+        assert!(rig.posts.is_empty());
+        read_all(&mut rig, [Access::read(0x40, 1)]);
+        for granted in 0..3 {
+            rig.run(100);
+            assert_eq!(rig.hip.host.open(), 1, "{granted} of 3 writes have left");
+            rig.hip.grant(1, 16, 0);
+        }
+        rig.finish(1000);
+        rig.posted.clear();
+    }
+}
+
+/// Writes, reads and completions that want everything: each has its share of the packets.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn none_of_three_starves() {
+    for bits in [128, 256] {
+        let endless = Grant {
+            headers: None,
+            data: None,
+        };
+        let config = HipConfig {
+            posted: endless,
+            reads: endless,
+            ..HipConfig::default()
+        };
+        let mut rig = Rig::new(&library(bits), config);
+        rig.hip.root.keep_writes();
+        read_all(
+            &mut rig,
+            (0..200).map(|n| Access::read(0x1000 + 256 * n, 64)),
+        );
+        for number in 0..2000u64 {
+            rig.post(0x10_0000 + 256 * number, 256);
+            rig.asks.push_back(Ask {
+                address: 0x4000 + number % 64 * 64,
+                bytes: 64,
+                tag: (number % 48) as u8,
+            });
+        }
+        while rig.hip.host.ends.len() < 200 {
+            rig.step();
+            assert!(rig.cycle < 40_000);
+        }
+        let writes = rig.hip.root.writes.len();
+        let reads = rig.hip.root.reads();
+        assert!(writes > 100 && reads > 25, "{writes} {reads}");
+        // By the bus's 64 bits, and with writes as many again between them.
+        let most = 200 * (2 * (256 / (u64::from(bits) / 8) + 2) + 32) + 1000;
+        assert!(rig.cycle < most, "{} of {most}", rig.cycle);
+        rig.finish(100_000);
+    }
+}
+
+/// What no BAR claims or nobody serves: refused if it wants an answer, else dropped; the hard IP is told of each.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_nobody_serves_is_refused() {
+    for bits in [128, 256] {
+        refusals(&library(bits));
+    }
+}
+
+fn refusals(library: &Library) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    let other = |lead: u32, tag: u32, payload: Vec<u32>| Tlp {
+        header: [
+            lead | payload.len().max(1) as u32,
+            0x0008_000F | tag << 8,
+            0x1000,
+        ]
+        .into_iter()
+        .chain((lead >> 29 & 1 == 1).then_some(0x10))
+        .collect(),
+        payload,
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut wanted = 0;
+    for round in 0..20 {
+        let mut some: Vec<(Tlp, u8)> = vec![
+            // Reads of other BARs, of the expansion ROM, of none.
+            (Access::read(0x104, 1).packet(1, &mut rng), 4),
+            (Access::read(0x0FC, 64).packet(2, &mut rng), 0x40),
+            (
+                Access {
+                    first: 0b1000,
+                    last: 1,
+                    ..Access::read(0x7C, 2)
+                }
+                .packet(3, &mut rng),
+                0,
+            ),
+            (
+                Access {
+                    first: 0,
+                    ..Access::read(0x7C, 1)
+                }
+                .packet(4, &mut rng),
+                0,
+            ),
+            // I/O, both ways; a fetch-and-add; a compare-and-swap of eight bytes.
+            (other(0x0200_0000, 5, vec![]), 1),
+            (other(0x4200_0000, 6, vec![7]), 1),
+            (other(0x4C00_0000, 7, vec![7]), 1),
+            (other(0x6E00_0000, 8, vec![1, 2, 3, 4]), 1),
+        ];
+        wanted += some.len();
+        // Not answered: writes of other BARs, messages with data and without.
+        for (dwords, bars) in [(1, 0), (64, 8), (3, 0x80)] {
+            let access = Access {
+                writes: true,
+                ..Access::read(0x208, dwords)
+            };
+            some.push((access.packet(0, &mut rng), bars));
+        }
+        some.push((other(0x3400_0000, 0, vec![]), 0xFF));
+        some.push((other(0x7400_0000, 0, vec![1, 2, 3]), 0xFF));
+        // The data are wrong.
+        let mut poisoned = Access {
+            writes: true,
+            ..Access::read(0x300, 8)
+        }
+        .packet(0, &mut rng);
+        poisoned.header[0] |= 1 << 14;
+        some.push((poisoned, BAR_0));
+        some.shuffle(&mut rng);
+        rig.hip.host.queue.extend(some);
+        rig.finish(10_000);
+        assert_eq!(rig.hip.host.ends.len(), wanted);
+        assert!(
+            rig.hip
+                .host
+                .ends
+                .iter()
+                .all(|end| end.status == 1 && end.bytes == 0)
+        );
+        let told = round + 1;
+        assert_eq!(rig.hip.errors, [0, 0, 0, 0, 3 * told, wanted as u64, 0]);
+        assert_eq!((rig.bus.reads, rig.bus.writes), (0, 0));
+        rig.hip.host.ends.clear();
+        wanted = 0;
+        rig.hip.errors[5] = 0;
+    }
+    assert_eq!(rig.get("host_refused"), 160);
+    assert_eq!(rig.get("host_dropped"), 60);
+    // And what is served goes on.
+    exchange(&mut rig, &[Access::read(0x100, 64)], &mut rng);
+}
+
+/// A bus that brings nothing more from some beat on: every read ends with Completer Abort, once. What comes late is
+/// nobody's, and then all is well.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_that_the_bus_does_not_answer_are_aborted() {
+    for bits in [128, 256] {
+        for beats in (0..12).chain([31, 32, 33, 40, 64, 95, 96, 97]) {
+            unanswered(&library(bits), beats);
+        }
+    }
+}
+
+fn unanswered(library: &Library, beats: u64) {
+    let mut rig = Rig::new(
+        library,
+        HipConfig {
+            seed: beats + 1,
+            ..HipConfig::default()
+        },
+    );
+    rig.bus.silent_after = Some(beats);
+    // 1, 2, 3 and 33 qwords and more: 107.
+    let lengths = [1, 4, 5, 66, 17, 120];
+    let reads = lengths.map(|dwords| Access::read(0x1000 + 4 * beats, dwords));
+    read_all(&mut rig, reads);
+    rig.run(BUS_PATIENCE - 100);
+    assert_eq!(rig.get("host_down"), 0);
+    let whole = rig.hip.host.ends.len();
+    assert!(whole < 6);
+    rig.run(300);
+    assert_eq!(rig.hip.host.open(), 0);
+    assert_eq!(rig.get("host_down"), 1);
+    let aborted = 6 - whole as u64;
+    for (number, end) in rig.hip.host.ends.iter().enumerate() {
+        let status = if number < whole { 0 } else { 4 };
+        assert_eq!(end.status, status, "{end:?}");
+    }
+    assert_eq!(rig.hip.errors, [0, 0, aborted, 0, 0, 0, 0]);
+    assert_eq!(rig.get("host_aborted"), aborted);
+    // Now at once, but for a read of no byte; and writes are done.
+    let none = Access {
+        first: 0,
+        ..Access::read(0x88, 1)
+    };
+    read_all(
+        &mut rig,
+        [Access::read(0x80, 1), none, Access::read(0x1084, 200)],
+    );
+    write(&mut rig, 0x200, 40);
+    rig.run(200);
+    memory_is_right(&rig);
+    let statuses: Vec<u8> = rig.hip.host.ends[6..]
+        .iter()
+        .map(|end| end.status)
+        .collect();
+    assert_eq!(statuses, [4, 0, 4]);
+    // It wakes up, and owes nothing in the end.
+    rig.bus.silent = false;
+    rig.run(200);
+    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    exchange(&mut rig, &reads, &mut rng);
+    exchange(&mut rig, &[Access::read(0x200, 40)], &mut rng);
+}
+
+/// Again and again: no place is lost.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn aborted_reads_give_their_places_back() {
+    for bits in [128, 256] {
+        again(&library(bits));
+    }
+}
+
+fn again(library: &Library) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    for round in 0..20 {
+        rig.bus.silent_after = Some(round);
+        let reads = [200, 700].map(|dwords| Access::read(0x1000 + 4 * round, dwords));
+        read_all(&mut rig, reads);
+        rig.finish(4 * BUS_PATIENCE);
+        rig.bus.silent = false;
+        rig.run(700);
+        assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
+    }
+    assert_eq!(rig.get("host_aborted"), 40);
+    // Sixteen are under way at once, as ever.
+    rig.bus.config.latency = 300;
+    let before = rig.bus.reads;
+    read_all(&mut rig, [Access::read(0x1000, 1); 20]);
+    rig.run(250);
+    assert_eq!(rig.bus.reads - before, 16);
+    rig.finish(2000);
+}
+
+/// A bus that wakes up at any moment around the one at which it is given up.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_bus_may_wake_up_at_any_moment() {
+    for bits in [128, 256] {
+        for moment in 0..60 {
+            wakes_up(&library(bits), moment);
+        }
+    }
+}
+
+fn wakes_up(library: &Library, moment: u64) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    rig.bus.silent = true;
+    let reads = [1, 3, 70, 2, 100].map(|dwords| Access::read(0x1000 + 4 * moment, dwords));
+    let start = rig.cycle;
+    read_all(&mut rig, reads);
+    while rig.cycle < start + BUS_PATIENCE - 10 + moment {
+        rig.step();
+    }
+    rig.bus.silent = false;
+    // More of them come meanwhile.
+    for tag in 10..40 {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let packet = Access::read(0x2000 + 8 * u64::from(tag), 1).packet(tag, &mut rng);
+        rig.hip.host.queue.push_back((packet, BAR_0));
+        rig.run(3);
+    }
+    rig.finish(5000);
+    assert_eq!(rig.hip.host.ends.len(), 35);
+    assert!(
+        rig.hip
+            .host
+            .ends
+            .iter()
+            .all(|end| end.status == 0 || end.status == 4)
+    );
+    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    exchange(&mut rig, &reads, &mut rng);
+}
+
+/// A bus that takes nothing, from any beat on: reads are aborted, writes dropped and told, the engine goes on. Where it
+/// takes something again it has whole bursts.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_bus_that_takes_nothing_holds_nothing_up() {
+    for bits in [128, 256] {
+        for cycles in 0..40 {
+            stuck(&library(bits), cycles);
+        }
+    }
+}
+
+fn stuck(library: &Library, cycles: u64) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    for number in 0..6 {
+        write(&mut rig, 0x1008 + 512 * number, 40);
+    }
+    read_all(&mut rig, (0..4).map(|n| Access::read(0x40 * n, 8)));
+    for number in 0..200 {
+        write(&mut rig, 0x4000 + 256 * number, 64);
+    }
+    rig.run(cycles);
+    rig.bus.stuck = true;
+    for number in 0..20 {
+        rig.post(0x10_0000 + 256 * number, 256);
+        rig.asks.push_back(Ask {
+            address: 0x2_0000_0000 + 512 * number,
+            bytes: 512,
+            tag: number as u8,
+        });
+    }
+    rig.finish(20_000);
+    assert_eq!(rig.hip.host.open(), 0);
+    assert_eq!(rig.get("host_down"), 1);
+    assert!(rig.hip.errors[4] > 190, "{:?}", rig.hip.errors);
+    assert_eq!(rig.hip.errors[4], rig.get("host_dropped"));
+    // It takes again: the rest of the burst has no byte, and the next writes arrive.
+    rig.bus.stuck = false;
+    rig.run(200);
+    assert_eq!(rig.get("host_down"), 0);
+    assert!(rig.bus.empty_writes < 32);
+    rig.bus.memory.clear();
+    rig.hip.host.forget(&rig.bus.memory);
+    write(&mut rig, 0x1008, 64);
+    write(&mut rig, 0x2004, 1);
+    rig.finish(1000);
+    memory_is_right(&rig);
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    exchange(&mut rig, &[Access::read(0x1000, 100)], &mut rng);
+}
+
+/// A reset of both at any moment; what comes after it is right.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_amid_what_the_host_asks_leaves_nothing_behind() {
+    for bits in [128, 256] {
+        for (hip, bus) in courses().into_iter().step_by(9) {
+            let mut rng = ChaCha8Rng::seed_from_u64(hip.seed);
+            let all = accesses(20, hip.payload, hip.seed);
+            let mut rig = Rig::with_bus(&library(bits), hip, bus);
+            for round in 0..60u64 {
+                for (tag, access) in (0..60u8).zip(&all[round as usize * 60..]) {
+                    rig.hip
+                        .host
+                        .queue
+                        .push_back((access.packet(tag, &mut rng), BAR_0));
+                }
+                rig.bus.silent_after = (round % 5 == 4).then_some(round);
+                rig.run(round * 11 % 301);
+                rig.bus.silent = false;
+                rig.bus.silent_after = None;
+                rig.reset();
+                rig.run(170);
+                assert_eq!(rig.get("host_down"), 0);
+            }
+            exchange(&mut rig, &all[..200], &mut rng);
+            memory_is_right(&rig);
+        }
+    }
+}
+
+/// Everything that the target must do, in little.
+pub fn all(library: &Library) {
+    for each in courses().into_iter().step_by(5) {
+        course(library, each, 1500);
+    }
+    few_places(library);
+    waiting_reads(library);
+    behind_posts(library);
+    refusals(library);
+    for beats in [0, 1, 5, 31, 40] {
+        unanswered(library, beats);
+    }
+    again(library);
+    for moment in (0..60).step_by(5) {
+        wakes_up(library, moment);
+    }
+    for cycles in (0..40).step_by(3) {
+        stuck(library, cycles);
+    }
+}
