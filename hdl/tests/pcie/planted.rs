@@ -40,8 +40,8 @@ const FAULTS: [(&str, &str, &str); 14] = [
     ),
     (
         "transmit",
-        "valid_d = (pick_ask | pick_post) | amid_q;",
-        "valid_d = pick_ask | pick_post | (amid_q & left_q != 6'd2);",
+        " | amid_q;",
+        " | (amid_q & left_q != 6'd2);",
     ),
     ("completions", "(lower == b_at_q) & ", ""),
     (
@@ -77,7 +77,7 @@ fn all(library: &Library) {
 }
 
 /// The same of what the host asks.
-const TARGET_FAULTS: [(&str, &str, &str); 20] = [
+const TARGET_FAULTS: [(&str, &str, &str); 19] = [
     (
         "intake",
         "enable_low = {4'd0, header_q[43:40]} << 3'd4;",
@@ -124,11 +124,6 @@ const TARGET_FAULTS: [(&str, &str, &str); 20] = [
         "bus",
         "end else if ((~live) & (~(|owed_q))) begin",
         "end else if (~live) begin",
-    ),
-    (
-        "bus",
-        "reads_d = pick_ask;",
-        "reads_d = pick_ask & (~dead_q);",
     ),
     (
         "bus",
