@@ -38,11 +38,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
         "assign is_wide = |address[63:32];",
         "assign is_wide = 1'b1;",
     ),
-    (
-        "transmit",
-        " | amid_q;",
-        " | (amid_q & left_q != 6'd2);",
-    ),
+    ("transmit", " | amid_q;", " | (amid_q & left_q != 6'd2);"),
     ("completions", "(lower == b_at_q) & ", ""),
     (
         "completions",
