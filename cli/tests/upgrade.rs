@@ -3,6 +3,7 @@
 mod common;
 
 use common::{peerlane, text};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Runs it; gives the exit status and what was said.
@@ -62,6 +63,12 @@ fn a_package_is_rewritten_once() {
         "{said}"
     );
     assert_eq!(std::fs::read(&old).unwrap(), package());
+    // Others may read it as any new file: an administrator upgrades what a site's programs load.
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+    let any = work.path().join("any");
+    std::fs::write(&any, "").unwrap();
+    assert_eq!(mode(&new), mode(&any));
+    std::fs::remove_file(&any).unwrap();
     let made = std::fs::read(&new).unwrap();
     let has = |words: &[u8]| made.windows(words.len()).any(|window| window == words);
     assert!(has(

@@ -16,6 +16,7 @@ pub mod top;
 pub mod upgrade;
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -143,8 +144,11 @@ fn save(file: &Path, text: &str) -> Result<(), Error> {
 /// Writes beside the file and renames, so that there is never half a file. `doing` is for the error.
 fn replace(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
     let failed = |e: &std::io::Error| Error::io(file, doing, e);
-    let mut temporary =
-        tempfile::NamedTempFile::new_in(directory_of(file)).map_err(|e| failed(&e))?;
+    // As any new file: what the umask leaves. A temporary file's own is its owner's alone.
+    let mut temporary = tempfile::Builder::new()
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(directory_of(file))
+        .map_err(|e| failed(&e))?;
     temporary.write_all(bytes).map_err(|e| failed(&e))?;
     temporary.persist(file).map_err(|e| failed(&e.error))?;
     Ok(())

@@ -62,8 +62,20 @@ impl Fcd {
         })
     }
 
-    /// Another file that leads the runtime to a library of Peerlane's.
+    /// Another file that leads the runtime to a library of Peerlane's that is there. One that leads nowhere, because
+    /// its platform was deleted, shows no board and needs no driver.
     pub(crate) fn other(&self) -> Option<PathBuf> {
+        self.others()
+            .find(|path| libraries(path).any(|library| library.is_file()))
+    }
+
+    /// Other files that name libraries of Peerlane's of which none is there.
+    pub(crate) fn stale(&self) -> impl Iterator<Item = PathBuf> {
+        self.others()
+            .filter(|path| is_ours(path) && !libraries(path).any(|library| library.is_file()))
+    }
+
+    fn others(&self) -> impl Iterator<Item = PathBuf> {
         let entries = self
             .places
             .iter()
@@ -71,9 +83,7 @@ impl Fcd {
             .flatten()
             .flatten();
         let files = entries.map(|entry| entry.path());
-        let mut others =
-            files.filter(|path| path.extension() == Some(OsStr::new("fcd")) && *path != self.path);
-        others.find(|path| is_ours(path))
+        files.filter(|path| path.extension() == Some(OsStr::new("fcd")) && *path != self.path)
     }
 
     /// What stands in its place: `None`, nothing. `Some(true)`: this very text.
@@ -100,9 +110,15 @@ impl Fcd {
 
 /// Whether a file names a library of Peerlane's.
 fn is_ours(path: &Path) -> bool {
+    libraries(path).next().is_some()
+}
+
+/// The libraries of Peerlane's that a file names.
+fn libraries(path: &Path) -> impl Iterator<Item = PathBuf> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let mut names = text
-        .lines()
-        .filter_map(|line| Path::new(line).file_name()?.to_str());
-    names.any(|name| name.starts_with(LIBRARY))
+    let lines: Vec<_> = text.lines().map(PathBuf::from).collect();
+    lines.into_iter().filter(|line| {
+        let name = line.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.starts_with(LIBRARY))
+    })
 }

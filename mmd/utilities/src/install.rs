@@ -99,6 +99,12 @@ pub fn install(
             ));
         }
     }
+    for stale in fcd.stale() {
+        say(format!(
+            "{}: names a library that is not there; the runtime says so at each start. Remove it, if its platform is gone",
+            stale.display()
+        ));
+    }
     match (fcd.there()?, fcd.other()) {
         (Some(true), _) => say(format!("{}: is there already", fcd.path.display())),
         // A second one would show each board twice.
@@ -204,15 +210,21 @@ pub fn uninstall(
 ) -> Result<()> {
     let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
     let mut gone = Vec::new();
+    let mut others = fcd.other();
     match fcd.there() {
         Ok(Some(true)) => gone.push(fcd.path.clone()),
         Ok(None) => say(format!("{}: is not there", fcd.path.display())),
-        Ok(Some(false)) | Err(_) => say(format!(
-            "{}: stays, it is another platform's",
-            fcd.path.display()
-        )),
+        there @ (Ok(Some(false)) | Err(_)) => {
+            say(format!(
+                "{}: stays, it is another platform's",
+                fcd.path.display()
+            ));
+            // One that leads to a library of Peerlane's needs the driver as those of other names do.
+            if there.is_ok() {
+                others.get_or_insert_with(|| fcd.path.clone());
+            }
+        }
     }
-    let others = fcd.other();
     let last = others.is_none() && !options.fcd_only;
     if let Some(other) = others.filter(|_| !options.fcd_only) {
         say(format!(

@@ -8,6 +8,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// More would not be a number of bytes.
+const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
+
 /// The utilities of a platform with the Peerlane block, which `aocl` runs.
 ///
 /// The scripts in the platform's linux64/libexec call it; `aocl` calls them.
@@ -87,8 +90,8 @@ struct Diagnose {
     /// Only what can be seen without opening a board; `-probe` is the same.
     #[arg(long)]
     probe: bool,
-    /// Test so much FPGA memory, in MiB; by default all.
-    #[arg(long, value_name = "N")]
+    /// Test so much FPGA memory, in MiB, at least 1; by default all.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MEBIBYTES))]
     mebibytes: Option<u64>,
 }
 

@@ -166,7 +166,9 @@ fn one_library_serves_all_platforms() {
         let work = Work::new();
         let other = work.root().join(place);
         fs::create_dir_all(other.parent().unwrap()).unwrap();
-        fs::write(&other, "/x/libpeerlane_mmd.so\n").unwrap();
+        let library = work.root().join("libpeerlane_mmd.so");
+        fs::write(&library, "").unwrap();
+        fs::write(&other, format!("{}\n", library.display())).unwrap();
         let (lines, result) = put(&work, &Options::default());
         result.unwrap();
         says(
@@ -183,6 +185,41 @@ fn one_library_serves_all_platforms() {
         says(&lines, "driver and rules stay");
         assert!(exists(&work.root().join(RULES)) && exists(&other));
     }
+}
+
+/// A platform that was deleted without `uninstall`: what is left of it leads the runtime nowhere.
+#[test]
+fn what_is_left_of_a_platform_serves_nobody() {
+    let work = Work::new();
+    let stale = work.root().join("opt/Intel/OpenCL/Boards/old.fcd");
+    fs::create_dir_all(stale.parent().unwrap()).unwrap();
+    fs::write(&stale, "/nowhere/linux64/lib/libpeerlane_mmd.so\n").unwrap();
+    let (lines, result) = put(&work, &Options::default());
+    result.unwrap();
+    says(&lines, "old.fcd: names a library that is not there");
+    assert!(exists(&work.root().join(FCD)));
+    take(&work, &Options::default()).1.unwrap();
+    assert!(!exists(&work.root().join(RULES)) && exists(&stale));
+}
+
+/// Two platforms of one name: the second one's `.fcd` has taken the first one's place, and needs driver and rules.
+#[test]
+fn a_platform_of_the_same_name_needs_driver_and_rules() {
+    let work = Work::new();
+    put(&work, &Options::default()).1.unwrap();
+    work.driver();
+    work.calls.take();
+    let library = work.root().join("libpeerlane_mmd.so");
+    fs::write(&library, "").unwrap();
+    let fcd = work.root().join(FCD);
+    fs::write(&fcd, format!("{}\n", library.display())).unwrap();
+    let before = work.files();
+    let (lines, result) = take(&work, &Options::default());
+    result.unwrap();
+    says(&lines, "toy_peerlane.fcd: stays, it is another platform's");
+    says(&lines, "driver and rules stay");
+    assert_eq!(work.files(), before);
+    assert_eq!(work.calls.take(), [""; 0]);
 }
 
 #[test]
