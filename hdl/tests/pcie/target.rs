@@ -140,7 +140,7 @@ fn courses() -> Vec<(HipConfig, BusConfig)> {
                         gaps,
                         payload,
                         own: 3,
-                        replies: if seed % 2 == 0 {
+                        replies: if seed.is_multiple_of(2) {
                             Grant {
                                 headers: Some(3),
                                 data: Some(17),

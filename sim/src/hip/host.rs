@@ -337,7 +337,7 @@ mod tests {
             answer(8, 0, vec![dword(0x1000)]),
             answer(8, 0, vec![dword(0x1000), dword(0x1004), 0]),
         ] {
-            let (all, _) = found(&request, &[bad.clone()]);
+            let (all, _) = found(&request, std::slice::from_ref(&bad));
             assert!(!all.is_empty(), "{bad:08x?}");
         }
         // Once is enough.

@@ -220,7 +220,7 @@ impl HostBus {
                 self.breach(format!("bytes of {command:x?}"));
             }
             self.reads += 1;
-            let mut ready =
+            let first =
                 self.cycle + self.config.latency.max(1) - 1 + self.rng.up_to(self.config.jitter);
             for beat in 0..beats {
                 let mut word = 0;
@@ -234,8 +234,7 @@ impl HostBus {
                     }
                     word |= u64::from(value) << (8 * byte);
                 }
-                self.owed.push_back((ready, word));
-                ready += 1;
+                self.owed.push_back((first + beat, word));
             }
         } else {
             let (at, left) = self.burst.unwrap_or((address, beats));

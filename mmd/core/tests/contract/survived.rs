@@ -135,10 +135,8 @@ fn while_it_is_slow(
     slow: fn(&InProcess) -> c_int,
     child: fn(&InProcess) -> c_int,
 ) {
-    (
-        INSIDE.store(false, Ordering::SeqCst),
-        GO.store(false, Ordering::SeqCst),
-    );
+    INSIDE.store(false, Ordering::SeqCst);
+    GO.store(false, Ordering::SeqCst);
     let thread = std::thread::spawn(move || slow(mmd));
     while !INSIDE.load(Ordering::SeqCst) {
         std::thread::yield_now();
