@@ -47,7 +47,14 @@ impl Count {
 
 /// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
 /// run is left out with a word about it, or has failed where the run is to be `complete`.
-pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Result<bool> {
+///
+/// With `share`, suites with machines run beside the others as soon as the test programs are built.
+pub(crate) fn run(
+    root: &Path,
+    suites: &[&Suite],
+    complete: bool,
+    share: bool,
+) -> miette::Result<bool> {
     if suites.iter().any(|suite| suite.machines) {
         // Meanwhile the suites before compile. The suite itself says what went wrong.
         thread::spawn(suites::set_up_machines);
@@ -95,7 +102,7 @@ pub(crate) fn run(root: &Path, suites: &[&Suite], complete: bool) -> miette::Res
         println!("{}", count.line());
         report.push(count.outcome(suite.name.to_owned(), start));
         report.extend(steps);
-        if beside.is_none() && programs.are_built() {
+        if share && beside.is_none() && programs.are_built() {
             beside = start_beside(root, &suites[index + 1..])?;
         }
     }
@@ -389,7 +396,7 @@ mod tests {
             steps: &[tests_with(&NOWHERE, "with a thing", Of::Package("a"), &[])],
         };
         // There is no workspace to build.
-        assert!(run(Path::new("/nowhere"), &[&SUITE], true).unwrap());
+        assert!(run(Path::new("/nowhere"), &[&SUITE], true, true).unwrap());
     }
 
     #[test]
