@@ -101,8 +101,9 @@ fn memory_is_bounded() {
             "{name}: {} {said}",
             run.status
         );
+        // What grows with the square of a file's length takes hours; a busy computer, some seconds more.
         assert!(
-            start.elapsed() < Duration::from_secs(10),
+            start.elapsed() < Duration::from_secs(100),
             "{name}: {:?}",
             start.elapsed()
         );
