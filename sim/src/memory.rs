@@ -202,6 +202,10 @@ pub trait RealMemory: fmt::Debug + Send + Sync {
 
     /// Copies into it. `false` if the GPU failed.
     fn write(&self, address: u64, data: &[u8]) -> bool;
+
+    /// Fills it with zeros: no packet, but the simulator's own act on memory that it hands out or takes back. Memory that
+    /// the simulator only shows, because somebody registered it, stays as it is. `false` if the GPU failed.
+    fn clear(&self, address: u64, len: u64) -> bool;
 }
 
 /// A GPU: its memory, and a BAR whose 64 KiB pages each show a page of that memory or nothing.
@@ -260,6 +264,12 @@ impl Gpu {
     /// # Errors
     /// When the range is not all there.
     pub fn clear(&mut self, address: u64, len: u64) -> Result<()> {
+        if let Some(real) = self.real(address, len as usize) {
+            return match real?.clear(address, len) {
+                true => Ok(()),
+                false => Err(self.memory.missing(address, len as usize)),
+            };
+        }
         let zeros = [0; GPU_PAGE as usize];
         let mut done = 0;
         while done < len {
@@ -505,6 +515,11 @@ mod tests {
             self.0.lock().unwrap()[address as usize..][..data.len()].copy_from_slice(data);
             address < self.1
         }
+
+        fn clear(&self, address: u64, len: u64) -> bool {
+            self.0.lock().unwrap()[address as usize..][..len as usize].fill(0);
+            address < self.1
+        }
     }
 
     #[test]
@@ -526,6 +541,8 @@ mod tests {
         assert!(gpu.write((4 << 20) - 1, &[0; 2]).is_err());
         assert!(gpu.read(u64::MAX, &mut data).is_err());
         assert!(gpu.write(3 << 20, &[0]).is_err());
+        assert!(gpu.clear(3 << 20, 1).is_err());
+        assert!(gpu.clear(0, (4 << 20) + 1).is_err());
         assert!(gpu.pin(4 << 20, 1).is_err());
         assert!(gpu.map(gpu.bar_base(), 4 << 20).is_err());
         gpu.map(gpu.bar_base(), (4 << 20) - 1).unwrap();

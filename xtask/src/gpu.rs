@@ -50,7 +50,8 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
         .wrap_err_with(|| format!("cannot create {}", libraries.display()))?;
 
     let built = super::cargo(root)
-        .args(["build", "-p", PROGRAM, "-p", COMMAND, "--bin", PROGRAM])
+        // The features of the whole workspace, as in its tests: else the dependencies are compiled anew.
+        .args(["build", "--workspace", "--bin", PROGRAM])
         .args(["--bin", COMMAND])
         .env("PEERLANE_COMMIT", commit(root))
         .status()

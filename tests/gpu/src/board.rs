@@ -42,6 +42,10 @@ impl RealMemory for Peer {
     fn write(&self, address: u64, data: &[u8]) -> bool {
         self.0.write(address, data).is_ok()
     }
+
+    fn clear(&self, address: u64, len: u64) -> bool {
+        self.write(address, &vec![0; len as usize])
+    }
 }
 
 /// Moves memory of both kinds from the GPU to the FPGA's memory and back to another place, and has a kernel

@@ -4,6 +4,10 @@
 //! copy by CUDA at the address that was registered. So the library's own ways to a GPU's memory run unchanged: by
 //! address and `BUFFER_ID`, as with NVIDIA's interface for peers. As its driver would, this refuses an identity that is
 //! not the memory's, and lets nobody into memory that was freed, of which it keeps count.
+//!
+//! NVIDIA's driver tells the board's one that memory is freed; then no fence reads from that memory. Nobody tells this
+//! stand-in, so the fence behind an unregistration may still read there. These reads are counted apart: they are refused
+//! like any other, and they are the only ones that a registration which outlived its memory may cause.
 
 use cudarc::driver::{CudaContext, result};
 use peerlane_gpu::Gpu;
@@ -28,6 +32,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Addresses from here on are the simulated board's own memory (`peerlane_simulated`).
 const SIMULATED: u64 = 1 << 63;
+
+/// Bytes that a fence's read asks for, at most: the simulated port reads whole words of 64 bits.
+const FENCE_READ: usize = 8;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
 
 /// Memory that was registered.
 struct Shown {
@@ -54,6 +67,10 @@ struct Table {
     shown: Vec<Shown>,
     /// Accesses to memory that was freed since it was registered.
     dead: u64,
+    /// Reads of such memory while its registration is taken back: the fence's.
+    fences: u64,
+    /// A registration is taken back.
+    unregisters: bool,
     /// Accesses to nothing.
     stray: u64,
 }
@@ -72,8 +89,9 @@ impl Behind {
     }
 
     /// The address that a stretch of the simulated GPU's memory is, for CUDA.
-    fn at(&self, place: u64, length: usize) -> Option<u64> {
-        let mut table = self.table();
+    fn at(&self, access: Access, place: u64, length: usize) -> Option<u64> {
+        let mut guard = self.table();
+        let table = &mut *guard;
         let end = place + length as u64;
         let inside = |shown: &&Shown| shown.range.start <= place && end <= shown.range.end;
         let Some(shown) = table.shown.iter().find(inside) else {
@@ -83,7 +101,10 @@ impl Behind {
         let at = shown.first + (place - shown.range.start);
         // Who lies there now.
         if self.gpu.cache_key(shown.address).ok() != Some(shown.key) {
-            table.dead += 1;
+            match table.unregisters && access == Access::Read && length <= FENCE_READ {
+                true => table.fences += 1,
+                false => table.dead += 1,
+            }
             return None;
         }
         Some(at)
@@ -96,7 +117,7 @@ impl RealMemory for Behind {
     }
 
     fn read(&self, place: u64, data: &mut [u8]) -> bool {
-        let Some(at) = self.at(place, data.len()) else {
+        let Some(at) = self.at(Access::Read, place, data.len()) else {
             return false;
         };
         // SAFETY: the memory is CUDA's and was not freed.
@@ -105,7 +126,7 @@ impl RealMemory for Behind {
     }
 
     fn write(&self, place: u64, data: &[u8]) -> bool {
-        let Some(at) = self.at(place, data.len()) else {
+        let Some(at) = self.at(Access::Write, place, data.len()) else {
             return false;
         };
         self.context.bind_to_thread().is_ok()
@@ -114,6 +135,11 @@ impl RealMemory for Behind {
             // A copy of few bytes may return when they have been staged ("API synchronization behavior").
             // SAFETY: null is the default stream.
             && unsafe { result::stream::synchronize(null_mut()) }.is_ok()
+    }
+
+    fn clear(&self, _: u64, _: u64) -> bool {
+        // What lies here is shown, and is its owner's.
+        true
     }
 }
 
@@ -168,7 +194,7 @@ impl Peers {
         Device::over(self.clone())
     }
 
-    /// Accesses until now to memory that was freed since it was registered, and to nothing.
+    /// Accesses until now to memory that was freed since it was registered, but for a fence's reads, and to nothing.
     pub fn lost(&self) -> [u64; 2] {
         let table = self.0.behind.table();
         [table.dead, table.stray]
@@ -198,7 +224,7 @@ impl Inner {
         });
     }
 
-    /// Before the memory goes: it is filled with zeros then, and these are not for CUDA's.
+    /// Takes the memory out of what the BAR shows.
     fn hide(&self, memory: &Memory) {
         let start = memory.address() & !SIMULATED;
         let shown = &mut self.behind.table().shown;
@@ -246,7 +272,10 @@ impl Context for Peers {
     }
 
     fn unregister(&self, handle: u32, flags: u32) -> Result<()> {
-        self.0.context.unregister(handle, flags)?;
+        self.0.behind.table().unregisters = true;
+        let unregistered = self.0.context.unregister(handle, flags);
+        self.0.behind.table().unregisters = false;
+        unregistered?;
         if let Some(memory) = self.regions().remove(&handle) {
             self.0.hide(&memory);
         }
