@@ -86,6 +86,7 @@ mod submitted;
 mod sys;
 mod transfer;
 mod window;
+pub mod words;
 
 pub use context::{BoardWindow, Context, RawChannel, SlowPath};
 pub use device::Device;

@@ -3,11 +3,12 @@
 use crate::error::{Error, Result};
 use crate::memory::check;
 use crate::sys::Process;
+use crate::words;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Bytes of a word. Bytes are copied in whole words of this one size: the memory model has no
 /// atomic accesses of different sizes to the same bytes (`std::sync::atomic`, "Memory model for
@@ -132,25 +133,7 @@ impl Mapping {
     /// word by word.
     pub(crate) fn copy_to(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
-        let load = |word: &AtomicU64| word.load(Ordering::Relaxed).to_ne_bytes();
-        let (skip, head) = head(offset, bytes.len());
-        let mut words = &self.words()[offset / WORD..];
-        let (head, rest) = bytes.split_at_mut(head);
-        if !head.is_empty()
-            && let Some((word, others)) = words.split_first()
-        {
-            head.copy_from_slice(&load(word)[skip..skip + head.len()]);
-            words = others;
-        }
-        let (middle, tail) = rest.as_chunks_mut();
-        for (to, word) in middle.iter_mut().zip(words) {
-            *to = load(word);
-        }
-        if !tail.is_empty()
-            && let Some(word) = words.get(middle.len())
-        {
-            tail.copy_from_slice(&load(word)[..tail.len()]);
-        }
+        words::load(self.words(), offset, bytes);
         Ok(())
     }
 
@@ -158,24 +141,7 @@ impl Mapping {
     /// word stay what they are, whoever writes them meanwhile.
     pub(crate) fn copy_from(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         check("mapping", self.length, offset, bytes.len())?;
-        let (skip, head) = head(offset, bytes.len());
-        let mut words = &self.words()[offset / WORD..];
-        let (head, rest) = bytes.split_at(head);
-        if !head.is_empty()
-            && let Some((word, others)) = words.split_first()
-        {
-            put(word, skip, head);
-            words = others;
-        }
-        let (middle, tail) = rest.as_chunks();
-        for (from, word) in middle.iter().zip(words) {
-            word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
-        }
-        if !tail.is_empty()
-            && let Some(word) = words.get(middle.len())
-        {
-            put(word, 0, tail);
-        }
+        words::store(self.words(), offset, bytes);
         Ok(())
     }
 
@@ -207,27 +173,10 @@ impl Drop for Mapping {
     }
 }
 
-/// The part of a stretch that lies in a word it does not begin at: where in the word, and bytes.
-fn head(offset: usize, length: usize) -> (usize, usize) {
-    let skip = offset % WORD;
-    (skip, ((WORD - skip) % WORD).min(length))
-}
-
-/// Writes some bytes of a word.
-fn put(word: &AtomicU64, at: usize, bytes: &[u8]) {
-    let change = |old: u64| {
-        let mut new = old.to_ne_bytes();
-        new[at..at + bytes.len()].copy_from_slice(bytes);
-        Some(u64::from_ne_bytes(new))
-    };
-    // It always gives a new value.
-    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn private(length: usize) -> Mapping {
         Mapping::anonymous("memory", length, 1, MapFlags::PRIVATE).unwrap()

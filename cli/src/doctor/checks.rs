@@ -271,13 +271,15 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
     nodes.into_iter().map(finding).collect()
 }
 
-/// The window to a GPU's memory: NVIDIA's BAR1, and the largest region of others.
-pub(super) fn bar1(bus: &Bus) -> Vec<Finding> {
+/// The window to a GPU's memory. What NVIDIA calls BAR1 is the second region of memory that there is, by whatever number:
+/// on an H100 region 2, for its first one takes two registers (open-gpu-kernel-modules, `NV_GPU_BAR_INDEX_FB`, and
+/// `nv_pci_probe`, which counts the valid ones). Of others it is the largest.
+pub(super) fn window(bus: &Bus) -> Vec<Finding> {
     const SMALL: u64 = 256 << 20;
     let of = |gpu: &Pci| {
         let bars = gpu.bars();
         let bar = match gpu.vendor {
-            NVIDIA => bars.iter().find(|(index, _)| *index == 1),
+            NVIDIA => bars.get(1),
             _ => bars.iter().max_by_key(|(_, bytes)| *bytes),
         };
         let slot = &gpu.slot;

@@ -97,7 +97,7 @@ pub fn look(root: &Path) -> Vec<Finding> {
     findings.extend(checks::links(&bus));
     findings.extend(checks::driver(root, &bus));
     findings.extend(checks::nodes(root, &bus));
-    findings.extend(checks::bar1(&bus));
+    findings.extend(checks::window(&bus));
     findings.extend(checks::iommu(root, &bus));
     findings.extend(way::ways(&bus));
     findings.extend(checks::opencl(root));

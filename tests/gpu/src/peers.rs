@@ -33,8 +33,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Addresses from here on are the simulated board's own memory (`peerlane_simulated`).
 const SIMULATED: u64 = 1 << 63;
 
-/// Bytes that a fence's read asks for, at most: the simulated port reads whole words of 64 bits.
-const FENCE_READ: usize = 8;
+/// Bytes that a fence's read asks for, at most: a beat of the port's bus.
+const FENCE_READ: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {

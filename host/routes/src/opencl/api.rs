@@ -17,6 +17,7 @@ pub(super) const CL_DEVICE_NOT_FOUND: i32 = -1;
 /// The loader's, where there is no driver (cl_khr_icd).
 pub(super) const CL_PLATFORM_NOT_FOUND_KHR: i32 = -1001;
 pub(super) const CL_DEVICE_TYPE_ALL: u64 = 0xFFFF_FFFF;
+pub(super) const CL_EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11D3;
 pub(super) const CL_PLATFORM_NAME: u32 = 0x0902;
 pub(super) const CL_DEVICE_NAME: u32 = 0x102B;
 pub(super) const CL_MEM_READ_WRITE: u64 = 1 << 0;
@@ -88,6 +89,8 @@ functions! {
     flush = "clFlush": Give;
     finish = "clFinish": Give;
     callback = "clSetEventCallback": unsafe extern "C" fn(Handle, i32, Notify, *mut c_void) -> i32;
+    event_info = "clGetEventInfo": Info;
+    wait = "clWaitForEvents": unsafe extern "C" fn(u32, *const Handle) -> i32;
     release_event = "clReleaseEvent": Give;
 }
 

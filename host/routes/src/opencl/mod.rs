@@ -1,7 +1,8 @@
 //! Memory of any OpenCL device as an end of routes: through the host's memory.
 //!
-//! Nothing is asked of a platform but OpenCL 1.1. Copies are non-blocking commands of a queue of the library's own, and
-//! their ends are told by event callbacks, so that nobody spins and a wait can have a limit. A program that uses a buffer
+//! Nothing is asked of a platform but OpenCL 1.1. Copies are non-blocking commands of a queue of the library's own. Who
+//! waits for one sleeps until its callback comes, and asks for its state now and then meanwhile: NVIDIA's callbacks come
+//! up to 8 ms late. So nobody spins, and a wait can have a limit. A program that uses a buffer
 //! in commands of its own has them ended (`clFinish`) before the copy, and begins others after it.
 
 mod api;
@@ -11,21 +12,29 @@ pub use api::Handle;
 use crate::error::{Error, Result};
 use crate::side::{Engine, Pending, Piece, Side, Staging, Way, check};
 use api::{
-    Api, CL_COMPLETE, CL_DEVICE_NAME, CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_ALL, CL_FALSE,
-    CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, CL_PLATFORM_NAME,
-    CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, checked, list, made, text,
+    Api, CL_COMPLETE, CL_DEVICE_NAME, CL_DEVICE_NOT_FOUND, CL_DEVICE_TYPE_ALL,
+    CL_EVENT_COMMAND_EXECUTION_STATUS, CL_FALSE, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR,
+    CL_MEM_READ_WRITE, CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, checked,
+    list, made, text,
 };
-use peerlane_host::{Memory, MemoryKind, Place};
+use peerlane_host::{Memory, MemoryKind, Place, words};
 use std::ffi::c_void;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
 /// board has there is copied from and to.
 const NO_PROCESS: u64 = 1 << 63;
+
+/// How long a wait sleeps before it asks for a command's state, from the first time to any later one.
+const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
+
+/// Bytes of the words by which memory of a platform's is accessed.
+const WORD: usize = size_of::<u64>();
 
 /// A device of an OpenCL platform.
 #[derive(Clone)]
@@ -477,22 +486,54 @@ impl Engine for ClEngine {
     }
 }
 
+impl Command {
+    /// How the command has ended, if it has. Its callback may not have come yet.
+    fn ask(&self) -> Option<i32> {
+        let api = self.queue.device.api;
+        let mut status = CL_COMPLETE + 1;
+        // SAFETY: a living event, and a place for a `cl_int`.
+        let code = unsafe {
+            (api.event_info)(
+                self.event,
+                CL_EVENT_COMMAND_EXECUTION_STATUS,
+                size_of::<i32>(),
+                (&raw mut status).cast(),
+                null_mut(),
+            )
+        };
+        if code != CL_SUCCESS || status > CL_COMPLETE {
+            return None;
+        }
+        // To have asked does not make what was copied visible (OpenCL API 3.0, "clGetEventInfo"); a wait does, and ends
+        // at once. What it says of a command that failed is known.
+        // SAFETY: one living event.
+        unsafe { (api.wait)(1, &raw const self.event) };
+        Some(status)
+    }
+}
+
 impl Pending for Command {
     fn wait(&mut self, limit: Duration) -> Result<bool> {
         let begin = Instant::now();
-        let mut status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
+        let mut pause = PAUSES.start;
         let code = loop {
-            if let Some(code) = *status {
+            if let Some(code) = self.ask() {
                 break code;
             }
             let left = limit.saturating_sub(begin.elapsed());
+            let status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
+            if let Some(code) = *status {
+                break code;
+            }
             if left.is_zero() {
                 return Ok(false);
             }
-            let woken = self.end.told.wait_timeout(status, left);
-            status = woken.unwrap_or_else(PoisonError::into_inner).0;
+            let told = (self.end.told).wait_timeout_while(status, left.min(pause), |s| s.is_none());
+            if let Some(code) = *told.unwrap_or_else(PoisonError::into_inner).0 {
+                break code;
+            }
+            pause = (pause * 2).min(PAUSES.end);
         };
-        drop(status);
         if code < CL_COMPLETE {
             return Err(Error::OpenCl {
                 call: self.call,
@@ -538,9 +579,11 @@ impl Pinned {
     fn new(device: &Arc<Context>, length: usize) -> Result<Self> {
         let queue = Commands::new(device)?;
         let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+        // Whole words, by which it is read and written.
+        let mapped = length.next_multiple_of(WORD);
         let memory = made("clCreateBuffer", |code| {
             // SAFETY: a living context, and no memory of the host's.
-            unsafe { (device.api.buffer)(device.context, flags, length, null_mut(), code) }
+            unsafe { (device.api.buffer)(device.context, flags, mapped, null_mut(), code) }
         })?;
         let mut pinned = Self {
             queue,
@@ -560,7 +603,7 @@ impl Pinned {
                     CL_TRUE,
                     access,
                     0,
-                    length,
+                    mapped,
                     0,
                     null(),
                     null_mut(),
@@ -568,16 +611,22 @@ impl Pinned {
                 )
             }
         })?;
+        if !pinned.base.addr().is_multiple_of(WORD) {
+            return Err(Error::side(
+                &pinned.queue.device.name,
+                "it maps host memory at an odd address",
+            ));
+        }
         // Its address is given to other APIs as a number.
         let _ = pinned.base.expose_provenance();
         Ok(pinned)
     }
 
-    fn bytes(&self) -> &[AtomicU8] {
-        // SAFETY: the range is mapped for as long as this lives, and what is made of it are atomics.
-        unsafe {
-            std::slice::from_raw_parts(self.base.cast::<AtomicU8>().cast_const(), self.length)
-        }
+    fn words(&self) -> &[AtomicU64] {
+        let count = self.length.div_ceil(WORD);
+        // SAFETY: so many whole words are mapped for as long as this lives, at an address that the mapping has found to be a
+        // multiple of a word's length, and what is made of them are atomics.
+        unsafe { std::slice::from_raw_parts(self.base.cast::<AtomicU64>().cast_const(), count) }
     }
 }
 
@@ -618,17 +667,12 @@ unsafe impl Place for Pinned {
     }
 
     fn read(&self, offset: usize, bytes: &mut [u8]) -> peerlane_host::Result<()> {
-        let from = &self.bytes()[offset..];
-        for (to, from) in bytes.iter_mut().zip(from) {
-            *to = from.load(Ordering::Relaxed);
-        }
+        words::load(self.words(), offset, bytes);
         Ok(())
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> peerlane_host::Result<()> {
-        for (from, to) in bytes.iter().zip(&self.bytes()[offset..]) {
-            to.store(*from, Ordering::Relaxed);
-        }
+        words::store(self.words(), offset, bytes);
         Ok(())
     }
 }

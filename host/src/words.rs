@@ -1,0 +1,102 @@
+//! Memory that somebody else may write meanwhile, copied by words of 64 bits.
+//!
+//! For memory that a type of another crate shows as [`Memory`](crate::Memory): its accesses are atomic, and as fast as
+//! the words are wide.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const WORD: usize = size_of::<u64>();
+
+/// Copies from the byte at `offset` on. What somebody writes meanwhile is seen, or not, word by word.
+///
+/// # Panics
+/// When `offset` lies behind the words. Bytes behind their end are left as they are.
+pub fn load(words: &[AtomicU64], offset: usize, bytes: &mut [u8]) {
+    let load = |word: &AtomicU64| word.load(Ordering::Relaxed).to_ne_bytes();
+    let (skip, head) = head(offset, bytes.len());
+    let mut words = &words[offset / WORD..];
+    let (head, rest) = bytes.split_at_mut(head);
+    if !head.is_empty()
+        && let Some((word, others)) = words.split_first()
+    {
+        head.copy_from_slice(&load(word)[skip..skip + head.len()]);
+        words = others;
+    }
+    let (middle, tail) = rest.as_chunks_mut();
+    for (to, word) in middle.iter_mut().zip(words) {
+        *to = load(word);
+    }
+    if !tail.is_empty()
+        && let Some(word) = words.get(middle.len())
+    {
+        tail.copy_from_slice(&load(word)[..tail.len()]);
+    }
+}
+
+/// Copies to the byte at `offset` and on. The bytes beside these in the first and the last word stay what they are,
+/// whoever writes them meanwhile.
+///
+/// # Panics
+/// When `offset` lies behind the words. Bytes that would lie behind their end are dropped.
+pub fn store(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
+    let (skip, head) = head(offset, bytes.len());
+    let mut words = &words[offset / WORD..];
+    let (head, rest) = bytes.split_at(head);
+    if !head.is_empty()
+        && let Some((word, others)) = words.split_first()
+    {
+        put(word, skip, head);
+        words = others;
+    }
+    let (middle, tail) = rest.as_chunks();
+    for (from, word) in middle.iter().zip(words) {
+        word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
+    }
+    if !tail.is_empty()
+        && let Some(word) = words.get(middle.len())
+    {
+        put(word, 0, tail);
+    }
+}
+
+/// The part of a stretch that lies in a word it does not begin at: where in the word, and bytes.
+fn head(offset: usize, length: usize) -> (usize, usize) {
+    let skip = offset % WORD;
+    (skip, ((WORD - skip) % WORD).min(length))
+}
+
+/// Writes some bytes of a word.
+fn put(word: &AtomicU64, at: usize, bytes: &[u8]) {
+    let change = |old: u64| {
+        let mut new = old.to_ne_bytes();
+        new[at..at + bytes.len()].copy_from_slice(bytes);
+        Some(u64::from_ne_bytes(new))
+    };
+    // It always gives a new value.
+    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stretch_of_some_words_and_nothing_beside_it() {
+        for offset in 0..24 {
+            for length in 0..=24 - offset {
+                let words: [AtomicU64; 3] = std::array::from_fn(|_| AtomicU64::new(u64::MAX));
+                let bytes: Vec<u8> = (1..=length as u8).collect();
+                store(&words, offset, &bytes);
+                let all: Vec<u8> = (words.iter())
+                    .flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes())
+                    .collect();
+                let mut expected = vec![0xff; 24];
+                expected[offset..offset + length].copy_from_slice(&bytes);
+                assert_eq!(all, expected, "{length} bytes at {offset}");
+                let mut back = vec![0; length];
+                load(&words, offset, &mut back);
+                assert_eq!(back, bytes, "{length} bytes at {offset}");
+            }
+        }
+    }
+}
