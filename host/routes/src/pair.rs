@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Staging memory, unless the caller says otherwise.
-pub const STAGING: usize = 16 << 20;
+pub const STAGING: usize = 32 << 20;
 
 /// The longest copy of a measurement.
 const MEASURED: u64 = 1 << 20;

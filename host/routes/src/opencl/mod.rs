@@ -515,12 +515,14 @@ impl Command {
 impl Pending for Command {
     fn wait(&mut self, limit: Duration) -> Result<bool> {
         let begin = Instant::now();
-        let mut pause = PAUSES.start;
         let code = loop {
             if let Some(code) = self.ask() {
                 break code;
             }
-            let left = limit.saturating_sub(begin.elapsed());
+            let waited = begin.elapsed();
+            let left = limit.saturating_sub(waited);
+            // Late by no more than a part of what it took.
+            let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
             let status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
             if let Some(code) = *status {
                 break code;
@@ -532,7 +534,6 @@ impl Pending for Command {
             if let Some(code) = *told.unwrap_or_else(PoisonError::into_inner).0 {
                 break code;
             }
-            pause = (pause * 2).min(PAUSES.end);
         };
         if code < CL_COMPLETE {
             return Err(Error::OpenCl {
