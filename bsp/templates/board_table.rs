@@ -29,6 +29,7 @@ macro_rules! board_table {
                             clock: {{ crate::driver::range(board.opencl.clock) }},
                             version: {{ crate::driver::range(board.opencl.version) }},
                             temperature: {{ crate::driver::range(board.opencl.temperature) }},
+                            status: {{ crate::driver::range(board.opencl.status) }},
                         },
                     }
                 ),

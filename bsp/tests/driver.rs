@@ -240,7 +240,7 @@ pub(crate) mod boards {
     pub(crate) struct Line { pub(crate) cra: u64, pub(crate) block: u32, pub(crate) kernels: Option<u32> }
     pub(crate) struct OpenCl {
         pub(crate) kernels: Option<Range>, pub(crate) clock: Option<Range>, pub(crate) version: Option<Range>,
-        pub(crate) temperature: Option<Range>,
+        pub(crate) temperature: Option<Range>, pub(crate) status: Option<Range>,
     }
     pub(crate) struct Place {
         pub(crate) name: &'static core::ffi::CStr, pub(crate) build_id: u32, pub(crate) bar: u32,
@@ -344,6 +344,19 @@ fn the_vendors_part_is_where_the_system_says() {
     // A block with a table of vectors has the kernels' interrupt, too.
     let board = Board::read(&extended_with("irq = \"msix\"").out).unwrap();
     assert_eq!(board.line, None);
+}
+
+/// Words beside the kernels, at the places in `hardware/peerlane_net/board.qsys`.
+#[test]
+fn words_of_the_board_are_where_the_system_says() {
+    let work = common::Work::of(&common::reference_net());
+    work.extend("").unwrap();
+    let opencl = Board::read(&work.out).unwrap().opencl;
+    let words = [opencl.version, opencl.status, opencl.temperature];
+    assert_eq!(
+        words.map(|word| word.map(|word| (word.offset, word.bytes))),
+        [0xcfc0, 0xcfe0, 0xcff0].map(|at| Some((at, 4)))
+    );
 }
 
 /// The hard IP's line makes no message before software sets its bit in the hard IP's registers.

@@ -28,6 +28,7 @@ macro_rules! board_table {
                             clock: Some($crate::boards::Range { offset: 0x2000, bytes: 0x1000 }),
                             version: None,
                             temperature: None,
+                            status: None,
                         },
                     }
                 ),

@@ -175,7 +175,7 @@ impl Context {
             }
             code if uapi::OPENCL.is(code) => {
                 let opencl = |_: &Inside<'_>, arguments: &mut uapi::OpenCl| {
-                    zero(&arguments.reserved)?;
+                    zero(&[arguments.status_bytes, arguments.reserved])?;
                     self.opencl(arguments)
                 };
                 self.call_inside(uapi::OPENCL, code, argument, opencl)

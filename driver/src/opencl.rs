@@ -374,7 +374,8 @@ impl Context {
                 }
                 self.board.take_opencl(self.channel, eventfd)?;
                 let opencl = self.board.opencl();
-                arguments.bytes = Area::ALL.map(|area| opencl.bytes(area));
+                let [bytes @ .., status_bytes] = Area::ALL.map(|area| opencl.bytes(area));
+                (arguments.bytes, arguments.status_bytes) = (bytes, status_bytes);
                 arguments.map_bytes = self.board.kernels_map_bytes() as u64;
                 // It may have empty pages.
                 self.unmap_kernels();

@@ -600,7 +600,10 @@ struct peerlane_window {
 /* Gives the window back. */
 #define PEERLANE_WINDOW_RELEASE 1
 
-/* Areas of the OpenCL side: peerlane_access.area and indices of peerlane_opencl.bytes. */
+/*
+ * Areas of the OpenCL side: peerlane_access.area, and indices of peerlane_opencl.bytes for
+ * those that it has.
+ */
 /*
  * The interface to the kernels (acl_kernel_interface): its control registers, the window into
  * the kernels' registers, and the text that describes them.
@@ -612,6 +615,11 @@ struct peerlane_window {
 #define PEERLANE_AREA_VERSION 2
 /* The FPGA's temperature. Only read. */
 #define PEERLANE_AREA_TEMPERATURE 3
+/*
+ * Whether the board's memory is calibrated (uniphy_status): a dword, 0 when all of it is. Only
+ * read. While it is not, memory does not answer, neither the block nor kernels.
+ */
+#define PEERLANE_AREA_STATUS 4
 
 /*
  * Argument of PEERLANE_IOC_OPENCL: the context takes the board's OpenCL side, which is the
@@ -650,15 +658,23 @@ struct peerlane_opencl {
 	 * release.
 	 */
 	__s32 fd;
-	/* Out: bytes of each PEERLANE_AREA_*; 0: the driver does not know where it is. */
+	/*
+	 * Out: bytes of each PEERLANE_AREA_* but PEERLANE_AREA_STATUS; 0: the driver does not know
+	 * where it is.
+	 */
 	__u64 bytes[4];
 	/*
 	 * Out: bytes to map at PEERLANE_MAP_KERNELS; 0: the interface shares pages with something
 	 * else, and is reached by PEERLANE_IOC_ACCESS only.
 	 */
 	__u64 map_bytes;
+	/*
+	 * Out: bytes of PEERLANE_AREA_STATUS; 0: the driver does not know where it is, or not of
+	 * such an area. In: zero.
+	 */
+	__u64 status_bytes;
 	/* Zero. */
-	__u64 reserved[2];
+	__u64 reserved;
 };
 
 /* Bits of peerlane_opencl.flags. */
@@ -1229,7 +1245,8 @@ PEERLANE_PLACE_(peerlane_opencl, flags, 0);
 PEERLANE_PLACE_(peerlane_opencl, fd, 4);
 PEERLANE_PLACE_(peerlane_opencl, bytes, 8);
 PEERLANE_PLACE_(peerlane_opencl, map_bytes, 40);
-PEERLANE_PLACE_(peerlane_opencl, reserved, 48);
+PEERLANE_PLACE_(peerlane_opencl, status_bytes, 48);
+PEERLANE_PLACE_(peerlane_opencl, reserved, 56);
 PEERLANE_SIZE_(peerlane_access, 32);
 PEERLANE_PLACE_(peerlane_access, area, 0);
 PEERLANE_PLACE_(peerlane_access, flags, 4);

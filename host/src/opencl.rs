@@ -21,11 +21,20 @@ pub enum Area {
     Version,
     /// The temperature sensor: one register of 4 bytes, as the sensor gives it.
     Temperature,
+    /// `uniphy_status`: one register of 4 bytes, 0 when all memories of the board are calibrated. While they are
+    /// not, FPGA memory does not answer. Only read.
+    Status,
 }
 
 impl Area {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kernels, Self::Clock, Self::Version, Self::Temperature];
+    pub const ALL: [Self; 5] = [
+        Self::Kernels,
+        Self::Clock,
+        Self::Version,
+        Self::Temperature,
+        Self::Status,
+    ];
 
     /// For messages.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Area {
             Self::Clock => "kernel clock",
             Self::Version => "version register",
             Self::Temperature => "temperature sensor",
+            Self::Status => "memory's calibration status",
         }
     }
 }

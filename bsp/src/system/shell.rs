@@ -126,7 +126,7 @@ fn irq_number(wire: &Connection) -> Option<u32> {
 }
 
 /// The slaves of the OpenCL side in a BAR: `kernel_cntrl` of `acl_kernel_interface`, `ctrl` of `acl_kernel_clk`,
-/// `version_id`, `temperature`. Of two of a kind there is none: which one is meant is not known.
+/// `version_id`, `temperature`, `uniphy_status`. Of two of a kind there is none: which one is meant is not known.
 pub fn opencl(map: &BarMap) -> OpenCl {
     let only = |kind: &str, interface: &str| {
         let mut found = map.entries.iter().filter(|entry| {
@@ -153,5 +153,6 @@ pub fn opencl(map: &BarMap) -> OpenCl {
         clock: only("acl_kernel_clk", "ctrl").map(range),
         version: only("version_id", "s").map(word),
         temperature: only("temperature", "s").map(word),
+        status: only("uniphy_status", "s").map(word),
     }
 }

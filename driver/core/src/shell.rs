@@ -89,6 +89,8 @@ pub struct OpenCl {
     pub version: Option<Range>,
     /// The FPGA's temperature.
     pub temperature: Option<Range>,
+    /// Whether the board's memory is calibrated.
+    pub status: Option<Range>,
 }
 
 /// A part of the OpenCL side.
@@ -102,11 +104,19 @@ pub enum Area {
     Version,
     /// The FPGA's temperature.
     Temperature,
+    /// Whether the board's memory is calibrated.
+    Status,
 }
 
 impl Area {
     /// All of them, in the order of their numbers in the driver's interface.
-    pub const ALL: [Self; 4] = [Self::Kernels, Self::Clock, Self::Version, Self::Temperature];
+    pub const ALL: [Self; 5] = [
+        Self::Kernels,
+        Self::Clock,
+        Self::Version,
+        Self::Temperature,
+        Self::Status,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -114,12 +124,13 @@ impl Area {
             Self::Clock => "the kernels' clock",
             Self::Version => "version_id",
             Self::Temperature => "temperature",
+            Self::Status => "uniphy_status",
         }
     }
 
     /// Whether it is only read.
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::Version | Self::Temperature)
+        matches!(self, Self::Version | Self::Temperature | Self::Status)
     }
 }
 
@@ -136,6 +147,7 @@ impl OpenCl {
             Area::Clock => self.clock,
             Area::Version => self.version,
             Area::Temperature => self.temperature,
+            Area::Status => self.status,
         }
     }
 

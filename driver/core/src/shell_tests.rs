@@ -13,6 +13,7 @@ fn opencl() -> OpenCl {
         clock: range(0xc000, 0x800),
         version: range(0xcfc0, 4),
         temperature: range(0xcff0, 4),
+        status: range(0xcfe0, 4),
     }
 }
 
@@ -85,6 +86,11 @@ fn what_lies_over_something_else_is_refused() {
         ..opencl()
     };
     assert!(said(table).starts_with("att "));
+    let status = OpenCl {
+        status: range(0xcff2, 4),
+        ..opencl()
+    };
+    assert!(said(status).contains("uniphy_status (0x4 bytes at 0xcff2)"));
 }
 
 #[test]
@@ -108,6 +114,7 @@ fn places_of_an_area_stay_inside() {
     assert_eq!(opencl.place(Area::Clock, 0x7fd, 4), None);
     assert_eq!(opencl.place(Area::Kernels, u64::MAX, 2), None);
     assert_eq!(opencl.place(Area::Version, 0, 4), Some(0xcfc0..0xcfc4));
+    assert_eq!(opencl.place(Area::Status, 0, 4), Some(0xcfe0..0xcfe4));
     assert_eq!(opencl.kernels_reset(), Some(0x4030));
     assert_eq!(OpenCl::default().place(Area::Clock, 0, 0), None);
 }

@@ -620,7 +620,7 @@ pub mod window {
     pub const RELEASE: u32 = 1;
 }
 
-/// Areas of the OpenCL side: [`Access::area`] and indices of [`OpenCl::bytes`].
+/// Areas of the OpenCL side: [`Access::area`], and indices of [`OpenCl::bytes`] for those that it has.
 pub mod area {
     /// The interface to the kernels (`acl_kernel_interface`): its control registers, the window into
     /// the kernels' registers, and the text that describes them.
@@ -631,6 +631,9 @@ pub mod area {
     pub const VERSION: u32 = 2;
     /// The FPGA's temperature. Only read.
     pub const TEMPERATURE: u32 = 3;
+    /// Whether the board's memory is calibrated (`uniphy_status`): a dword, 0 when all of it is. Only read. While
+    /// it is not, memory does not answer, neither the block nor kernels.
+    pub const STATUS: u32 = 4;
 }
 
 /// Argument of [`OPENCL`]: the context takes the board's OpenCL side, which is the registers of
@@ -664,13 +667,15 @@ pub struct OpenCl {
     pub flags: u32,
     /// In: the eventfd that each interrupt of the kernels adds 1 to; -1: none, and for a release.
     pub fd: i32,
-    /// Out: bytes of each [`area`]; 0: the driver does not know where it is.
+    /// Out: bytes of each [`area`] but [`STATUS`](area::STATUS); 0: the driver does not know where it is.
     pub bytes: [u64; 4],
     /// Out: bytes to map at [`map::KERNELS`]; 0: the interface shares pages with something else, and
     /// is reached by [`ACCESS`] only.
     pub map_bytes: u64,
+    /// Out: bytes of [`area::STATUS`]; 0: the driver does not know where it is, or not of such an area. In: zero.
+    pub status_bytes: u64,
     /// Zero.
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 /// Bits of [`OpenCl::flags`].

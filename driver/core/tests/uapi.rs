@@ -104,6 +104,7 @@ fn expected() -> Expected {
         ("AREA_CLOCK", area::CLOCK.into()),
         ("AREA_VERSION", area::VERSION.into()),
         ("AREA_TEMPERATURE", area::TEMPERATURE.into()),
+        ("AREA_STATUS", area::STATUS.into()),
         ("OPENCL_RELEASE", opencl::RELEASE.into()),
         ("ACCESS_BYTES", uapi::ACCESS_BYTES as u64),
         ("ACCESS_FLAGS_WRITE", access_flags::WRITE.into()),
@@ -256,6 +257,7 @@ fn expected() -> Expected {
             fd,
             bytes,
             map_bytes,
+            status_bytes,
             reserved
         }
     );

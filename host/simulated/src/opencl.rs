@@ -12,6 +12,7 @@ fn part(area: Area) -> Part {
         Area::Clock => Part::Clock,
         Area::Version => Part::Version,
         Area::Temperature => Part::Temperature,
+        Area::Status => Part::Status,
     }
 }
 
@@ -22,7 +23,7 @@ fn range(board: &Board, area: Area) -> Option<(u64, u64)> {
     let bytes = match area {
         Area::Kernels | Area::Clock => bytes,
         // One register.
-        Area::Version | Area::Temperature => 4,
+        Area::Version | Area::Temperature | Area::Status => 4,
     };
     Some((base, bytes))
 }

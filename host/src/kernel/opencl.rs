@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Side {
     file: OwnedFd,
-    bytes: [u64; 4],
+    /// Of each area, by its number.
+    bytes: [u64; 5],
     /// What the kernels' interrupts add to.
     interrupts: OwnedFd,
     /// What [`OpenCl::wake`] adds to.
@@ -42,9 +43,11 @@ impl Node {
             ..Default::default()
         };
         self.try_call(&mut taken).map_err(Error::opencl)?;
+        let [kernels, clock, version, temperature] = taken.bytes;
+        let bytes = [kernels, clock, version, temperature, taken.status_bytes];
         Ok(Side {
             file,
-            bytes: taken.bytes,
+            bytes,
             interrupts,
             woken,
             process: Process::current(),
@@ -59,6 +62,7 @@ fn number(area: Area) -> u32 {
         Area::Clock => uapi::area::CLOCK,
         Area::Version => uapi::area::VERSION,
         Area::Temperature => uapi::area::TEMPERATURE,
+        Area::Status => uapi::area::STATUS,
     }
 }
 

@@ -23,7 +23,7 @@ impl Bar for Registers {
             Area::Kernels => 0x4000,
             Area::Clock => 0x800,
             Area::Version => 4,
-            Area::Temperature => 0,
+            Area::Temperature | Area::Status => 0,
         }
     }
 

@@ -182,7 +182,14 @@ fn bounds(lab: &mut Lab) -> Result<&'static str> {
     ensure!(read(area::KERNELS, 0, 4) == Err(Errno::PERM), "without it");
     let side = take(&device)?;
     ensure!(read(area::KERNELS, 0, 4096) == Ok(()));
-    for area in [area::KERNELS, area::CLOCK, area::VERSION, area::TEMPERATURE] {
+    let areas = [
+        area::KERNELS,
+        area::CLOCK,
+        area::VERSION,
+        area::TEMPERATURE,
+        area::STATUS,
+    ];
+    for area in areas {
         let bytes = side.bytes(Area::ALL[area as usize]);
         for (offset, length) in [
             (bytes, 1),
@@ -201,9 +208,9 @@ fn bounds(lab: &mut Lab) -> Result<&'static str> {
         }
     }
     let wrong = |area, flags| access(area, flags, 0, memory.address(), 4);
-    ensure!(wrong(4, 0) == Err(Errno::INVAL));
+    ensure!(wrong(5, 0) == Err(Errno::INVAL));
     ensure!(wrong(area::KERNELS, 2) == Err(Errno::INVAL));
-    for only_read in [area::VERSION, area::TEMPERATURE] {
+    for only_read in [area::VERSION, area::TEMPERATURE, area::STATUS] {
         ensure!(wrong(only_read, access_flags::WRITE) == Err(Errno::INVAL));
     }
     for flags in [0, access_flags::WRITE] {

@@ -181,6 +181,7 @@ fn board(config: &Config) -> Board {
                 // In a system of its own, which is not looked into.
                 version: None,
                 temperature: None,
+                status: None,
             }),
     }
 }

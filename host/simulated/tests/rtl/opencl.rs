@@ -45,9 +45,10 @@ fn a_kernel_works_on_what_a_transfer_brought() {
     assert_eq!(word(&*side, Area::Kernels, 0), 0xA0C0_0001);
     assert_eq!(word(&*side, Area::Clock, 0x120), 1);
     assert_eq!(word(&*side, Area::Version, 0), 0xA0C7_C1E0);
+    assert_eq!(word(&*side, Area::Status, 0), 0);
     assert_eq!(
         Area::ALL.map(|area| side.bytes(area)),
-        [0x4000, 0x800, 4, 4]
+        [0x4000, 0x800, 4, 4, 4]
     );
 
     const BYTES: u64 = 4004;

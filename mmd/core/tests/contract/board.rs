@@ -255,7 +255,7 @@ impl Bar for Side {
         match area {
             Area::Kernels => 0x4000,
             Area::Clock => 0x800,
-            Area::Version | Area::Temperature => 4,
+            Area::Version | Area::Temperature | Area::Status => 4,
         }
     }
 
@@ -271,6 +271,8 @@ impl Bar for Side {
             Area::Version => 0xa0c7_c1e0,
             // 42 degrees.
             Area::Temperature => 170,
+            // All memories are calibrated.
+            Area::Status => 0,
         };
         data.copy_from_slice(&register.to_le_bytes()[..data.len()]);
         Ok(())
