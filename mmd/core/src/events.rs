@@ -11,6 +11,36 @@ use std::time::{Duration, Instant};
 /// hang the program. The runtime then looks, and finds nothing.
 const PERIOD: Duration = Duration::from_millis(250);
 
+/// An interrupt that comes sooner than this after the one before was there all the time: its kernel could not have
+/// been launched in between.
+const AT_ONCE: Duration = Duration::from_micros(50);
+
+/// So many of them in a row are kernels that end together. More are a line that stays high whatever the handler does:
+/// that of a kernel which the runtime does not know to run, or one that is broken. It is looked at less and less often
+/// then, down to once in a [`PERIOD`], and as often as before when it has been low once.
+const IN_A_ROW: u32 = 64;
+
+/// The first pause; each is twice the one before.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Interrupts that came one behind the other, without a moment in between.
+#[derive(Debug, Default)]
+struct Row(u32);
+
+impl Row {
+    /// Whether one has come, and how long it was waited for; how long to pause before the next is let come.
+    fn next(&mut self, came: bool, waited: Duration) -> Duration {
+        match came && waited < AT_ONCE {
+            true => self.0 = self.0.saturating_add(1),
+            false => self.0 = 0,
+        }
+        match self.0.checked_sub(IN_A_ROW) {
+            None => Duration::ZERO,
+            Some(more) => PERIOD.min(PAUSE.saturating_mul(1 << more.min(16))),
+        }
+    }
+}
+
 /// Waits for the interrupt of a board's kernels.
 pub(crate) struct Watch<'a> {
     pub(crate) name: &'a str,
@@ -29,17 +59,20 @@ impl Watch<'_> {
     pub(crate) fn run(&self) {
         let mut told = false;
         let mut looked = Instant::now();
+        let mut row = Row::default();
         while !self.is_closing() {
+            let begin = Instant::now();
             let waited = self.side.wait(Some(PERIOD));
             if self.is_closing() {
                 break;
             }
+            let pause = row.next(matches!(waited, Ok(true)), begin.elapsed());
             // To ask is a system call. A board whose kernels interrupt is at work: it is asked for now and then only.
             if !matches!(waited, Ok(true)) || looked.elapsed() >= PERIOD {
                 (self.look)();
                 looked = Instant::now();
             }
-            let pauses = waited.is_err();
+            let pause = if waited.is_err() { PERIOD } else { pause };
             let waited = waited.map(drop);
             match self.look(waited) {
                 Ok(()) => {}
@@ -66,9 +99,7 @@ impl Watch<'_> {
                     told = true;
                 }
             }
-            if pauses {
-                std::thread::sleep(PERIOD);
-            }
+            std::thread::sleep(pause);
         }
     }
 
@@ -82,8 +113,11 @@ impl Watch<'_> {
         if matches!(waited, Err(Error::Gone)) || !self.handlers.has_interrupt() {
             return waited;
         }
-        self.handlers.interrupt(self.handle);
-        self.side.arm().and(waited)
+        // One that cannot be called now would leave the line high.
+        match self.handlers.interrupt(self.handle) {
+            true => self.side.arm().and(waited),
+            false => waited,
+        }
     }
 }
 
@@ -195,6 +229,40 @@ mod tests {
         until_looking(&side, &handlers, &look, || {
             looks.load(Ordering::SeqCst) > before
         });
+    }
+
+    #[test]
+    fn a_line_that_stays_high_does_not_keep_a_processor_busy() {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        let side = Stub {
+            interrupts: true,
+            at_once: true,
+            ..Stub::default()
+        };
+        let handlers = Handlers::default();
+        set(&handlers, &CALLS);
+        let begin = Instant::now();
+        until(&side, &handlers, || begin.elapsed() > 3 * PERIOD);
+        let calls = CALLS.load(Ordering::SeqCst);
+        assert!(calls < 2000, "{calls} calls in {:?}", begin.elapsed());
+        // It is still looked at.
+        assert!(calls > 64, "{calls} calls");
+    }
+
+    #[test]
+    fn interrupts_that_come_together_are_not_waited_with() {
+        let mut row = Row::default();
+        let pauses = |row: &mut Row, count| (0..count).map(|_| row.next(true, Duration::ZERO)).sum();
+        let pause: Duration = pauses(&mut row, 63);
+        assert!(pause.is_zero());
+        assert!(!row.next(true, Duration::ZERO).is_zero());
+        let pause: Duration = pauses(&mut row, 30);
+        assert!(pause > Duration::from_secs(2), "{pause:?}");
+        assert_eq!(row.next(true, Duration::ZERO), PERIOD);
+        // Low once.
+        assert!(row.next(true, Duration::from_millis(1)).is_zero());
+        let pause: Duration = pauses(&mut row, 63);
+        assert!(pause.is_zero());
     }
 
     #[test]
