@@ -448,24 +448,30 @@ impl Runtime {
 
     /// A transfer with an operation; its end is waited for, so the memory is free then.
     pub fn write_op(&self, op: usize, offset: usize, data: &[u8]) {
-        let (shared, before) = (&self.shared, self.count(op));
-        let pointer = std::ptr::without_provenance_mut(op);
-        let from = data.as_ptr().cast();
+        let before = self.count(op);
         // SAFETY: `data` lives until the end was heard.
-        let begun = unsafe {
-            (shared.mmd).write(
-                self.handle(),
-                pointer,
-                data.len(),
-                from,
-                self.interfaces[2],
-                offset,
-            )
-        };
-        assert_eq!(begun, 0);
+        unsafe { self.begin(op, offset, data) };
         self.until("a write", |heard| {
             heard.ended.get(&op) == Some(&(before + 1))
         });
+    }
+
+    /// Begins such a transfer, whose end nobody waits for here.
+    pub fn begin_write(&self, op: usize, offset: usize, data: &'static [u8]) {
+        // SAFETY: they live as long as the process.
+        unsafe { self.begin(op, offset, data) };
+    }
+
+    /// # Safety
+    /// The bytes live, and nobody writes them, until the end was heard.
+    unsafe fn begin(&self, op: usize, offset: usize, data: &[u8]) {
+        let (mmd, memory) = (self.shared.mmd, self.interfaces[2]);
+        let pointer = std::ptr::without_provenance_mut(op);
+        let from = data.as_ptr().cast();
+        // SAFETY: by the caller's promise.
+        let begun =
+            unsafe { mmd.write(self.handle(), pointer, data.len(), from, memory, offset) };
+        assert_eq!(begun, 0);
     }
 
     /// See [`write_op`](Self::write_op).

@@ -2,7 +2,7 @@
 
 use crate::board::{Board, MEMORY};
 use crate::boards::Boards;
-use crate::end::{at_exit, say, vital};
+use crate::end::{at_exit, called, say, vital};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
 use crate::peer::{Lookup, Peers, Process};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// `aocl_mmd_interrupt_handler_fn`.
 pub type InterruptHandler = unsafe extern "C" fn(c_int, *mut c_void);
@@ -26,6 +26,10 @@ pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 const NO_MEMORY: c_int = -2;
 /// `AOCL_MMD_ERROR_INVALID_POINTER`.
 const INVALID_POINTER: c_int = -5;
+
+/// What a program is told where there is nothing: a runtime has no words for why it finds no device.
+const NO_BOARD: &str = "there is no board: no /dev/peerlane0. Is its driver loaded (lsmod), and the board seen (lspci -d \
+                        1172:)? `peerlane doctor` says what is missing";
 
 /// What a child of a fork is told.
 const FORKED: &str = "a forked process cannot use its parent's board: let it call execve";
@@ -55,6 +59,19 @@ struct Open {
     boards: BTreeMap<c_int, Arc<Board>>,
     /// A handle is never given twice, unless they run out.
     next: c_int,
+}
+
+impl Open {
+    /// The next handle, which is nobody's.
+    fn new_handle(&mut self) -> c_int {
+        loop {
+            let handle = self.next;
+            self.next = handle.checked_add(1).unwrap_or(0);
+            if !self.boards.contains_key(&handle) {
+                return handle;
+            }
+        }
+    }
 }
 
 /// The process that has boards open, or opens one, and how often: a child that a fork makes at any time finds what its
@@ -171,15 +188,21 @@ impl Mmd {
         child
     }
 
-    /// All that are open.
-    pub(crate) fn boards(&self) -> Vec<Arc<Board>> {
-        self.lock().boards.values().cloned().collect()
+    /// All that are open, by what a runtime makes the end of `CL_DEVICE_NAME`. They may be closed at any time: who waits
+    /// for somebody must not keep them open.
+    pub(crate) fn boards(&self) -> Vec<(String, Weak<Board>)> {
+        let open = self.lock();
+        let boards = open.boards.values();
+        boards
+            .map(|board| (board.device_name(), Arc::downgrade(board)))
+            .collect()
     }
 
     fn board(&self, handle: c_int) -> Option<Arc<Board>> {
         if self.is_child() {
             return None;
         }
+        called();
         let board = self.lock().boards.get(&handle).cloned();
         if board.is_none() {
             say(format_args!(
@@ -220,6 +243,9 @@ impl Mmd {
                 Some(names) => names,
                 None => {
                     let names = self.boards.names();
+                    if names.is_empty() {
+                        say(NO_BOARD);
+                    }
                     self.names.get_or_init(|| names)
                 }
             };
@@ -282,19 +308,21 @@ impl Mmd {
             // SAFETY: by the caller's promise.
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
             at_exit();
-            let mut open = self.lock();
-            let handle = open.next;
+            called();
+            let handle = self.lock().new_handle();
+            // Without the lock: it takes seconds where a board does not do what it should, and others' kernels run.
             let found = self.boards.open(&name);
             match found.and_then(|found| Board::open(handle, &name, found, self.flavour)) {
                 Ok(board) => {
                     using.keep();
-                    open.next = handle.checked_add(1).unwrap_or(0);
-                    open.boards.insert(handle, board);
+                    self.lock().boards.insert(handle, board);
                     handle
                 }
                 Err(reason) => {
-                    // Before others may take the lock for free.
-                    drop(open);
+                    let name: &str = match &*name {
+                        "" => "a board without a name",
+                        name => name,
+                    };
                     say(format_args!("{name} cannot be opened: {reason}"));
                     -1
                 }

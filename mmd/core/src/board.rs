@@ -4,8 +4,9 @@ use crate::abi::guarded;
 use crate::boards::Found;
 use crate::compatible;
 use crate::dma::Dma;
-use crate::end::{end, say, vital};
+use crate::end::{Owed, end, say, vital};
 use crate::events::Watch;
+use crate::files::Own;
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Flavour, Online, Value};
@@ -16,7 +17,9 @@ use crate::resets::Resets;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
 use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
+use peerlane_package::present;
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,15 +39,21 @@ const INLINE: usize = 4 << 10;
 /// The host memory's alignment with which transfers cost least: a line of the processor's cache.
 const ALIGNMENT: usize = 64;
 
+/// `AOCL_MMD_MEM_CAPABILITY_SUPPORTED`: there is memory of this kind.
+const SUPPORTED: c_int = 1;
+
 /// A board that is open.
 pub(crate) struct Board {
     handle: c_int,
     name: String,
     bus: String,
     number: u32,
+    // First of what is dropped: a file that is closed is nobody's own.
+    _files: Vec<Own>,
     // The kernels are reset before the memory is given back that they use.
     kernels: Kernels,
     registers: Arc<Registers>,
+    looks: Looks,
     pub(crate) side: Arc<dyn OpenCl>,
     resets: Arc<Resets>,
     dma: Dma,
@@ -70,11 +79,56 @@ struct Lane {
 struct Job {
     op: usize,
     work: Work,
+    owed: Owed,
 }
 
 enum Work {
     Move { host: HostMemory, fpga: u64 },
     Copy { from: u64, to: u64, length: usize },
+}
+
+/// What is looked at before a runtime has a board, and again when the FPGA is configured anew.
+#[derive(Debug, Clone, Copy)]
+enum Looks {
+    /// All that the open runtime would end the program for, and the memory.
+    All,
+    /// The memory, as far as the text of the board is known.
+    Memory,
+    /// Nothing: who programs the board has it as it is.
+    Nothing,
+}
+
+impl Looks {
+    fn of(flavour: Flavour) -> Self {
+        match (flavour.runtime, flavour.open_runtime) {
+            (true, true) => Self::All,
+            (true, false) => Self::Memory,
+            (false, _) => Self::Nothing,
+        }
+    }
+
+    /// Looks at a board, and gives what the program is to be told.
+    fn at(
+        self,
+        registers: &Registers,
+        kernels: &Kernels,
+        side: &dyn OpenCl,
+        held: Range<u64>,
+    ) -> Result<Option<String>, String> {
+        let memories = match self {
+            Self::All => {
+                let clock = side.bytes(Area::Clock) > 0;
+                compatible::check(registers, kernels, clock, held.clone())?
+            }
+            Self::Memory => {
+                let text = kernels.known();
+                let known = text.and_then(|text| present(&text).ok());
+                known.map(|text| text.memories).unwrap_or_default()
+            }
+            Self::Nothing => return Ok(None),
+        };
+        compatible::check_memory(&memories, &held)
+    }
 }
 
 /// An error with what to do about it.
@@ -116,13 +170,17 @@ impl Board {
         })?;
         memory.keep();
         let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
+        // The last copy of the device, which outlives what follows.
+        let last = device.clone();
+        let files = [last.file(), side.file()].into_iter().flatten();
+        let files = files.filter_map(Own::new).collect();
         let registers = Arc::new(Registers::new(Arc::clone(&side)));
         let resets = Resets::new(name, Arc::clone(&side)).map_err(told)?;
         let resets = Arc::new(resets);
         let kernels = Kernels::new(Arc::clone(&registers), flavour.open_runtime);
-        if flavour.open_runtime {
-            let clock = side.bytes(Area::Clock) > 0;
-            compatible::check(&registers, &kernels, clock, device.range())?;
+        let looks = Looks::of(flavour);
+        if let Some(warning) = looks.at(&registers, &kernels, &*side, device.range())? {
+            say(format_args!("{name}: {warning}"));
         }
         let dma = Dma::new(device, Arc::clone(&resets)).map_err(told)?;
         let board = Arc::new(Self {
@@ -130,8 +188,10 @@ impl Board {
             name: name.into(),
             bus,
             number,
+            _files: files,
             kernels,
             registers,
+            looks,
             side,
             resets,
             dma,
@@ -227,7 +287,8 @@ impl Board {
             Online::ConcurrentBoth => Value::Int(2),
             Online::HostAlignment | Online::Granularity => Value::Size(ALIGNMENT),
             // The kernels of these BSPs reach the board's memory only.
-            Online::Capabilities => Value::Int(0),
+            Online::DeviceCapabilities => Value::Int(SUPPORTED),
+            Online::HostCapabilities => Value::Int(0),
         }
     }
 
@@ -284,7 +345,7 @@ impl Board {
     /// Tells the end of an access to registers, which has ended already.
     pub(crate) fn ended(&self, op: Option<usize>, status: c_int) -> c_int {
         if let (Some(op), 0) = (op, status) {
-            self.handlers.ended(self.handle, op);
+            self.handlers.ended(self.handle, op, Owed::new());
         }
         status
     }
@@ -333,7 +394,7 @@ impl Board {
                 if host.length() > 0 {
                     self.move_bytes(&mut host, fpga, false);
                 }
-                self.handlers.ended(self.handle, op);
+                self.handlers.ended(self.handle, op, Owed::new());
             }
             Some(op) => return self.begin(op, Work::Move { host, fpga }),
         }
@@ -365,10 +426,11 @@ impl Board {
         };
         let lane = &self.lanes[direction as usize];
         lane.left.fetch_add(1, Ordering::SeqCst);
+        let owed = Owed::new();
         let jobs = lock(&lane.jobs);
         let sent = jobs
             .as_ref()
-            .is_some_and(|jobs| jobs.send(Job { op, work }).is_ok());
+            .is_some_and(|jobs| jobs.send(Job { op, work, owed }).is_ok());
         drop(jobs);
         if sent {
             return 0;
@@ -383,10 +445,11 @@ impl Board {
 
     /// The body of a lane's thread.
     fn work(&self, lane: usize, jobs: &Receiver<Job>) {
-        for Job { op, mut work } in jobs {
+        for job in jobs {
+            let Job { op, mut work, owed } = job;
             self.run(&mut work, false);
             self.lanes[lane].left.fetch_sub(1, Ordering::SeqCst);
-            self.handlers.ended(self.handle, op);
+            self.handlers.ended(self.handle, op, owed);
         }
     }
 
@@ -447,6 +510,20 @@ impl Board {
         Ok(())
     }
 
+    /// Looks at a board whose FPGA was configured anew, for the runtime sets it up again as when it opened it. -1: it
+    /// would end the program.
+    fn look_anew(&self) -> c_int {
+        let held = self.dma.device().range();
+        match (self.looks).at(&self.registers, &self.kernels, &*self.side, held) {
+            // What the program accepts it was told when it opened the board.
+            Ok(_) => 0,
+            Err(reason) => {
+                say(format_args!("{}: programming: {reason}", self.name));
+                -1
+            }
+        }
+    }
+
     /// Loads an image into the FPGA; the board's handle, or -1. After that the board is of use only if its memory
     /// was to be kept.
     pub(crate) fn program(&self, image: &[u8], keep: bool) -> c_int {
@@ -466,10 +543,15 @@ impl Board {
             let programmed = self
                 .resets
                 .programming(|| self.gate.programming(|| self.load(image, keeps)));
-            let shown = self.kernels.changed();
+            // Of a board that does not come back each access would wait.
+            let shown = programmed.and_then(|()| self.kernels.changed());
             // The queue learns of the restart, which its next transfer would fail for.
             let known = self.dma.device().query().map(drop);
-            match self.answer("programming", programmed.and(shown).and(known)) {
+            let ended = match self.answer("programming", shown.and(known)) {
+                0 => self.look_anew(),
+                failed => failed,
+            };
+            match ended {
                 0 => (true, self.handle),
                 failed if keep => {
                     let _ = self.side.arm();

@@ -39,7 +39,11 @@ const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
 const REMEDY: &str = "The runtime would end the program at this. Program the FPGA with a package of this board \
                       (aocl program), or have it configured so at power-up (aocl flash)";
 
-/// Looks at a board's registers. Without `clock` it has no registers for that. `held` is the FPGA memory of the process.
+/// The variable with which a program takes a board of whose FPGA memory it has a part only.
+const LESS: &str = "PEERLANE_ACCEPT_LESS_MEMORY";
+
+/// Looks at a board's registers, and gives the FPGA memory that the runtime gives out. Without `clock` the board has no
+/// registers for that. `held` is the FPGA memory of the process.
 ///
 /// # Errors
 /// What the runtime would end the program for, in sentences.
@@ -48,9 +52,9 @@ pub(crate) fn check(
     kernels: &Kernels,
     clock: bool,
     held: Range<u64>,
-) -> Result<(), String> {
+) -> Result<Vec<Range<u64>>, String> {
     let told = |error: Error| format!("{error}. {}", error.remedy());
-    let look = || -> peerlane_host::Result<Result<(), String>> {
+    let look = || -> peerlane_host::Result<Result<Vec<Range<u64>>, String>> {
         // The kernels' registers have the kernels' clock.
         if clock && let Err(what) = check_clock(registers)? {
             return Ok(Err(what));
@@ -138,15 +142,14 @@ fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String
     Ok(Ok(()))
 }
 
-/// The text that the runtime is shown.
-fn check_text(text: &str, held: Range<u64>) -> Result<(), String> {
+/// The text that the runtime is shown; the memories in it.
+fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let read = present(text).map_err(|error| {
         let begin: String = text.chars().take(40).collect();
         let begin = begin.escape_debug();
         format!("its ROM says \"{begin}\"..., which the runtime does not read: {error}")
     })?;
     for memory in &read.memories {
-        // Buffers are made from the first bytes on. Of others' memory a transfer says so.
         if memory.start < held.start || memory.start >= held.end {
             return Err(format!(
                 "its ROM says that FPGA memory begins at {:#x}, but the board has {:#x} to {:#x} for OpenCL",
@@ -154,5 +157,39 @@ fn check_text(text: &str, held: Range<u64>) -> Result<(), String> {
             ));
         }
     }
-    Ok(())
+    Ok(read.memories)
+}
+
+/// Looks whether all the memory that the runtime gives out is the process's. The runtime does not know of others: it
+/// would put buffers into their memory, which kernels then write, and no call of this library's says so.
+///
+/// Gives what a program is to be told that accepts to have less.
+///
+/// # Errors
+/// A sentence for one that does not.
+pub(crate) fn check_memory(
+    memories: &[Range<u64>],
+    held: &Range<u64>,
+) -> Result<Option<String>, String> {
+    let mib = |bytes: u64| bytes >> 20;
+    let end = memories.iter().map(|memory| memory.end).max().unwrap_or(0);
+    if end <= held.end {
+        return Ok(None);
+    }
+    let has = format!(
+        "OpenCL gives out the first {} MiB of its memory, but this program has only the first {} MiB: the other {} MiB \
+         are held by other programs, or set apart for them by the driver's parameter memory_pool_mib",
+        mib(end),
+        mib(held.end),
+        mib(end - held.end)
+    );
+    match std::env::var_os(LESS).unwrap_or_default().to_str() {
+        Some("" | "0") => Err(format!(
+            "{has}. OpenCL does not know of that, and its kernels would overwrite them. End those programs, or load \
+             the driver without a pool. Or set {LESS}=1, and see to it that no buffer lies there: OpenCL gives out \
+             addresses from 0 on, and from the middle on with CL_CHANNEL_2_INTELFPGA"
+        )),
+        Some("1") => Ok(Some(format!("{has}. {LESS} accepts that"))),
+        _ => Err(format!("{LESS}: neither 0 nor 1")),
+    }
 }

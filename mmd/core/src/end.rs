@@ -1,17 +1,25 @@
 //! Messages, and the end of the process's use of a board.
 
+use crate::files;
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::fmt::Display;
 use std::io::ErrorKind;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the end of the process waits at most for handlers that run in other threads: longer than they take on a
-/// computer that is busy, for the runtime ends the process if somebody is in it then (`l_global_lock_uninit`,
-/// `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). One that waits for the thread which ends the process
-/// never returns.
+/// How long the end of the process waits at most for what was begun and for handlers that run in other threads: longer
+/// than they take on a computer that is busy, for the runtime ends the process if somebody is in it then
+/// (`l_global_lock_uninit`, `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). One that waits for the thread
+/// which ends the process never returns.
 const LAST_CALL: Duration = Duration::from_secs(5);
+
+/// A process that has not ended so long after its end began has a destructor that waits for something: they take
+/// moments else.
+const WAITS: Duration = Duration::from_secs(1);
 
 thread_local! {
     /// Handlers that run in this thread.
@@ -21,7 +29,13 @@ thread_local! {
 /// The process is at its end: the runtime's own data may be gone.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// Handlers that run now, in this process.
+/// When its end has begun.
+static EXIT: OnceLock<Instant> = OnceLock::new();
+
+/// The runtime has called since then.
+static ALIVE: AtomicBool = AtomicBool::new(false);
+
+/// Handlers that run now, in this process, and ends that are [owed](Owed).
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// Writes a line to standard error. Nothing else can be done where that is closed.
@@ -58,26 +72,111 @@ pub(crate) fn vital<T>(f: impl FnOnce() -> T) -> T {
         .unwrap_or_else(|_| end("An error of this library (see above)."))
 }
 
-/// Calls into the runtime, unless the process is at its end.
-pub(crate) fn call(handler: impl FnOnce()) {
-    RUNNING.fetch_add(1, Ordering::SeqCst);
-    OWN.set(OWN.get() + 1);
-    if !EXITING.load(Ordering::SeqCst) {
-        handler();
-    }
-    OWN.set(OWN.get() - 1);
-    RUNNING.fetch_sub(1, Ordering::SeqCst);
+/// An end that the runtime was promised: the process's end waits for it as for a handler that runs.
+#[derive(Debug)]
+pub(crate) struct Owed {
+    /// `false`: the process was at its end already.
+    counted: bool,
 }
 
-/// Has no handler called from the beginning of the process's end on. The runtime's objects are destroyed
-/// at exit, after this: functions that were registered later run earlier (POSIX.1-2017, `atexit`), and the
-/// runtime was loaded before it opened a board.
+impl Owed {
+    /// From now on.
+    pub(crate) fn new() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        let counted = !EXITING.load(Ordering::SeqCst);
+        if !counted {
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+        Self { counted }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        if self.counted {
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A handler that runs in this thread, which takes the place of what was [owed](Owed).
+struct Running;
+
+impl Running {
+    fn new() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        OWN.set(OWN.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        OWN.set(OWN.get() - 1);
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Tells the runtime an end that it waits for. It is told at the process's end, too: who began it then has called, and
+/// for what began before the end waits.
+pub(crate) fn tell(owed: Owed, handler: impl FnOnce()) {
+    let _running = Running::new();
+    drop(owed);
+    handler();
+}
+
+/// Calls into the runtime, which nobody has asked for; `false`: not now, because the process is at its end, and the
+/// runtime may be gone. It is there as long as it calls the library. One that `stays` until all of the program's own
+/// destructors have run is also there while one of them waits for something.
+pub(crate) fn call(stays: bool, handler: impl FnOnce()) -> bool {
+    let nested = OWN.get() > 0;
+    let _running = Running::new();
+    let calls = nested || !EXITING.load(Ordering::SeqCst) || is_alive(stays);
+    if calls {
+        handler();
+    }
+    calls
+}
+
+/// Whether the runtime is still there although the process is at its end.
+fn is_alive(stays: bool) -> bool {
+    let waits = || EXIT.get().is_some_and(|exit| exit.elapsed() > WAITS);
+    ALIVE.load(Ordering::SeqCst) || stays && waits()
+}
+
+/// The runtime, or a program, has called. Not if a handler did: that was called first.
+pub(crate) fn called() {
+    if EXITING.load(Ordering::SeqCst) && OWN.get() == 0 {
+        ALIVE.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Whether a runtime stays until all destructors of the program have run: the program is linked with it. Then its own
+/// objects are destroyed with the libraries' (`_dl_fini` of the GNU C library), which is last. One that a loader has
+/// loaded is destroyed in the order in which it came. `handler` is a function of the runtime's.
+pub(crate) fn stays(handler: *const c_void) -> bool {
+    let object = |address: *const c_void| {
+        let mut found = MaybeUninit::<libc::Dl_info>::uninit();
+        // SAFETY: it only compares the address with where objects lie, and fills the structure if it answers so.
+        let known = unsafe { libc::dladdr(address, found.as_mut_ptr()) } != 0;
+        // SAFETY: as above.
+        known.then(|| unsafe { found.assume_init() }.dli_fbase)
+    };
+    // SAFETY: it is a string. Of libraries that were loaded later it sees none, unless who loaded one wanted so.
+    let linked = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clFinish".as_ptr()) };
+    !linked.is_null() && object(linked) == object(handler)
+}
+
+/// Has the end of the process wait for what was begun, and keeps handlers away from then on that nobody has asked
+/// for. The runtime's objects are destroyed at exit, after this: functions that were registered later run earlier
+/// (POSIX.1-2017, `atexit`), and the runtime was loaded before it opened a board. Objects of the program that are
+/// older than that are destroyed after this, too, and may use OpenCL.
 pub(crate) fn at_exit() {
     extern "C" fn exit() {
+        let begin = *EXIT.get_or_init(Instant::now);
         EXITING.store(true, Ordering::SeqCst);
         // A handler that runs may be the one which ends the process.
         let own = OWN.get();
-        let begin = Instant::now();
         while RUNNING.load(Ordering::SeqCst) > own && begin.elapsed() < LAST_CALL {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -86,13 +185,17 @@ pub(crate) fn at_exit() {
     /// threads were in, nobody there ever leaves.
     extern "C" fn forked() {
         RUNNING.store(OWN.get(), Ordering::SeqCst);
+        files::close_all();
     }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        // SAFETY: as below. In the child it touches an atomic number and one of the thread's own.
+        // SAFETY: as below. In the child it touches atomic numbers and one of the thread's own, and closes files.
         let registered = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         if registered != 0 {
-            say("a forked process may take seconds to end: pthread_atfork failed");
+            say(
+                "a forked process may take seconds to end, and keeps the board from others until then: pthread_atfork \
+                 failed",
+            );
         }
         // SAFETY: it is a function of this library, which is never unloaded, and calls nothing that may be
         // destroyed before it.

@@ -1,7 +1,7 @@
 //! The runtime's handlers, and when they may be called.
 
 use crate::abi::{DeviceHandler, InterruptHandler, StatusHandler};
-use crate::end;
+use crate::end::{self, Owed};
 use crate::sync::{Condvar, Mutex, MutexGuard, ThreadId, current};
 use std::ffi::{c_int, c_void};
 use std::ptr::with_exposed_provenance_mut;
@@ -13,12 +13,19 @@ struct Handler<F> {
     function: F,
     /// The pointer's address, exposed.
     user: usize,
+    /// Whether it is there until all of the program's destructors have run.
+    stays: bool,
 }
 
 impl<F> Handler<F> {
     fn new(function: Option<F>, user: *mut c_void) -> Option<Self> {
         let user = user.expose_provenance();
-        function.map(|function| Self { function, user })
+        let stays = false;
+        function.map(|function| Self {
+            function,
+            user,
+            stays,
+        })
     }
 
     fn user(&self) -> *mut c_void {
@@ -88,17 +95,16 @@ impl Handlers {
         state
     }
 
-    /// Calls the handler that is there now, and says whether there is one. No lock is held meanwhile.
-    fn call<F: Copy>(
+    /// Calls the handler that is there now, and says what the call has given; `None`: there is no handler. No lock is
+    /// held meanwhile.
+    fn call<F: Copy, T>(
         &self,
         kind: Kind,
         handler: impl FnOnce(&State) -> Option<Handler<F>>,
-        call: impl FnOnce(Handler<F>),
-    ) -> bool {
+        call: impl FnOnce(Handler<F>) -> T,
+    ) -> Option<T> {
         let mut state = self.lock();
-        let Some(handler) = handler(&state) else {
-            return false;
-        };
+        let handler = handler(&state)?;
         let number = state.number;
         state.number += 1;
         state.calls.push(Call {
@@ -107,10 +113,10 @@ impl Handlers {
             number,
         });
         drop(state);
-        end::call(|| call(handler));
+        let result = call(handler);
         self.lock().calls.retain(|call| call.number != number);
         self.returned.notify_all();
-        true
+        Some(result)
     }
 
     /// Sets the interrupt handler. The one before has returned when this does, unless it is the caller.
@@ -122,7 +128,10 @@ impl Handlers {
         function: Option<InterruptHandler>,
         user: *mut c_void,
     ) {
-        let new = Handler::new(function, user);
+        let mut new = Handler::new(function, user);
+        if let Some(new) = &mut new {
+            new.stays = end::stays(new.function as *const c_void);
+        }
         self.replace(Kind::Interrupt, |state| state.interrupt = new);
     }
 
@@ -149,28 +158,36 @@ impl Handlers {
         self.lock().interrupt.is_some()
     }
 
-    /// Calls the interrupt handler, if there is one. Never from within an access of the runtime's to a
-    /// kernel's registers: the handler makes such accesses under the runtime's lock for them.
-    pub(crate) fn interrupt(&self, handle: c_int) {
-        self.call(
+    /// Calls the interrupt handler, if there is one; `false`: it cannot be called now, because the process is at its
+    /// end. Never from within an access of the runtime's to a kernel's registers: the handler makes such accesses under
+    /// the runtime's lock for them.
+    pub(crate) fn interrupt(&self, handle: c_int) -> bool {
+        let called = self.call(
             Kind::Interrupt,
             |state| state.interrupt,
-            // SAFETY: who set it has promised that it can be called so.
-            |handler| unsafe { (handler.function)(handle, handler.user()) },
+            |handler| {
+                // SAFETY: who set it has promised that it can be called so.
+                let call = || unsafe { (handler.function)(handle, handler.user()) };
+                end::call(handler.stays, call)
+            },
         );
+        called.unwrap_or(true)
     }
 
-    /// Tells the end of a transfer, to the handler that is set now.
-    pub(crate) fn ended(&self, handle: c_int, op: usize) {
+    /// Tells the end of a transfer, which the runtime is owed, to the handler that is set now.
+    pub(crate) fn ended(&self, handle: c_int, op: usize, owed: Owed) {
         let op = with_exposed_provenance_mut(op);
         let told = self.call(
             Kind::Status,
             |state| state.status,
-            // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
-            // begun with.
-            |handler| unsafe { (handler.function)(handle, handler.user(), op, 0) },
+            |handler| {
+                // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
+                // begun with.
+                let call = || unsafe { (handler.function)(handle, handler.user(), op, 0) };
+                end::tell(owed, call);
+            },
         );
-        if !told {
+        if told.is_none() {
             end::say("a transfer has ended, but no status handler is set");
         }
     }

@@ -1,5 +1,6 @@
 //! Handlers that are taken away while they are at work. `tests/concurrent.rs` has the same in every order of threads.
 
+use crate::end::Owed;
 use crate::handlers::Handlers;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -70,7 +71,7 @@ fn no_handler_is_at_work_when_it_was_taken_away() {
     let none = std::ptr::null_mut();
     // SAFETY: there is none.
     let take = || unsafe { handlers.set_status(None, none) };
-    assert!(!taken(&handlers, of, |handlers| handlers.ended(1, 2), take));
+    assert!(!taken(&handlers, of, |handlers| handlers.ended(1, 2, Owed::new()), take));
     let interrupted: [&dyn Fn(); 3] = [
         // SAFETY: as above.
         &|| unsafe { handlers.set_interrupt(None, none) },
@@ -81,12 +82,8 @@ fn no_handler_is_at_work_when_it_was_taken_away() {
         let of = used();
         // SAFETY: what it is set with is never freed.
         unsafe { handlers.set_interrupt(Some(slow_interrupt), user(of)) };
-        assert!(!taken(
-            &handlers,
-            of,
-            |handlers| handlers.interrupt(1),
-            take
-        ));
+        let call = |handlers: &Handlers| assert!(handlers.interrupt(1));
+        assert!(!taken(&handlers, of, call, take));
         assert!(!handlers.has_interrupt());
     }
 }

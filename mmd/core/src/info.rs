@@ -13,6 +13,9 @@ pub struct Flavour {
     /// Whether it is for the open runtime: boards show text that this one reads, and a board that it would end the
     /// program for is refused.
     pub open_runtime: bool,
+    /// Whether it is for a runtime at all, which gives out all memory that a board has: a board of which others have
+    /// some is refused.
+    pub runtime: bool,
 }
 
 impl Flavour {
@@ -21,11 +24,13 @@ impl Flavour {
         version: "2024.2",
         version_variable: None,
         open_runtime: true,
+        runtime: true,
     };
 
     /// For no runtime: whoever programs a board takes it with whatever configuration it has.
     pub const TOOL: Self = Self {
         open_runtime: false,
+        runtime: false,
         ..Self::OPEN
     };
 
@@ -35,6 +40,7 @@ impl Flavour {
         version: "14.0",
         version_variable: Some("PEERLANE_MMD_VERSION"),
         open_runtime: false,
+        runtime: true,
     };
 
     pub(crate) fn version(&self) -> String {
@@ -146,9 +152,11 @@ pub(crate) enum Online {
     ConcurrentWrites,
     ConcurrentBoth,
     HostAlignment,
-    /// Of host, shared and device allocations.
-    Capabilities,
-    /// The same three.
+    /// Of host and shared allocations: memory that kernels reach by the host's pointer.
+    HostCapabilities,
+    /// Of device allocations: memory of the board that a program has by its address.
+    DeviceCapabilities,
+    /// Of all three.
     Granularity,
 }
 
@@ -167,7 +175,8 @@ impl Online {
             10 => Self::ConcurrentWrites,
             11 => Self::ConcurrentBoth,
             12 => Self::HostAlignment,
-            13..=15 => Self::Capabilities,
+            13 | 14 => Self::HostCapabilities,
+            15 => Self::DeviceCapabilities,
             16..=18 => Self::Granularity,
             _ => return None,
         })

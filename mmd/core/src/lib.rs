@@ -31,6 +31,7 @@ mod compatible;
 mod dma;
 mod end;
 mod events;
+mod files;
 mod handlers;
 #[cfg(test)]
 mod handlers_tests;

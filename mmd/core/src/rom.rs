@@ -228,6 +228,14 @@ impl Kernels {
         Ok(Ok(String::from_utf8_lossy(until_zero(bytes)).into_owned()))
     }
 
+    /// The board's own text, rewritten where it is of an old version, if it can be read at all. What the runtime is
+    /// shown stays as it is.
+    pub(crate) fn known(&self) -> Option<String> {
+        let bytes = self.text(self.lock().segment).ok()?.ok()?;
+        let text = std::str::from_utf8(until_zero(&bytes)).ok()?;
+        Some(upgrade(text).unwrap_or_else(|_| text.into()))
+    }
+
     /// The text that the board has. The window is moved for it, and then back to `segment`.
     fn text(&self, segment: u32) -> Result<std::result::Result<Vec<u8>, String>> {
         match self.dword(VERSION)? {

@@ -18,8 +18,19 @@ mod abi {
 }
 
 mod end {
-    pub(crate) fn call(handler: impl FnOnce()) {
+    pub(crate) struct Owed;
+
+    pub(crate) fn call(_: bool, handler: impl FnOnce()) -> bool {
         handler();
+        true
+    }
+
+    pub(crate) fn tell(_: Owed, handler: impl FnOnce()) {
+        handler();
+    }
+
+    pub(crate) fn stays(_: *const std::ffi::c_void) -> bool {
+        false
     }
 
     pub(crate) fn say(_: impl std::fmt::Display) {}
@@ -80,7 +91,7 @@ fn spawn(handlers: &Arc<Handlers>, body: fn(&Handlers)) -> thread::JoinHandle<()
 fn a_handler_of_transfers_is_not_at_work_when_it_was_replaced() {
     loom::model(|| {
         let (handlers, [_, used]) = set();
-        let calls = [0; 2].map(|_| spawn(&handlers, |handlers| handlers.ended(1, 2)));
+        let calls = [0; 2].map(|_| spawn(&handlers, |handlers| handlers.ended(1, 2, end::Owed)));
         let next = Arc::new(Used::new(0));
         // SAFETY: what it uses lives to the test's end.
         unsafe { handlers.set_status(Some(status), user(&next)) };
@@ -100,7 +111,7 @@ fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
     for take in ways {
         loom::model(move || {
             let (handlers, [used, _]) = set();
-            let call = spawn(&handlers, |handlers| handlers.interrupt(1));
+            let call = spawn(&handlers, |handlers| assert!(handlers.interrupt(1)));
             take(&handlers);
             given_back(&used);
             call.join().unwrap();
@@ -113,7 +124,7 @@ fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
 fn two_that_take_it_away_both_return() {
     loom::model(|| {
         let (handlers, [used, _]) = set();
-        let call = spawn(&handlers, |handlers| handlers.interrupt(1));
+        let call = spawn(&handlers, |handlers| assert!(handlers.interrupt(1)));
         let other = spawn(&handlers, |handlers| {
             handlers.without_interrupt(|| (true, ()))
         });

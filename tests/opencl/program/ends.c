@@ -79,6 +79,54 @@ void part_leave(int count, char **arguments)
 	work(arguments[0]);
 }
 
+/* What a destructor has of the program. */
+static cl_command_queue left_queue;
+static cl_mem left_buffer;
+
+/* As that of an object which is older than the context: it runs after what the board's library does at exit. */
+static void use_at_exit(void)
+{
+	static int32_t left[COUNT];
+
+	read_ints(left_queue, left_buffer, left, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		MUST(left[i] == i);
+	OK(clFinish(left_queue));
+	OK(clReleaseMemObject(left_buffer));
+	OK(clReleaseCommandQueue(left_queue));
+	OK(clReleaseContext(context));
+	printf("read at exit\n");
+}
+
+/* Reads when the process is at its end. */
+void part_global(int count, char **arguments)
+{
+	static int32_t ints[COUNT];
+
+	(void)count, (void)arguments;
+	MUST(!atexit(use_at_exit));
+	for (int i = 0; i < COUNT; i++)
+		ints[i] = i;
+	make_context(1);
+	left_queue = new_queue(0, 0);
+	left_buffer = new_buffer(sizeof(ints));
+	write_ints(left_queue, left_buffer, ints, COUNT);
+}
+
+static void finish_at_exit(void)
+{
+	OK(clFinish(left_queue));
+	printf("finished at exit\n");
+}
+
+/* A kernel that runs when the process comes to its end, and whose end a destructor waits for. */
+void part_global_kernel(int count, char **arguments)
+{
+	(void)count;
+	MUST(!atexit(finish_at_exit));
+	left_queue = work(arguments[0]);
+}
+
 /* Waits for the kernel, for ever: somebody ends the program by a signal. */
 void part_wait(int count, char **arguments)
 {

@@ -185,10 +185,13 @@ static const struct {
 	{ "failed-launch", "PACKAGE", 1, part_failed_launch },
 	{ "leave", "PACKAGE", 1, part_leave },
 	{ "wait", "PACKAGE", 1, part_wait },
+	{ "global", "", 0, part_global },
+	{ "global-kernel", "PACKAGE", 1, part_global_kernel },
 	{ "peers", "", 0, part_peers },
 	{ "peer-events", "PACKAGE", 1, part_peer_events },
 	{ "peer-refused", "PACKAGE", 1, part_peer_refused },
 	{ "peer-two", "", 0, part_peer_two },
+	{ "usm", "PACKAGE", 1, part_usm },
 	{ "dma-buf", "PACKAGE DMA-BUF", 2, part_dma_buf },
 	{ "dma-buf-forever", "DMA-BUF BYTES", 2, part_dma_buf_forever },
 };

@@ -11,7 +11,7 @@ pub const PREFIX: &str = "PEERLANE_RUNTIME";
 
 /// Where the program's sources are, and which.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "main.c",
     "transfers.c",
     "kernels.c",
@@ -21,6 +21,7 @@ const FILES: [&str; 9] = [
     "peer_lab.c",
     "peers.c",
     "peer_refusals.c",
+    "usm.c",
 ];
 
 /// Where the header of the board library's extension is.

@@ -415,6 +415,40 @@ fn a_program_ends_without_releasing_anything() {
     lab.passes("leave", &[&lab.usual()]);
 }
 
+/// A program whose last words come from a function that runs at exit, after the library's own.
+fn ends_with(lab: &Lab, part: &str, arguments: &[&str], last: &str) {
+    let child = lab.command(part, arguments).spawn().unwrap();
+    let ended = end(child, SOON);
+    let all = format!("{}{}", ended.out, ended.errors);
+    assert_eq!(ended.code, Some(0), "signal {:?}: {all}", ended.signal);
+    assert!(ended.out.ends_with(&format!("{part}: passed\n{last}\n")), "{all}");
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_destructor_reads_a_buffer() {
+    ends_with(&Lab::new(), "global", &[], "read at exit");
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn a_destructor_waits_for_a_kernel() {
+    // It runs for some milliseconds when the end has begun.
+    let mut lab = Lab::booted(program(1));
+    lab.boards[0].opencl.timing = Timing {
+        start: 300_000,
+        ..Timing::default()
+    };
+    ends_with(&lab, "global-kernel", &[&lab.usual()], "finished at exit");
+}
+
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn memory_that_a_program_has_by_its_address_goes_to_a_gpu() {
+    let lab = Lab::new();
+    lab.passes("usm", &[&lab.usual()]);
+}
+
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn a_program_is_ended_by_a_signal() {

@@ -14,6 +14,7 @@ use super::opencl::{
 use super::register::{Source, permissions};
 use crate::abi::{Mmd, guarded};
 use crate::board::Board;
+use crate::end::called;
 use peerlane_host::Direction;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -56,6 +57,7 @@ fn status(f: impl FnOnce() -> Result<(), cl_int>) -> cl_int {
 
 impl Mmd {
     fn check_owner(&self) -> Result<(), cl_int> {
+        called();
         match self.is_child() {
             true => Err(CL_INVALID_OPERATION),
             false => Ok(()),
@@ -69,19 +71,19 @@ impl Mmd {
     unsafe fn board_of(&self, device: cl_device_id) -> Result<Arc<Board>, cl_int> {
         self.check_owner()?;
         let mut boards = self.boards();
-        if device.is_null() {
-            let board = boards.pop().ok_or(CL_INVALID_DEVICE)?;
-            return match boards.is_empty() {
-                true => Ok(board),
-                false => Err(CL_INVALID_DEVICE),
-            };
-        }
-        // SAFETY: by the promise. No lock is held.
-        let name = unsafe { self.peers.opencl.device_name(device) }?;
-        let found = boards
-            .into_iter()
-            .find(|board| is_named(&name, &board.device_name()));
-        found.ok_or(CL_INVALID_DEVICE)
+        let board = match device.is_null() {
+            true => match boards.len() {
+                1 => boards.pop(),
+                _ => None,
+            },
+            false => {
+                // SAFETY: by the promise. No lock is held, and no board kept open: it waits for the runtime's lock.
+                let name = unsafe { self.peers.opencl.device_name(device) }?;
+                boards.into_iter().find(|(known, _)| is_named(&name, known))
+            }
+        };
+        let board = board.and_then(|(_, board)| board.upgrade());
+        board.ok_or(CL_INVALID_DEVICE)
     }
 
     /// The memory of a handle.
@@ -161,10 +163,11 @@ impl Mmd {
     ) -> cl_peer_memory_peerlane {
         let made = guarded(Err(CL_INTERNAL_ERROR_PEERLANE), || {
             let permissions = permissions(flags)?;
-            // SAFETY: by the caller's promise.
-            let board = unsafe { self.board_of(device) }?;
+            // SAFETY: by the caller's promise. It is not kept open while others are waited for.
+            let board = Arc::downgrade(&unsafe { self.board_of(device) }?);
             // SAFETY: as above.
             let (file, size) = unsafe { self.peers.exported(memobj) }?;
+            let board = board.upgrade().ok_or(CL_INVALID_DEVICE)?;
             let source = Source::DmaBuf { file, offset: 0 };
             // SAFETY: as above; whoever owns the memory lets it be written.
             unsafe { self.peers.register(&board, permissions, &source, size) }
@@ -198,9 +201,11 @@ impl Mmd {
             }
             // SAFETY: by the caller's promise.
             let board = unsafe { self.board_of(device) }?;
-            let name = board.device_name();
+            let (handle, name) = (board.handle(), board.device_name());
+            // The read that tells the address waits for the runtime's lock.
+            drop(board);
             // SAFETY: as above.
-            let place = unsafe { self.peers.place(buffer, (board.handle(), &name)) }?;
+            let place = unsafe { self.peers.place(buffer, (handle, &name)) }?;
             // SAFETY: as above.
             unsafe { address.write(place.address) };
             Ok(())

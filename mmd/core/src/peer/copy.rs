@@ -9,7 +9,7 @@ use super::gate::Job;
 use super::opencl::{Kept, Notify, OpenCl, cl_event};
 use super::{PeerMemory, Peers};
 use crate::abi::guarded;
-use crate::end::{self, say};
+use crate::end::{self, Owed, say};
 use crate::threads::spawn;
 use peerlane_host::Direction;
 use std::ffi::{c_int, c_void};
@@ -58,10 +58,11 @@ impl Told {
     pub(super) fn tell(self, opencl: &OpenCl, status: c_int) {
         match self {
             Self::Event { event, .. } => opencl.complete(&event, status),
-            Self::Callback { function, user } => end::call(|| {
+            Self::Callback { function, user } => {
                 // SAFETY: who gave it has promised that it can be called so.
-                unsafe { function(status, with_exposed_provenance_mut(user)) }
-            }),
+                let call = || unsafe { function(status, with_exposed_provenance_mut(user)) };
+                end::call(false, call);
+            }
         }
     }
 }
@@ -165,11 +166,11 @@ impl Peers {
         let opencl = Arc::clone(&self.opencl);
         let gate = Arc::clone(&copy.memory.gate);
         if events.is_empty() {
-            let lane = copy.direction as usize;
+            let (lane, owed) = (copy.direction as usize, Owed::new());
             let job: Job = Box::new(move || {
                 let status = copy.status();
                 drop(copy);
-                told.tell(&opencl, status);
+                end::tell(owed, || told.tell(&opencl, status));
             });
             let name = ["peerlane-peer-w", "peerlane-peer-r"][lane];
             return gate.give(lane, job, || {

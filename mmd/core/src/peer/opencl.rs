@@ -235,7 +235,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        end::call(|| (self.release)(&self.opencl, self.object()));
+        end::call(false, || (self.release)(&self.opencl, self.object()));
     }
 }
 
@@ -382,7 +382,7 @@ impl OpenCl {
     /// Completes such an event.
     pub(super) fn complete(&self, event: &Kept, with: cl_int) {
         // SAFETY: it is an event that is kept; nobody else completes it.
-        end::call(|| unsafe {
+        end::call(false, || unsafe {
             let _ = self.set_user_event_status(event.object(), with);
         });
     }

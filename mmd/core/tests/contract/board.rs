@@ -32,6 +32,8 @@ pub struct Registers {
     pub unreached: bool,
     /// The segment register cannot be read.
     pub segment_unread: bool,
+    /// Writes of the segment register.
+    pub segments: u64,
     /// Writes of `sw_reset`.
     pub resets: u64,
     /// What registers of the kernels' clock say instead.
@@ -71,6 +73,7 @@ impl Side {
             deaf: false,
             unreached: false,
             segment_unread: false,
+            segments: 0,
             resets: 0,
             clock: BTreeMap::new(),
             out_of_reset: 1,
@@ -204,7 +207,10 @@ impl Registers {
             .rev()
             .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
         match offset {
-            0x20 => self.segment = value as u32,
+            0x20 => {
+                self.segments += 1;
+                self.segment = value as u32;
+            }
             0x30 => {
                 self.resets += 1;
                 (self.status, self.finish) = (0, 0);

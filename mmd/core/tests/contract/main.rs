@@ -2,6 +2,7 @@
 //! and those that only such a board can be made to fail in.
 
 mod board;
+mod ends;
 #[allow(dead_code, reason = "it is the host library's, which uses all of it")]
 #[path = "../../../../host/tests/functional/fake/mod.rs"]
 mod fake;
@@ -57,6 +58,8 @@ struct Programs {
     loaded: u64,
     /// The next one is programmed by a programmer that panics.
     panics: bool,
+    /// What is wrong with a board that was programmed.
+    spoil: Option<fn(&mut board::Registers)>,
 }
 
 impl Toys {
@@ -82,6 +85,7 @@ impl Toys {
                 how: Programming::Loses,
                 loaded: 0,
                 panics: false,
+                spoil: None,
             })),
         }
     }
@@ -187,6 +191,9 @@ impl Programmer for Toys {
         let mut registers = self.side.lock();
         registers.configure();
         registers.rom = image.into();
+        if let Some(spoil) = programs.spoil {
+            spoil(&mut registers);
+        }
         drop(registers);
         if programs.how == Programming::Loses {
             self.fake.fpga_write(0, &vec![0xee; 1 << 20]);
@@ -457,6 +464,19 @@ fn who_programs_another_board_is_told_how_to_name_this_one() {
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
+}
+
+/// A board that was not programmed may not come back: each access to it would wait for that.
+#[test]
+fn nothing_is_written_to_a_board_whose_programming_has_failed() {
+    let toys = Toys::new(EMPTY);
+    let runtime = Bench::open(&toys);
+    toys.set_programming(Programming::Fails);
+    let before = toys.side.lock().segments;
+    assert!(!runtime.program(&mut toys.image(1), 0));
+    // The mark by which the FPGA is known is written before.
+    assert_eq!(toys.side.lock().segments, before + 1);
+    runtime.close();
 }
 
 /// Where the register that is looked at cannot be read back, the programmer is believed.

@@ -204,7 +204,7 @@ unsafe fn answer(value: &[u8], room: usize, to: Pointer, length: *mut usize) -> 
     0
 }
 
-extern "C" fn device_info(
+pub extern "C" fn device_info(
     device: Pointer,
     what: u32,
     room: usize,

@@ -1,6 +1,7 @@
 //! Boards that the open runtime would end the program for: they cannot be opened, and the message says why. What it
 //! asserts was read in its sources; `tests/opencl` has it open the boards that are taken.
 
+use crate::board::Registers;
 use crate::{EMPTY, OLD, Toys, in_a_process};
 use peerlane_contract::{Bench, Calls, InProcess, Runtime, Version};
 use peerlane_mmd_core::{Flavour, Mmd};
@@ -161,6 +162,111 @@ fn boards_that_would_end_the_program_are_refused_with_the_reason() {
             assert!(refused.contains(words), "no {words:?} in {refused}");
         }
     }
+}
+
+/// What the image makes of a board, and what the message about it says.
+type Spoiled = (fn(&mut Registers), &'static str);
+
+const SPOILED: &[Spoiled] = &[
+    (
+        |board| board.clock.extend([(0x120, 0)]),
+        "clock does not lock",
+    ),
+    (
+        |board| board.clock.extend([(0x424, 200_000)]),
+        "clock has two settings",
+    ),
+    (
+        |board| board.out_of_reset = 0,
+        "do not come out of their reset",
+    ),
+    (
+        |board| board.rom = EMPTY[..60].into(),
+        "autodiscovery text: word",
+    ),
+];
+
+/// The runtime sets the board up after each programming as when it opened it, with the same assertions.
+#[test]
+fn an_image_that_would_end_the_program_is_refused_with_the_reason() {
+    let name = "refused::an_image_that_would_end_the_program_is_refused_with_the_reason";
+    let output = in_a_process(name, || {
+        for (spoil, says) in SPOILED {
+            let toys = Toys::new(EMPTY);
+            let runtime = Bench::open(&toys);
+            toys.programs.lock().unwrap().spoil = Some(*spoil);
+            eprintln!("wanted {says}");
+            assert!(!runtime.program(&mut toys.image(1), 0));
+            // The board is as free as before.
+            let others = toys.driver.open().unwrap();
+            drop(others.allocate_all(1).unwrap());
+        }
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    for (_, says) in SPOILED {
+        let mut lines = said.lines().skip_while(|line| *line != format!("wanted {says}"));
+        let refused = lines.find(|line| line.contains(": programming: "));
+        assert!(refused.is_some_and(|line| line.contains(says)), "{says}: {said}");
+    }
+}
+
+/// A board of which another program, or the driver's pool, has memory that the runtime would give to buffers.
+#[test]
+fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
+    const OTHERS: u64 = 16 << 20;
+    let name =
+        "refused::a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted";
+    let output = in_a_process(name, || {
+        // SAFETY: no other thread looks at the environment.
+        let accept = |value| unsafe { std::env::set_var("PEERLANE_ACCEPT_LESS_MEMORY", value) };
+        for (flavour, text) in [
+            (Flavour::OPEN, EMPTY),
+            (Flavour::OPEN, OLD),
+            (Flavour::LEGACY, EMPTY),
+            (Flavour::LEGACY, OLD),
+        ] {
+            let toys = Toys::new(text);
+            let mmd = InProcess::keep(Mmd::new(flavour, toys.clone()));
+            // SAFETY: it is a string.
+            let open = || unsafe { mmd.open(c"toy0".as_ptr()) };
+            let others = toys.driver.open().unwrap();
+            let memory = others.allocate(OTHERS).unwrap();
+            assert_eq!(memory.range().end, 128 << 20);
+            for value in ["", "0", "yes"] {
+                accept(value);
+                assert_eq!(open(), -1);
+            }
+            accept("1");
+            let handle = open();
+            assert!(handle >= 0 && mmd.close(handle) == 0);
+            // All is the program's.
+            accept("");
+            memory.free().unwrap();
+            let handle = open();
+            assert!(handle >= 0 && mmd.close(handle) == 0);
+        }
+        // Who programs the FPGA needs no memory.
+        let toys = Toys::new(EMPTY);
+        let mmd = InProcess::keep(Mmd::new(Flavour::TOOL, toys.clone()));
+        let others = toys.driver.open().unwrap();
+        let _memory = others.allocate(OTHERS).unwrap();
+        // SAFETY: it is a string.
+        assert!(unsafe { mmd.open(c"toy0".as_ptr()) } >= 0);
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    let lines = |words: &[&str]| {
+        let all = |line: &&str| words.iter().all(|word| line.contains(word));
+        said.lines().filter(all).count()
+    };
+    let sizes = "the first 128 MiB of its memory, but this program has only the first 112 MiB: the other 16 MiB";
+    let refused = ["toy0 cannot be opened: OpenCL gives out", sizes, "memory_pool_mib", "=1"];
+    assert_eq!(lines(&refused), 8, "{said}");
+    assert_eq!(lines(&["cannot be opened: ", "neither 0 nor 1"]), 4, "{said}");
+    assert_eq!(lines(&["toy0: OpenCL gives out", sizes, "accepts that"]), 4, "{said}");
 }
 
 /// Who programs the board has it with whatever configuration; and no closed runtime was seen, so nobody knows what ends

@@ -8,6 +8,7 @@ use peerlane_mmd_core::{Boards, Flavour, Found, Mmd};
 use std::ffi::c_int;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What a process says that ends by an error of the library's.
 fn ends_by_an_error(name: &str, body: fn()) {
@@ -192,6 +193,58 @@ fn a_fork_while_another_thread_opens_a_board_leaves_a_child_that_is_told_so() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     assert!(said.contains("a forked process"), "{said}");
+}
+
+/// Two boards, of which the second is opened as slowly as the test says.
+struct OneSlow([Toys; 2]);
+
+/// Somebody opens the second board; goes on with it.
+static OPENS: AtomicBool = AtomicBool::new(false);
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+
+impl Boards for OneSlow {
+    fn names(&self) -> Vec<String> {
+        vec!["toy0".into(), "toy1".into()]
+    }
+
+    fn open(&self, name: &str) -> Result<Found, String> {
+        if name == "toy0" {
+            return self.0[0].open_board();
+        }
+        OPENS.store(true, Ordering::SeqCst);
+        while !GOES_ON.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.0[1].open_board()
+    }
+}
+
+/// The runtime's lock is not held by the handler, which reads the kernel's registers.
+#[test]
+fn a_board_that_is_opened_slowly_does_not_hold_up_anothers_kernels() {
+    let boards = OneSlow([Toys::new(EMPTY), Toys::new(EMPTY)]);
+    let mmd = InProcess::keep(Mmd::new(Flavour::OPEN, boards));
+    let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
+    let slow = std::thread::spawn(move || {
+        // SAFETY: it is a string.
+        unsafe { mmd.open(c"toy1".as_ptr()) }
+    });
+    while !OPENS.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    let (done, is_done) = std::sync::mpsc::channel();
+    let kernel = std::thread::spawn(move || {
+        runtime.launch(1, [0x400, 0x400, 0x800]);
+        runtime.until_finished(1);
+        done.send(()).unwrap();
+        runtime.close();
+    });
+    let finished = is_done.recv_timeout(Duration::from_secs(20));
+    GOES_ON.store(true, Ordering::SeqCst);
+    let handle = slow.join().unwrap();
+    kernel.join().unwrap();
+    assert!(finished.is_ok(), "the kernel waits for the other board");
+    assert!(handle >= 0 && mmd.close(handle) == 0);
 }
 
 /// Nothing, and one byte, of each kind of access and in each way; the byte beside stays.

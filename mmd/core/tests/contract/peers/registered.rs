@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fake::Fake;
+use crate::opencl::device_info;
 use peerlane_mmd_core::Lookup;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -223,6 +224,70 @@ impl Boards for Two {
         let index = self.names().iter().position(|other| other == name);
         self.0[index.ok_or("no board")?].open_board()
     }
+}
+
+/// A program waits in `clGetDeviceInfo`, as for the runtime's lock; it may go on.
+static WAITS: AtomicI32 = AtomicI32::new(0);
+static GO: AtomicI32 = AtomicI32::new(0);
+
+/// OpenCL whose `clGetDeviceInfo` waits.
+struct Waiting;
+
+extern "C" fn waiting(
+    device: *mut c_void,
+    what: u32,
+    room: usize,
+    to: *mut c_void,
+    length: *mut usize,
+) -> i32 {
+    WAITS.store(1, Ordering::SeqCst);
+    while GO.load(Ordering::SeqCst) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    device_info(device, what, room, to, length)
+}
+
+// SAFETY: it has the type of OpenCL's.
+unsafe impl Lookup for Waiting {
+    fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        match name.to_bytes() {
+            b"clGetDeviceInfo" => NonNull::new((waiting as *const ()).cast_mut().cast()),
+            _ => Stub(true).find(name),
+        }
+    }
+}
+
+/// A call about one board, which waits for OpenCL, does not keep the others open.
+#[test]
+fn a_board_is_closed_and_opened_while_a_call_about_another_waits() {
+    let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
+    let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Waiting);
+    let mmd = InProcess::keep(mmd);
+    let [first, second] =
+        ["toy0", "toy1"].map(|name| Runtime::open(mmd, name, Version(24.2)).unwrap().0);
+    let context = Context::new(&[(&first, "toy0"), (&second, "toy1")]);
+    let gpu = both[1].driver.open().unwrap();
+    let memory = gpu.memory(MemoryKind::Gpu, 4096).unwrap();
+    let address = memory.address() as usize;
+    let call = std::thread::spawn(move || {
+        let mut error = 77;
+        let pointer = std::ptr::without_provenance_mut(address);
+        // SAFETY: the device is the stub's, and there is room for an error.
+        unsafe {
+            let device = handle(context.devices[1]);
+            mmd.peer_from_pointer(device, 0, pointer, 4096, 0, &raw mut error)
+        };
+        error
+    });
+    while WAITS.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    first.close();
+    let again = Runtime::open(mmd, "toy0", Version(24.2));
+    GO.store(1, Ordering::SeqCst);
+    assert_eq!(call.join().unwrap(), 0);
+    again.expect("nobody has the board").0.close();
+    second.close();
 }
 
 #[test]

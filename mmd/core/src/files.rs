@@ -1,0 +1,133 @@
+//! Files of boards that are open, which a child of a fork closes.
+//!
+//! The driver takes a board back when the last copy of its file is closed. A child that a fork makes has a copy of
+//! every file, whether it knows of it or not, and `O_CLOEXEC` closes them only when it calls `execve`. So a worker that
+//! never does would keep the board of a parent that was killed, with kernels that run. Mappings of the board are not
+//! copied: the driver has them so.
+
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Two files of each of as many boards as a computer has.
+const PLACES: usize = 128;
+
+/// A place that nobody has.
+const FREE: RawFd = -1;
+
+/// In atomic numbers, because a child can take no lock.
+static FILES: [AtomicI32; PLACES] = [const { AtomicI32::new(FREE) }; PLACES];
+
+/// A file that children close. It must be dropped before the file is closed: its number may be another's then.
+#[derive(Debug)]
+pub(crate) struct Own(&'static AtomicI32);
+
+impl Own {
+    /// `None`: there is no place left, and children keep it.
+    pub(crate) fn new(file: BorrowedFd<'_>) -> Option<Self> {
+        let file = file.as_raw_fd();
+        let taken = |place: &&AtomicI32| {
+            let order = Ordering::SeqCst;
+            place.compare_exchange(FREE, file, order, order).is_ok()
+        };
+        FILES.iter().find(taken).map(Self)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.0.store(FREE, Ordering::SeqCst);
+    }
+}
+
+/// Closes them all, in a child that a fork has just made: nothing here is locked, and `close` may be called then
+/// (POSIX.1-2017, 2.4.3 Signal Actions, of functions that are async-signal-safe).
+pub(crate) fn close_all() {
+    for place in &FILES {
+        let file = place.swap(FREE, Ordering::SeqCst);
+        if file != FREE {
+            // SAFETY: it is this process's copy of a file that nothing in it uses: what has the number refuses to be
+            // used by a child (`Mmd::is_child`), and is never dropped there.
+            unsafe { libc::close(file) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::end::at_exit;
+    use std::io::{PipeReader, Read, pipe};
+    use std::os::fd::AsFd;
+
+    /// A child that sleeps until it is killed.
+    struct Sleeper(libc::pid_t);
+
+    impl Sleeper {
+        fn new() -> Self {
+            // SAFETY: the child sleeps, and ends.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: as above.
+                unsafe {
+                    libc::sleep(60);
+                    libc::_exit(0)
+                }
+            }
+            assert!(child > 0);
+            Self(child)
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            // SAFETY: it is this process's child, which nobody has waited for.
+            unsafe {
+                libc::kill(self.0, libc::SIGKILL);
+                libc::waitpid(self.0, std::ptr::null_mut(), 0);
+            }
+        }
+    }
+
+    /// Whether the last copy of the other end is closed, within a moment.
+    fn is_closed(reader: &PipeReader) -> bool {
+        let mut poll = libc::pollfd {
+            fd: reader.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: there is one.
+        let ready = unsafe { libc::poll(&raw mut poll, 1, 500) };
+        ready == 1 && (&mut &*reader).read(&mut [0]).unwrap() == 0
+    }
+
+    #[test]
+    fn a_child_of_a_fork_has_no_copy_of_a_boards_file() {
+        at_exit();
+        let (reader, writer) = pipe().unwrap();
+        let own = Own::new(writer.as_fd()).unwrap();
+        let child = Sleeper::new();
+        drop(own);
+        drop(writer);
+        assert!(is_closed(&reader), "the child keeps the file");
+        drop(child);
+        // What a process is handed on purpose it keeps: who waits for a tool that programs the FPGA.
+        let (reader, writer) = pipe().unwrap();
+        let handed = writer.try_clone().unwrap();
+        let own = Own::new(writer.as_fd()).unwrap();
+        let child = Sleeper::new();
+        drop(own);
+        drop((writer, handed));
+        assert!(!is_closed(&reader), "the child has lost what it was handed");
+        drop(child);
+        assert!(is_closed(&reader));
+    }
+
+    #[test]
+    fn a_place_is_free_again() {
+        let (_reader, writer) = pipe().unwrap();
+        for _ in 0..2 * PLACES {
+            let own = Own::new(writer.as_fd());
+            assert!(own.is_some());
+        }
+    }
+}
