@@ -251,8 +251,9 @@ typedef clCopyPeerToBufferPeerlane_t *clCopyPeerToBufferPeerlane_fn;
  *
  * Errors: CL_BUFFER_WITHOUT_ADDRESS_PEERLANE: the contents are on the host. That is so with CL_MEM_USE_HOST_PTR;
  * with CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer, and again from when it is
- * mapped for writing until a kernel has used it; with others while they are mapped for writing. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE,
- * CL_INVALID_OPERATION, CL_NO_OPENCL_PEERLANE, and what OpenCL itself says of the buffer.
+ * mapped for writing until a kernel has used it; with others while they are mapped for writing.
+ * CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE, CL_INVALID_OPERATION,
+ * CL_NO_OPENCL_PEERLANE, and what OpenCL itself says of the buffer.
  */
 typedef cl_int CL_API_CALL clGetBufferAddressPeerlane_t(
     cl_device_id device,
@@ -312,8 +313,8 @@ typedef cl_int CL_API_CALL clSetOpenCLPeerlane_t(void *(CL_CALLBACK *pfn_find)(c
 typedef clSetOpenCLPeerlane_t *clSetOpenCLPeerlane_fn;
 
 /*
- * clGetErrorTextPeerlane: what an error means and what to do about it, in English. The text stays; it is never
- * NULL.
+ * clGetErrorTextPeerlane: what an error means and what to do about it, in English. Of an error that a function of
+ * OpenCL has given it is the error's name. The text stays; it is never NULL.
  */
 typedef const char *CL_API_CALL clGetErrorTextPeerlane_t(cl_int error);
 typedef clGetErrorTextPeerlane_t *clGetErrorTextPeerlane_fn;

@@ -36,5 +36,5 @@ fn it_has_these_symbols_and_those_of_the_extension_alone() {
 
 #[test]
 fn it_is_loaded_and_answers() {
-    library::answers(NAME, b"2024.2\0");
+    library::answers(NAME, b"2024.2\0", "the open runtime");
 }

@@ -7,7 +7,7 @@ use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
 use crate::peer::{Lookup, Peers, Process};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -49,6 +49,7 @@ pub struct Mmd {
     /// and takes the n-th name for the n-th device (`acl_hal_mmd_try_devices`, `acl_hal_mmd.cpp` of
     /// intel/fpga-runtime-for-opencl v2025.0). One that has gone meanwhile must not shift the others.
     names: OnceLock<Vec<String>>,
+    identity: OnceLock<CString>,
     open: Mutex<Open>,
     owner: Owner,
     pub(crate) peers: Peers,
@@ -169,10 +170,29 @@ impl Mmd {
             flavour,
             boards: Box::new(boards),
             names: OnceLock::new(),
+            identity: OnceLock::new(),
             open: Mutex::default(),
             owner: Owner::default(),
             peers: Peers::new(lookup),
         }
+    }
+
+    /// `peerlane_mmd_identity`: which library it is, for who has nothing but the file. A text that stays.
+    pub fn identity(&self) -> *const c_char {
+        let Flavour { open_runtime, .. } = self.flavour;
+        let identity = || {
+            let runtimes = match open_runtime {
+                true => "the open runtime",
+                false => "closed runtimes",
+            };
+            let package = env!("CARGO_PKG_VERSION");
+            let version = self.flavour.version();
+            CString::new(format!(
+                "Peerlane {package}, for {runtimes}, AOCL_MMD_VERSION {version}"
+            ))
+            .unwrap_or_default()
+        };
+        guarded(c"".as_ptr(), || self.identity.get_or_init(identity).as_ptr())
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -585,6 +605,7 @@ macro_rules! export {
             static MMD: LazyLock<Mmd> = LazyLock::new(|| Mmd::new($flavour, $boards));
 
             $crate::symbols! {
+                peerlane_mmd_identity() -> *const c_char { MMD.identity() }
                 aocl_mmd_get_offline_info(id: c_int, room: usize, value: *mut c_void, returned: *mut usize)
                     -> c_int { MMD.get_offline_info(id, room, value, returned) }
                 aocl_mmd_get_info(
@@ -639,7 +660,7 @@ macro_rules! export {
 #[macro_export]
 macro_rules! symbols {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty { $body:expr })*) => {$(
-        /// The function of this name in `aocl_mmd.h` or `peerlane_ext.h`.
+        /// The function of this name in `aocl_mmd.h` or `peerlane_ext.h`, or what says which library it is.
         ///
         /// # Safety
         /// As the method of [`Mmd`](peerlane_mmd_core::Mmd) that it calls.

@@ -34,5 +34,5 @@ fn it_has_these_symbols_and_those_of_the_extension_alone() {
 
 #[test]
 fn it_is_loaded_and_answers() {
-    library::answers(NAME, b"14.0\0");
+    library::answers(NAME, b"14.0\0", "closed runtimes");
 }

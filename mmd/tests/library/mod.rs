@@ -25,6 +25,9 @@ const EXTENSION: [&str; 11] = [
     "clGetErrorTextPeerlane",
 ];
 
+/// What says which library it is.
+const IDENTITY: &str = "peerlane_mmd_identity";
+
 /// A library exports these symbols, without `aocl_mmd_`, those of the extension, and no others.
 pub fn exports(name: &str, symbols: &[&str]) {
     let bytes = std::fs::read(library(name)).unwrap();
@@ -38,12 +41,12 @@ pub fn exports(name: &str, symbols: &[&str]) {
         .map(|name| format!("aocl_mmd_{name}"))
         .collect();
     let expected = expected.iter().map(String::as_str).chain(EXTENSION);
-    let expected: BTreeSet<&str> = expected.collect();
+    let expected: BTreeSet<&str> = expected.chain([IDENTITY]).collect();
     assert_eq!(found, expected);
 }
 
-/// Loaded twice and unloaded, as the runtime does, a library stays and says its version.
-pub fn answers(name: &str, version: &[u8]) {
+/// Loaded twice and unloaded, as the runtime does, a library stays and says its version, and for which `runtimes` it is.
+pub fn answers(name: &str, version: &[u8], runtimes: &str) {
     type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
     // SAFETY: loading it runs nothing.
     let first = unsafe { libloading::Library::new(library(name)) }.unwrap();
@@ -57,6 +60,17 @@ pub fn answers(name: &str, version: &[u8]) {
     // SAFETY: there is so much room; the library is linked so that it is never unloaded.
     let status = unsafe { ask(0, room.len(), room.as_mut_ptr(), std::ptr::null_mut()) };
     assert_eq!((status, &room[..version.len()]), (0, version));
+    type Identity = unsafe extern "C" fn() -> *const std::ffi::c_char;
+    // SAFETY: that is its type, and the text stays.
+    let identity = unsafe {
+        let library = libloading::Library::new(library(name)).unwrap();
+        let identity = library.get::<Identity>(IDENTITY.as_bytes()).unwrap();
+        std::ffi::CStr::from_ptr(identity())
+    };
+    let version = std::str::from_utf8(version).unwrap().trim_end_matches('\0');
+    let package = env!("CARGO_PKG_VERSION");
+    let expected = format!("Peerlane {package}, for {runtimes}, AOCL_MMD_VERSION {version}");
+    assert_eq!(identity.to_str().unwrap(), expected);
     type Release = unsafe extern "C" fn(*mut u8) -> i32;
     type Text = unsafe extern "C" fn(i32) -> *const std::ffi::c_char;
     // SAFETY: those are their types in `peerlane_ext.h`; no handle was given, and the text stays.

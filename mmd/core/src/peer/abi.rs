@@ -4,9 +4,9 @@ use super::PeerMemory;
 use super::address::{Place, is_named};
 use super::code::{
     CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_EVENT_WAIT_LIST,
-    CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, text,
+    CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, gave, refused, text,
 };
-use super::copy::{Copy, Told};
+use super::copy::{Copy, Told, not_waited};
 use super::opencl::{
     Find, Kept, Notify, cl_bool, cl_context, cl_device_id, cl_event, cl_int, cl_mem, cl_mem_flags,
     cl_peer_memory_peerlane, cl_uint, cl_ulong, query,
@@ -78,12 +78,19 @@ impl Mmd {
             },
             false => {
                 // SAFETY: by the promise. No lock is held, and no board kept open: it waits for the runtime's lock.
-                let name = unsafe { self.peers.opencl.device_name(device) }?;
+                let name = unsafe { self.peers.opencl.device_name(device) }
+                    .map_err(gave("clGetDeviceInfo"))?;
                 boards.into_iter().find(|(known, _)| is_named(&name, known))
             }
         };
         let board = board.and_then(|(_, board)| board.upgrade());
-        board.ok_or(CL_INVALID_DEVICE)
+        board.ok_or_else(|| {
+            let cause = match device.is_null() {
+                true => "the process has not one board open, but none or several: name the device",
+                false => "the device is no board of Peerlane's that the process has open",
+            };
+            refused(CL_INVALID_DEVICE, cause)
+        })
     }
 
     /// The memory of a handle.
@@ -91,7 +98,10 @@ impl Mmd {
         self.check_owner()?;
         let memory = self.peers.find(handle)?;
         match memory.gate.is_closed() {
-            true => Err(CL_INVALID_PEER_MEMORY_PEERLANE),
+            true => Err(refused(
+                CL_INVALID_PEER_MEMORY_PEERLANE,
+                "the board of this memory was closed",
+            )),
             false => Ok(memory),
         }
     }
@@ -167,7 +177,8 @@ impl Mmd {
             let board = Arc::downgrade(&unsafe { self.board_of(device) }?);
             // SAFETY: as above.
             let (file, size) = unsafe { self.peers.exported(memobj) }?;
-            let board = board.upgrade().ok_or(CL_INVALID_DEVICE)?;
+            let closed = || refused(CL_INVALID_DEVICE, "the board was closed meanwhile");
+            let board = board.upgrade().ok_or_else(closed)?;
             let source = Source::DmaBuf { file, offset: 0 };
             // SAFETY: as above; whoever owns the memory lets it be written.
             unsafe { self.peers.register(&board, permissions, &source, size) }
@@ -197,7 +208,7 @@ impl Mmd {
     ) -> cl_int {
         status(|| {
             if address.is_null() {
-                return Err(CL_INVALID_VALUE);
+                return Err(refused(CL_INVALID_VALUE, "address is NULL"));
             }
             // SAFETY: by the caller's promise.
             let board = unsafe { self.board_of(device) }?;
@@ -263,11 +274,15 @@ impl Mmd {
             event,
         } = events;
         if list.is_null() != (count == 0) {
-            return Err(CL_INVALID_EVENT_WAIT_LIST);
+            let cause = format_args!(
+                "{count} events, and a list that {}",
+                if list.is_null() { "is NULL" } else { "is not NULL" }
+            );
+            return Err(refused(CL_INVALID_EVENT_WAIT_LIST, cause));
         }
-        // Nobody would hear of its end.
         if blocking == 0 && event.is_null() {
-            return Err(CL_INVALID_VALUE);
+            let cause = "a copy that does not block, and no place for an event: nobody would hear of its end";
+            return Err(refused(CL_INVALID_VALUE, cause));
         }
         let list = match count {
             0 => &[],
@@ -277,7 +292,7 @@ impl Mmd {
         let opencl = &self.peers.opencl;
         if blocking != 0 {
             // SAFETY: by the promise.
-            unsafe { opencl.wait(list) }?;
+            unsafe { opencl.wait(list) }.map_err(not_waited)?;
         }
         let name = memory.device_name();
         // SAFETY: by the promise.
@@ -313,11 +328,12 @@ impl Mmd {
         let opencl = &self.peers.opencl;
         // SAFETY: by the promise, here and below: the context is the buffer's.
         unsafe {
-            let context: cl_context = opencl.mem(buffer, query::CL_MEM_CONTEXT)?;
-            let _context = opencl.keep_context(context)?;
-            let _buffer = opencl.keep_mem(buffer)?;
-            let own = opencl.user_event(context)?;
-            let event = opencl.keep_event(own.object())?;
+            let context: cl_context =
+                (opencl.mem(buffer, query::CL_MEM_CONTEXT)).map_err(gave("clGetMemObjectInfo"))?;
+            let _context = (opencl.keep_context(context)).map_err(gave("clRetainContext"))?;
+            let _buffer = opencl.keep_mem(buffer).map_err(gave("clRetainMemObject"))?;
+            let own = (opencl.user_event(context)).map_err(gave("clCreateUserEvent"))?;
+            let event = (opencl.keep_event(own.object())).map_err(gave("clRetainEvent"))?;
             let told = Told::Event {
                 event,
                 _buffer,

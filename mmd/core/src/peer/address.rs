@@ -7,10 +7,10 @@
 
 use super::code::{
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
+    gave, refused,
 };
 use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
 use super::{Peers, opencl};
-use crate::end::say;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -93,31 +93,38 @@ impl Peers {
         (board, name): (c_int, &str),
     ) -> Result<Place, c_int> {
         if mem.is_null() {
-            return Err(CL_INVALID_MEM_OBJECT);
+            return Err(refused(CL_INVALID_MEM_OBJECT, "the buffer is NULL"));
         }
         let opencl = &self.opencl;
+        let no_info = gave("clGetMemObjectInfo");
         // SAFETY: by the promise, here and below.
-        let kind: u32 = unsafe { opencl.mem(mem, query::CL_MEM_TYPE) }?;
+        let kind: u32 = unsafe { opencl.mem(mem, query::CL_MEM_TYPE) }.map_err(&no_info)?;
         // SAFETY: as above.
         let parent = match unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) } {
             // OpenCL 1.0 has neither sub-buffers nor this question.
             Err(CL_INVALID_VALUE) => null_mut(),
-            parent => parent?,
+            parent => parent.map_err(&no_info)?,
         };
         if kind != CL_MEM_OBJECT_BUFFER || !parent.is_null() {
-            return Err(CL_INVALID_MEM_OBJECT);
+            let cause = match parent.is_null() {
+                true => "it is an image",
+                false => "it is a sub-buffer",
+            };
+            return Err(refused(CL_INVALID_MEM_OBJECT, cause));
         }
         // SAFETY: as above.
-        let flags: u64 = unsafe { opencl.mem(mem, query::CL_MEM_FLAGS) }?;
+        let flags: u64 = unsafe { opencl.mem(mem, query::CL_MEM_FLAGS) }.map_err(&no_info)?;
         if flags & CL_MEM_USE_HOST_PTR != 0 {
-            return Err(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE);
+            let cause = "the buffer was made with CL_MEM_USE_HOST_PTR";
+            return Err(refused(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, cause));
         }
         // SAFETY: as above.
-        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }?;
+        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }.map_err(&no_info)?;
         // SAFETY: as above.
-        let context: opencl::cl_context = unsafe { opencl.mem(mem, query::CL_MEM_CONTEXT) }?;
+        let context = unsafe { opencl.mem(mem, query::CL_MEM_CONTEXT) };
+        let context: opencl::cl_context = context.map_err(&no_info)?;
         // SAFETY: it is the buffer's.
-        let devices = unsafe { opencl.devices(context) }?;
+        let devices = unsafe { opencl.devices(context) }.map_err(gave("clGetContextInfo"))?;
         // However it is called, if there is no other.
         let only = devices.len() == 1;
         let device = match devices[..] {
@@ -127,22 +134,29 @@ impl Peers {
                 (opencl.device_name(*device)).is_ok_and(|found| is_named(&found, name))
             }),
         };
-        let device = device.ok_or(CL_INVALID_DEVICE)?;
+        let device = device.ok_or_else(|| {
+            let cause = format_args!("the buffer's context has no device \"{name}\"");
+            refused(CL_INVALID_DEVICE, cause)
+        })?;
         // A queue of our own: what the program's have to do is not waited for.
         // SAFETY: they go together.
-        let queue = unsafe { opencl.queue(context, device) }?;
+        let queue = unsafe { opencl.queue(context, device) };
+        let queue = queue.map_err(gave("clCreateCommandQueue"))?;
         let mut byte = 0;
         let (read, seen) = self.probes.watch(&mut byte, |byte| {
             // SAFETY: the queue is kept.
             unsafe { opencl.read_byte(queue.object(), mem, byte) }
         });
-        read?;
+        read.map_err(gave("clEnqueueReadBuffer"))?;
         match seen {
             Seen::Read { board: on, address } if on == board && address >= FIRST => Ok(Place {
                 address,
                 bytes: bytes as u64,
             }),
-            Seen::Read { board: on, .. } if on != board && only => Err(CL_INVALID_DEVICE),
+            Seen::Read { board: on, .. } if on != board && only => {
+                let cause = format_args!("the buffer is another board's, not {name}'s");
+                Err(refused(CL_INVALID_DEVICE, cause))
+            }
             seen => {
                 let why = match seen {
                     Seen::Nothing => "OpenCL did not ask the board for it".into(),
@@ -150,10 +164,8 @@ impl Peers {
                     Seen::Read { address, .. } => format!("OpenCL has no memory at {address:#x}"),
                     Seen::Other => "OpenCL asked the board for more than a byte of it".into(),
                 };
-                say(format_args!(
-                    "{name}: no address of a buffer of {bytes} bytes: {why}"
-                ));
-                Err(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE)
+                let cause = format_args!("{name}: a buffer of {bytes} bytes: {why}");
+                Err(refused(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, cause))
             }
         }
     }

@@ -1,7 +1,10 @@
 //! The errors of the extension: `cl_int`s.
 
+use super::others;
+use crate::end::say;
 use peerlane_host::{Errno, Error, Fault};
 use std::ffi::{CStr, c_int};
+use std::fmt::Display;
 
 /// An error of the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,12 +72,29 @@ codes! {
         c"An error of this library: see standard error.";
 }
 
+/// An error with a line on standard error that says its cause: the codes are few, and a program that is refused is to
+/// find out why.
+pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
+    let known = ERRORS.iter().find(|code| code.value == value);
+    match known {
+        Some(code) => say(format_args!("{}: {cause}", code.name)),
+        None => say(format_args!("error {value}: {cause}")),
+    }
+    value
+}
+
+/// The same for an error of a function of OpenCL's.
+pub(super) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
+    move |error| match error {
+        CL_NO_OPENCL_PEERLANE => refused(error, format_args!("there is no {function}")),
+        error => refused(error, format_args!("{function} gave {error}")),
+    }
+}
+
 /// What an error means and what to do about it.
 pub(crate) fn text(value: c_int) -> &'static CStr {
     let known = ERRORS.iter().find(|code| code.value == value);
-    known.map_or(c"not an error of this extension: see OpenCL's", |code| {
-        code.text
-    })
+    known.map_or_else(|| others::text(value), |code| code.text)
 }
 
 /// The code of an error of the host library.
@@ -123,7 +143,7 @@ mod tests {
             assert_eq!(ours, code.value < -9999, "{}", code.name);
             assert_eq!(super::text(code.value), code.text);
         }
-        assert!(text(-1).to_str().unwrap().contains("OpenCL's"));
+        assert!(text(-1).to_str().unwrap().contains("CL_DEVICE_NOT_FOUND"));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::address::Place;
 use super::code::{
-    CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE,
-    CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code,
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION,
+    CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code, gave,
+    refused,
 };
-use super::gate::Job;
+use super::gate::{Job, Pass, WAITING};
 use super::opencl::{Kept, Notify, OpenCl, cl_event};
 use super::{PeerMemory, Peers};
 use crate::abi::guarded;
@@ -84,11 +85,23 @@ impl Copy {
             (first.checked_add(length)).is_some_and(|behind| behind <= bytes)
         };
         let buffer_offset = buffer_offset as u64;
-        if !inside(offset, memory.length) || !inside(buffer_offset, place.bytes) {
-            return Err(CL_INVALID_VALUE);
+        for (what, first, bytes) in [
+            ("peer memory", offset, memory.length),
+            ("buffer", buffer_offset, place.bytes),
+        ] {
+            if !inside(first, bytes) {
+                let cause = format_args!(
+                    "{length} bytes at offset {first} are not all in the {what}, of {bytes} bytes"
+                );
+                return Err(refused(CL_INVALID_VALUE, cause));
+            }
         }
         if !memory.permits(direction) {
-            return Err(CL_INVALID_OPERATION);
+            let cause = match direction {
+                Direction::Write => "the memory was registered for the board to read it only",
+                Direction::Read => "the memory was registered for the board to write it only",
+            };
+            return Err(refused(CL_INVALID_OPERATION, cause));
         }
         let copy = Self {
             direction,
@@ -101,21 +114,29 @@ impl Copy {
         Ok(copy)
     }
 
+    /// The right to use the board.
+    fn enter(&self) -> Result<Pass, c_int> {
+        let passed = self.memory.gate.enter();
+        let name = &self.memory.name;
+        passed.map_err(|code| refused(code, format_args!("{name}: the copy does not begin")))
+    }
+
     /// Whether the program holds the FPGA memory.
     fn check_fpga(&self) -> Result<(), c_int> {
-        let pass = self.memory.gate.enter()?;
-        let length = usize::try_from(self.length).map_err(|_| CL_INVALID_VALUE)?;
+        let pass = self.enter()?;
+        // It lies in the process's memory.
+        let length = usize::try_from(self.length).unwrap_or(usize::MAX);
         let checked = pass.board()?.dma().check(self.fpga, length);
         checked.map_err(|error| self.told(&error))
     }
 
     /// Moves the bytes. They have arrived when this returns well.
     fn run(&self) -> Result<(), c_int> {
-        let pass = self.memory.gate.enter()?;
-        let region = self
-            .memory
-            .region()
-            .ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)?;
+        let pass = self.enter()?;
+        let region = self.memory.region().ok_or_else(|| {
+            let cause = "the board of this memory was closed";
+            refused(CL_INVALID_PEER_MEMORY_PEERLANE, cause)
+        })?;
         if self.length == 0 {
             return Ok(());
         }
@@ -149,6 +170,16 @@ impl Copy {
     }
 }
 
+/// The error of a wait for events.
+pub(super) fn not_waited(error: c_int) -> c_int {
+    match error {
+        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+            refused(error, "an event that the copy waited for has failed")
+        }
+        error => gave("clWaitForEvents")(error),
+    }
+}
+
 impl Peers {
     /// Begins a copy that somebody is told of.
     ///
@@ -173,7 +204,7 @@ impl Peers {
                 end::tell(owed, || told.tell(&opencl, status));
             });
             let name = ["peerlane-peer-w", "peerlane-peer-r"][lane];
-            return gate.give(lane, job, || {
+            let given = gate.give(lane, job, || {
                 let (sender, receiver) = channel::<Job>();
                 let body = move || {
                     for job in receiver {
@@ -182,18 +213,23 @@ impl Peers {
                 };
                 spawn(name, body).is_ok().then_some(sender)
             });
+            let cause = "the copy does not begin: its board was closed, or it has no thread";
+            return given.map_err(|code| refused(code, cause));
         }
         // One that waits behind another might wait for what that one waits for.
-        let seat = gate.seat()?;
+        let seat = gate.seat().map_err(|code| {
+            let cause = format_args!("{WAITING} copies wait for events already");
+            refused(code, cause)
+        })?;
         // SAFETY: by the promise.
-        let keep = |event: &cl_event| unsafe { opencl.keep_event(*event) };
+        let keep = |event: &cl_event| unsafe { opencl.keep_event(*event) }.map_err(gave("clRetainEvent"));
         let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
         let body = move || {
             let list: Vec<cl_event> = events.iter().map(Kept::object).collect();
             // SAFETY: they are kept.
             let waited = unsafe { opencl.wait(&list) };
             drop(events);
-            let status = match waited {
+            let status = match waited.map_err(not_waited) {
                 Ok(()) => copy.status(),
                 Err(status) => status,
             };
@@ -203,8 +239,8 @@ impl Peers {
         match spawn("peerlane-peer-e", move || guarded((), body)) {
             Ok(_) => Ok(()),
             Err(error) => {
-                say(format_args!("no thread for a copy: {error}"));
-                Err(CL_OUT_OF_RESOURCES)
+                let cause = format_args!("no thread for a copy: {error}");
+                Err(refused(CL_OUT_OF_RESOURCES, cause))
             }
         }
     }

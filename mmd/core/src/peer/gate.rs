@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Copies of a board that may wait for events at a time: each has a thread.
-const WAITING: usize = 64;
+pub(super) const WAITING: usize = 64;
 
 /// How long a copy that is to be stopped is waited for before it is stopped again.
 const AGAIN: Duration = Duration::from_millis(10);

@@ -13,6 +13,7 @@ mod copy;
 mod export;
 mod gate;
 mod opencl;
+mod others;
 mod register;
 
 pub use abi::Events;
@@ -26,7 +27,7 @@ pub(crate) use gate::Gate;
 
 use crate::board::Board;
 use address::Probes;
-use code::CL_INVALID_PEER_MEMORY_PEERLANE;
+use code::{CL_INVALID_PEER_MEMORY_PEERLANE, refused};
 use opencl::OpenCl;
 use peerlane_host::{Direction, Permissions, Region};
 use std::collections::BTreeMap;
@@ -85,6 +86,15 @@ impl PeerMemory {
     }
 }
 
+/// The error of a handle that nobody has.
+fn unknown(handle: cl_peer_memory_peerlane) -> c_int {
+    let cause = match handle.addr() {
+        0 => "the memory is NULL".into(),
+        number => format!("there is no peer memory {number:#x}, or none any more"),
+    };
+    refused(CL_INVALID_PEER_MEMORY_PEERLANE, cause)
+}
+
 impl Peers {
     pub(crate) fn new(lookup: impl Lookup + 'static) -> Self {
         Self {
@@ -112,14 +122,14 @@ impl Peers {
 
     fn find(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, c_int> {
         let found = self.lock().handles.get(&handle.addr()).cloned();
-        found.ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)
+        found.ok_or_else(|| unknown(handle))
     }
 
     /// Takes a handle back. The memory goes when no copy has it any more.
     fn remove(&self, handle: cl_peer_memory_peerlane) -> Result<(), c_int> {
         let removed = self.lock().handles.remove(&handle.addr());
         // The driver is called without the lock.
-        removed.map(drop).ok_or(CL_INVALID_PEER_MEMORY_PEERLANE)
+        removed.map(drop).ok_or_else(|| unknown(handle))
     }
 
     /// Ends a board's copies, and gives all memory back that was registered with it.

@@ -1,6 +1,8 @@
 //! Registers a peer's memory with a board: by a dma-buf, by a GPU's pointer, by another OpenCL's buffer.
 
-use super::code::{CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code};
+use super::code::{
+    CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code, gave, refused,
+};
 use super::opencl::{
     CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, OpenCl, cl_mem, cl_mem_flags, query,
 };
@@ -38,7 +40,10 @@ pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
         0 | CL_MEM_READ_WRITE => Ok(Permissions::ReadWrite),
         CL_MEM_WRITE_ONLY => Ok(Permissions::Write),
         CL_MEM_READ_ONLY => Ok(Permissions::Read),
-        _ => Err(CL_INVALID_VALUE),
+        _ => {
+            let cause = format_args!("flags of {flags:#x}: see the function's description");
+            Err(refused(CL_INVALID_VALUE, cause))
+        }
     }
 }
 
@@ -46,9 +51,12 @@ pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
 fn borrow(file: &c_int) -> Result<BorrowedFd<'_>, c_int> {
     // SAFETY: it asks the kernel whether the file is open.
     let open = *file >= 0 && unsafe { libc::fcntl(*file, libc::F_GETFD) } >= 0;
+    if !open {
+        let cause = format_args!("there is no open file {file}");
+        return Err(refused(CL_INVALID_VALUE, cause));
+    }
     // SAFETY: it is open, and the program keeps it so while it calls.
-    let file = || unsafe { BorrowedFd::borrow_raw(*file) };
-    open.then(file).ok_or(CL_INVALID_VALUE)
+    Ok(unsafe { BorrowedFd::borrow_raw(*file) })
 }
 
 impl Peers {
@@ -68,10 +76,13 @@ impl Peers {
         bytes: usize,
     ) -> Result<cl_peer_memory_peerlane, c_int> {
         if bytes == 0 {
-            return Err(CL_INVALID_VALUE);
+            return Err(refused(CL_INVALID_VALUE, "memory of 0 bytes"));
         }
         // Nobody closes the board before the memory is in the table.
-        let pass = board.gate.enter()?;
+        let pass = board.gate.enter().map_err(|code| {
+            let cause = "the board is being closed or programmed";
+            refused(code, cause)
+        })?;
         let device = board.dma().device();
         let length = bytes as u64;
         let registered = match source {
@@ -125,7 +136,11 @@ impl Peers {
     ) -> Result<Result<(Region, u64), Error>, c_int> {
         let first = pointer.addr() as u64;
         let behind = first.checked_add(length).filter(|_| first != 0);
-        let asked = first..behind.ok_or(CL_INVALID_VALUE)?;
+        let behind = behind.ok_or_else(|| {
+            let cause = format_args!("{length} bytes at {pointer:p} are no memory");
+            refused(CL_INVALID_VALUE, cause)
+        })?;
+        let asked = first..behind;
         if device.has(feature::DMABUF)
             && let Some((file, pages)) = cuda::dma_buf(&self.opencl, &asked)
         {
@@ -134,8 +149,8 @@ impl Peers {
             return Ok(region.map(|region| (region, first - pages.start)));
         }
         if !device.has(feature::NVIDIA) {
-            say("neither CUDA nor the driver has a way to memory by its pointer");
-            return Err(CL_PEER_NOT_SUPPORTED_PEERLANE);
+            let cause = "neither CUDA nor the driver has a way to memory by its pointer";
+            return Err(refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause));
         }
         let buffer = match buffer {
             0 => cuda::buffer(&self.opencl, first).unwrap_or(0),
@@ -156,34 +171,39 @@ impl Peers {
     /// It is a `cl_mem`, or NULL.
     pub(super) unsafe fn exported(&self, mem: cl_mem) -> Result<(c_int, usize), c_int> {
         if mem.is_null() {
-            return Err(CL_INVALID_MEM_OBJECT);
+            return Err(refused(CL_INVALID_MEM_OBJECT, "the buffer is NULL"));
         }
         let opencl = &self.opencl;
         // SAFETY: by the promise, here and below.
-        let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }?;
+        let bytes = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) };
+        let bytes: usize = bytes.map_err(gave("clGetMemObjectInfo"))?;
         // SAFETY: as above.
         let parent = unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) };
         let parent: *mut c_void = parent.unwrap_or(std::ptr::null_mut());
         if !parent.is_null() {
-            return Err(CL_INVALID_MEM_OBJECT);
+            return Err(refused(CL_INVALID_MEM_OBJECT, "it is a sub-buffer"));
         }
         // SAFETY: as above.
         let file: Result<u64, _> =
             unsafe { opencl.mem(mem, query::CL_MEM_ALLOCATION_HANDLE_INTEL) };
         let file = file.ok().and_then(|file| c_int::try_from(file).ok());
-        let file = file.ok_or(CL_PEER_NOT_SUPPORTED_PEERLANE)?;
-        borrow(&file).map_err(|_| CL_PEER_NOT_SUPPORTED_PEERLANE)?;
+        let not_given = || {
+            let cause = "the buffer's OpenCL does not give its memory out as a dma-buf";
+            refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause)
+        };
+        let file = file.ok_or_else(not_given)?;
+        borrow(&file).map_err(|_| not_given())?;
         // SAFETY: it is open. A dma-buf says its size so (the kernel's Documentation/driver-api/dma-buf.rst,
         // "Userspace Interface Notes"), and has no other use for its position.
         let size = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
-        let size = u64::try_from(size).map_err(|_| CL_PEER_NOT_SUPPORTED_PEERLANE)?;
+        let size = u64::try_from(size).map_err(|_| not_given())?;
         match size.checked_sub(bytes as u64) {
             Some(more) if more < ROUNDED => Ok((file, bytes)),
             _ => {
-                say(format_args!(
+                let cause = format_args!(
                     "a buffer of {bytes} bytes is a part of {size} bytes of memory, nobody says which"
-                ));
-                Err(CL_PEER_NOT_SUPPORTED_PEERLANE)
+                );
+                Err(refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause))
             }
         }
     }

@@ -466,6 +466,41 @@ fn who_programs_another_board_is_told_how_to_name_this_one() {
     }
 }
 
+/// A runtime says no more than that there is no device.
+#[test]
+fn where_there_is_no_board_the_program_is_told_so_once() {
+    let name = "where_there_is_no_board_the_program_is_told_so_once";
+    let output = in_a_process(name, || {
+        let toys = Toys::new(EMPTY);
+        toys.names.lock().unwrap().clear();
+        let mmd = toys.load();
+        for id in [2, 1, 2] {
+            let mut names = [0xcc_u8; 64];
+            let to = names.as_mut_ptr().cast();
+            // SAFETY: there is so much room.
+            let told = unsafe { mmd.get_offline_info(id, 64, to, std::ptr::null_mut()) };
+            assert_eq!((told, names[0]), (0, 0));
+        }
+        // A runtime goes on with a name that is none.
+        // SAFETY: it is a string.
+        assert_eq!(unsafe { mmd.open(c"".as_ptr()) }, -1);
+    });
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("Peerlane MMD: ")).collect();
+    let [none, open] = lines[..] else {
+        panic!("{said}");
+    };
+    for words in ["there is no board", "/dev/peerlane0", "peerlane doctor"] {
+        assert!(none.contains(words), "{none}");
+    }
+    assert_eq!(
+        open,
+        "Peerlane MMD: a board without a name cannot be opened: \"\" is no board"
+    );
+}
+
 /// A board that was not programmed may not come back: each access to it would wait for that.
 #[test]
 fn nothing_is_written_to_a_board_whose_programming_has_failed() {

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 mod copies;
 mod ends;
 mod registered;
+mod told;
 
 /// Errors as `peerlane_ext.h` and OpenCL number them.
 const NO_ROOM: i32 = -4;
