@@ -88,11 +88,11 @@ enum Work {
 }
 
 /// What is looked at before a runtime has a board, and again when the FPGA is configured anew.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Looks {
-    /// All that the open runtime would end the program for, and the memory.
+    /// All that the open runtime would end the program for, and the memory: that it works, and is the program's.
     All,
-    /// The memory, as far as the text of the board is known.
+    /// The memory, and whose it is as far as the text of the board is known.
     Memory,
     /// Nothing: who programs the board has it as it is.
     Nothing,
@@ -115,6 +115,9 @@ impl Looks {
         side: &dyn OpenCl,
         held: Range<u64>,
     ) -> Result<Option<String>, String> {
+        if self != Self::Nothing && side.bytes(Area::Status) > 0 {
+            compatible::check_calibration(registers)?;
+        }
         let memories = match self {
             Self::All => {
                 let clock = side.bytes(Area::Clock) > 0;

@@ -160,6 +160,26 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
     Ok(read.memories)
 }
 
+/// Waits until the board's memory is calibrated, which it is soon after power-up and after each configuration of the FPGA,
+/// as Altera's library does (`wait_for_uniphy` of `acl_pcie_device.cpp`): until then memory does not answer, and whoever
+/// moves bytes waits. A board without the register has none of such memory, or does not say so.
+///
+/// # Errors
+/// A sentence: it is not.
+pub(crate) fn check_calibration(registers: &Registers) -> Result<(), String> {
+    let told = |error: Error| format!("{error}. {}", error.remedy());
+    let calibrated = until(registers, Area::Status, 0, |value| value == 0).map_err(told)?;
+    if calibrated {
+        return Ok(());
+    }
+    let status = dword(registers, Area::Status, 0).map_err(told)?;
+    Err(format!(
+        "its memory is not calibrated (status {status:#x}, which is to be 0): neither transfers nor kernels would get an \
+         answer. Turn the computer off and on, program the FPGA with another package (aocl program), or look at the \
+         board's memory modules"
+    ))
+}
+
 /// Looks whether all the memory that the runtime gives out is the process's. The runtime does not know of others: it
 /// would put buffers into their memory, which kernels then write, and no call of this library's says so.
 ///

@@ -78,6 +78,8 @@ impl Loader {
         let mut child = Command::new("peerlane-loader")
             .args([library, "peerlane0"])
             .env("PEERLANE_QUARTUS_PGM", "/bin/quartus_pgm")
+            // The driver has a pool for the others.
+            .env("PEERLANE_ACCEPT_LESS_MEMORY", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)

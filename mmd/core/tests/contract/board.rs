@@ -8,7 +8,7 @@ use peerlane_host::Area;
 use peerlane_host::driver::{BackendError, BackendResult, Bar};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub struct Registers {
     /// Version of the kernel interface: where the ROM is.
@@ -40,6 +40,8 @@ pub struct Registers {
     pub clock: BTreeMap<u64, u32>,
     /// What `sw_reset` says.
     pub out_of_reset: u32,
+    /// When the second memory is calibrated; `None`: it is.
+    pub calibrated: Option<Instant>,
     /// The length of its text at the end of a long ROM, instead.
     pub digits: Option<&'static [u8; 8]>,
 }
@@ -77,6 +79,7 @@ impl Side {
             resets: 0,
             clock: BTreeMap::new(),
             out_of_reset: 1,
+            calibrated: None,
             digits: None,
         };
         registers.configure();
@@ -277,8 +280,11 @@ impl Bar for Side {
             Area::Version => 0xa0c7_c1e0,
             // 42 degrees.
             Area::Temperature => 170,
-            // All memories are calibrated.
-            Area::Status => 0,
+            // A bit of each memory that is not calibrated.
+            Area::Status => {
+                let calibrated = (registers.calibrated).is_none_or(|then| Instant::now() >= then);
+                if calibrated { 0 } else { 2 }
+            }
         };
         data.copy_from_slice(&register.to_le_bytes()[..data.len()]);
         Ok(())

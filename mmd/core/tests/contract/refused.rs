@@ -5,11 +5,17 @@ use crate::board::Registers;
 use crate::{EMPTY, OLD, Toys, in_a_process};
 use peerlane_contract::{Bench, Calls, InProcess, Runtime, Version};
 use peerlane_mmd_core::{Flavour, Mmd};
+use std::time::{Duration, Instant};
 
 /// A board, and what the message about it says.
 struct Case {
     spoil: fn(&Toys),
     says: &'static str,
+}
+
+/// When memory is calibrated that is not in a test's time.
+fn never() -> Option<Instant> {
+    Some(Instant::now() + Duration::from_secs(3600))
 }
 
 /// What a register of the kernels' clock says.
@@ -18,6 +24,10 @@ fn says(toys: &Toys, register: u64, value: u32) {
 }
 
 const CASES: &[Case] = &[
+    Case {
+        spoil: |toys| toys.side.lock().calibrated = never(),
+        says: "its memory is not calibrated (status 0x2,",
+    },
     Case {
         spoil: |toys| toys.side.lock().version = 0xffff_ffff,
         says: "kernel interface says that it is of version 0xffffffff",
@@ -169,6 +179,10 @@ type Spoiled = (fn(&mut Registers), &'static str);
 
 const SPOILED: &[Spoiled] = &[
     (
+        |board| board.calibrated = never(),
+        "its memory is not calibrated",
+    ),
+    (
         |board| board.clock.extend([(0x120, 0)]),
         "clock does not lock",
     ),
@@ -209,6 +223,28 @@ fn an_image_that_would_end_the_program_is_refused_with_the_reason() {
         let mut lines = said.lines().skip_while(|line| *line != format!("wanted {says}"));
         let refused = lines.find(|line| line.contains(": programming: "));
         assert!(refused.is_some_and(|line| line.contains(says)), "{says}: {said}");
+    }
+}
+
+/// The controllers of a new configuration take their time.
+#[test]
+fn memory_that_is_calibrated_behind_a_programming_is_waited_for() {
+    const TAKES: Duration = Duration::from_millis(300);
+    for flavour in [Flavour::OPEN, Flavour::LEGACY] {
+        let toys = Toys::new(EMPTY);
+        let mmd = InProcess::keep(Mmd::new(flavour, toys.clone()));
+        let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
+        let later = |board: &mut Registers| board.calibrated = Some(Instant::now() + TAKES);
+        toys.programs.lock().unwrap().spoil = Some(later);
+        assert!(runtime.program(&mut toys.image(1), 0));
+        let calibrated = toys.side.lock().calibrated.unwrap();
+        assert!(Instant::now() >= calibrated);
+        runtime.close();
+        // When the board is opened, too.
+        toys.side.lock().calibrated = Some(Instant::now() + TAKES);
+        let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
+        assert!(Instant::now() >= toys.side.lock().calibrated.unwrap());
+        runtime.close();
     }
 }
 
