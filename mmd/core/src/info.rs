@@ -1,6 +1,7 @@
 //! What the runtime asks about the library and its boards: the fields of `aocl_mmd.h`.
 
 use crate::end::say;
+use crate::home::platform_version;
 use std::ffi::c_int;
 
 /// For which runtimes a library is. What changes with it for the runtime is in `mmd/README.md`.
@@ -35,7 +36,8 @@ impl Flavour {
     };
 
     /// For the closed runtimes of 13.1 to 18.1. From a library of 14.0 all later ones assume what is true of
-    /// this one: physical memory, no `yield`, one transfer at a time.
+    /// this one: physical memory, no `yield`, one transfer at a time. In a platform of an earlier version it says
+    /// that one.
     pub const LEGACY: Self = Self {
         version: "14.0",
         version_variable: Some("PEERLANE_MMD_VERSION"),
@@ -51,14 +53,24 @@ impl Flavour {
         match named {
             Some((_, value)) if is_version(&value) => value,
             Some((name, value)) if !value.is_empty() => {
+                let version = self.version_here();
                 say(format_args!(
-                    "{name}: \"{value}\" is no version from 13.1 to 18.1, such as 14.0: it is {} instead",
-                    self.version
+                    "{name}: \"{value}\" is no version from 13.1 to 18.1, such as 14.0: it is {version} instead"
                 ));
-                self.version.into()
+                version
             }
-            _ => self.version.into(),
+            _ => self.version_here(),
         }
+    }
+
+    /// Without a variable. A library whose version may be another says that of the platform that it lies in, if that is
+    /// an earlier one: the platform's runtime refuses a library of a later version than its own.
+    fn version_here(&self) -> String {
+        let earlier = |version: &String| {
+            is_version(version) && version.parse::<f64>().ok() < self.version.parse().ok()
+        };
+        let here = self.version_variable.and_then(|_| platform_version());
+        here.filter(earlier).unwrap_or_else(|| self.version.into())
     }
 }
 

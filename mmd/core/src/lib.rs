@@ -35,6 +35,7 @@ mod files;
 mod handlers;
 #[cfg(test)]
 mod handlers_tests;
+mod home;
 mod host;
 mod info;
 mod pcie;

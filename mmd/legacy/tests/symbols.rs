@@ -36,3 +36,17 @@ fn it_has_these_symbols_and_those_of_the_extension_alone() {
 fn it_is_loaded_and_answers() {
     library::answers(NAME, b"14.0\0", "closed runtimes");
 }
+
+/// A runtime refuses a library of a later version than its own, so that of a platform of 13.1 says 13.1. Later runtimes
+/// would ask a library of their own version for more than this one has.
+#[test]
+fn in_a_platform_it_is_not_later_than_the_platform() {
+    for (platform, version) in [
+        ("13.1", b"13.1\0"),
+        ("14.0", b"14.0\0"),
+        ("16.1", b"14.0\0"),
+        ("13.0", b"14.0\0"),
+    ] {
+        library::says_in_a_platform(NAME, platform, version);
+    }
+}

@@ -45,6 +45,26 @@ pub fn exports(name: &str, symbols: &[&str]) {
     assert_eq!(found, expected);
 }
 
+/// A copy of a library in a platform of this version says another version.
+#[allow(dead_code, reason = "one flavour's versions differ")]
+pub fn says_in_a_platform(name: &str, platform: &str, version: &[u8]) {
+    type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("platform-{platform}"));
+    std::fs::create_dir_all(root.join("linux64/lib")).unwrap();
+    let copy = root.join("linux64/lib/libpeerlane_mmd.so");
+    std::fs::copy(library(name), &copy).unwrap();
+    let text = format!("<board_env version=\"{platform}\" name=\"toy\">");
+    std::fs::write(root.join("board_env.xml"), text).unwrap();
+    // SAFETY: loading it runs nothing.
+    let loaded = unsafe { libloading::Library::new(copy) }.unwrap();
+    // SAFETY: that is its type in `aocl_mmd.h`.
+    let ask = unsafe { *loaded.get::<Offline>(b"aocl_mmd_get_offline_info").unwrap() };
+    let mut room = [0xcc; 8];
+    // SAFETY: there is so much room, and the library stays.
+    let status = unsafe { ask(0, room.len(), room.as_mut_ptr(), std::ptr::null_mut()) };
+    assert_eq!((status, &room[..version.len()]), (0, version), "{platform}");
+}
+
 /// Loaded twice and unloaded, as the runtime does, a library stays and says its version, and for which `runtimes` it is.
 pub fn answers(name: &str, version: &[u8], runtimes: &str) {
     type Offline = unsafe extern "C" fn(i32, usize, *mut u8, *mut usize) -> i32;
