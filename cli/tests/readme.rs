@@ -39,7 +39,9 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
 
     let bin = work.path().join("bin");
     fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_peerlane"), bin.join("peerlane")).unwrap();
+    // No `aoc` has made the package that would be rewritten.
+    let itself = env!("CARGO_BIN_EXE_peerlane");
+    tool(&bin, "peerlane", &format!("[ \"$1\" = upgrade ] || exec {itself} \"$@\""));
     let quartus = work.path().join("quartus.tcl");
     fs::write(&quartus, QUARTUS).unwrap();
     // The directory of the compile is the kernel's name, with all of the board's files (Programming Guide, "aoc").
@@ -47,6 +49,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         &bin,
         "aoc",
         "case \"$*\" in *list-boards*) exit 0;; esac\n\
+         case \"$1\" in -board=*) board=${1#*=}; shift; set -- --board \"$board\" \"$@\";; esac\n\
          [ \"$2\" = \"$BOARD\" ] || exit 9\n\
          cp -r \"$AOCL_BOARD_PACKAGE_ROOT/hardware/$BOARD\" \"${3%.cl}\"\n\
          : > \"${3%.cl}/top.sof\"\n\
@@ -78,18 +81,34 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     for name in ["quartus_pgm", "lspci", "dkms", "modprobe"] {
         tool(&bin, name, "exit 0");
     }
-    // As the SDK does (its `acl/Command.pm`, 17.1); both reference BSPs are older than 14.1.
+    // As the SDK does (its `acl/Command.pm`, 17.1): what is configured for a compiler it says itself, all else is the
+    // platform's. It takes the platform for `install` and the board for `diagnose` from versions that want them.
     tool(
         &bin,
         "aocl",
-        "[ \"$#\" = 1 ] || exit 9\nexec \"$AOCL_BOARD_PACKAGE_ROOT/linux64/libexec/$1\"",
+        "case \"$1\" in compile-config) echo -Iheaders; exit 0;; \
+         link-config) echo -L\"$AOCL_BOARD_PACKAGE_ROOT/linux64/lib\" -lalteracl -lpeerlane_mmd; exit 0;; esac\n\
+         case \"$1 $2\" in 'install '?*) [ \"$2\" = \"$AOCL_BOARD_PACKAGE_ROOT\" ] && set -- install;; esac\n\
+         [ \"$*\" = 'diagnose acl0' ] || [ \"$#\" = 1 ] || exit 9\n\
+         name=$1; shift; exec \"$AOCL_BOARD_PACKAGE_ROOT/linux64/libexec/$name\" \"$@\"",
     );
     tool(&bin, "peerlane-aocl", "exit 0");
+    // What is made is what was asked for, and nothing else.
     tool(
         &bin,
         "cargo",
-        "[ \"$1\" = build ] || exit 0\nmkdir -p target/release && : > target/release/libpeerlane_mmd.so\n\
-         cp \"${0%/*}/peerlane-aocl\" target/release/",
+        "[ \"$1\" = build ] || exit 0\nmkdir -p target/release\nfor crate; do case $crate in \
+         peerlane-mmd) echo open > target/release/libpeerlane_mmd.so;; \
+         peerlane-mmd-legacy) echo legacy > target/release/libpeerlane_mmd_legacy.so;; \
+         peerlane-utilities) cp \"${0%/*}/peerlane-aocl\" target/release/;; esac; done",
+    );
+    // The program that it makes says how its libraries and drivers are found.
+    tool(
+        &bin,
+        "cc",
+        "[ -f \"$3\" ] || exit 9\n\
+         printf '%s\\n' '#!/bin/sh' 'echo \"devices $LD_LIBRARY_PATH $(cat \"$OCL_ICD_VENDORS\"/*.icd 2>&1)\" >> \"$CALLS\"' \
+         > \"$2\"\nchmod +x \"$2\"",
     );
 
     // Peerlane's sources, as far as the commands need them.
@@ -98,6 +117,8 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let table = "src/boards_table.rs";
     fs::create_dir_all(sources.join("driver/src")).unwrap();
     fs::copy(of_driver.join(table), sources.join("driver").join(table)).unwrap();
+    fs::create_dir(sources.join("mmd")).unwrap();
+    fs::copy(of_driver.join("../mmd/devices.c"), sources.join("mmd/devices.c")).unwrap();
     let readme = fs::read_to_string(out.join("README.md")).unwrap();
     let persona = readme.contains("stops in Quartus");
     let calls = work.path().join("calls");
@@ -108,6 +129,8 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         .env("PATH", format!("{}:{path}", bin.display()))
         .env("PEERLANE", &sources)
         .env("WORK", work.path().join("compiles"))
+        .env("RUNTIME", "/of/the/runtime")
+        .env("ALTERAOCLSDKROOT", "/of/the/sdk")
         .env("CALLS", &calls)
         .env("BOARD", board)
         .env("STOPS", if persona { "1" } else { "" })
@@ -126,6 +149,29 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let committed = fs::read_to_string(of_driver.join("src/boards_table.rs")).unwrap();
     assert_eq!(own, committed);
     (work, fs::read_to_string(calls).unwrap())
+}
+
+/// What stands in for the library that was put into the platform.
+fn library(work: &tempfile::TempDir) -> String {
+    let library = "extended here/linux64/lib/libpeerlane_mmd.so";
+    fs::read_to_string(work.path().join(library)).unwrap()
+}
+
+/// The reference BSP, as one for another version of the SDK.
+fn of_version(version: &str) -> tempfile::TempDir {
+    let bsp = tempfile::tempdir().unwrap();
+    let from = common::reference().with_file_name("reference-net");
+    let copied = Command::new("cp")
+        .args(["-rT", text(&from), text(bsp.path())])
+        .status();
+    assert!(copied.unwrap().success());
+    let file = bsp.path().join("board_env.xml");
+    let environment = fs::read_to_string(&file).unwrap();
+    let old = "board_env version=\"14.0\"";
+    assert!(environment.contains(old), "{environment}");
+    let new = environment.replace(old, &format!("board_env version=\"{version}\""));
+    fs::write(file, new).unwrap();
+    bsp
 }
 
 /// The order in which words come in a text.
@@ -155,16 +201,20 @@ fn the_steps_of_a_board_with_a_base_revision() {
             "sudo dkms add",
             &format!("sudo dkms install peerlane/{}", env!("CARGO_PKG_VERSION")),
             "modprobe peerlane",
-            "cargo build --release -p peerlane-mmd -p peerlane-utilities",
+            "cargo build --release -p peerlane-mmd-legacy -p peerlane-utilities",
             "aocl install\n",
             "extended here/linux64/libexec/../.. install\n",
+            "sudo -E env PATH=",
             "aocl diagnostic\n",
             "extended here/linux64/libexec/../.. diagnose\n",
+            "mmd/devices.c -Iheaders -L",
+            "-lalteracl -lpeerlane_mmd\n",
+            "extended here/linux64/lib:/of/the/sdk/host/linux64/lib ",
         ],
     );
     assert!(calls.contains("peerlane-aocl --platform /"), "{calls}");
-    let library = "extended here/linux64/lib/libpeerlane_mmd.so";
-    assert!(work.path().join(library).is_file());
+    // Kernels of 13.1 are for the closed runtime alone.
+    assert_eq!(library(&work), "legacy\n");
     // What the base compile made is imported, by the board and by the kernel's compile.
     let persona = "persona/base.root_partition.personax";
     for dir in [
@@ -199,6 +249,32 @@ fn the_steps_of_a_board_that_imports_nothing() {
             "aocl diagnostic",
         ],
     );
+}
+
+/// From 14.1 on the open runtime takes the kernels, once they are rewritten; from 17.1 on no program is linked with the
+/// library.
+#[test]
+fn the_steps_of_boards_of_later_versions() {
+    for (version, aocl, linked) in [("15.0", "aocl diagnose\n", true), ("17.1", "aocl diagnose acl0\n", false)] {
+        let bsp = of_version(version);
+        let (work, calls) = run(&["extend", "--bsp", text(bsp.path())], "peerlane_net_peerlane");
+        in_order(
+            &calls,
+            &[
+                "cargo build --release -p peerlane-mmd -p peerlane-mmd-legacy -p peerlane-utilities",
+                "aocl install",
+                aocl,
+                "peerlane upgrade kernel.aocx -o kernel-23.aocx\n",
+                "mmd/devices.c -lOpenCL\n",
+                " /of/the/runtime/lib/libalteracl.so\n",
+            ],
+        );
+        assert_eq!(library(&work), "open\n");
+        let readme = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
+        assert_eq!(readme.contains("aocl link-config"), linked, "{version}");
+        // The other library is there to be copied, too.
+        assert!(work.path().join("sources/target/release/libpeerlane_mmd_legacy.so").is_file());
+    }
 }
 
 #[test]

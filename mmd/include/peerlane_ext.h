@@ -3,9 +3,9 @@
  * cl_peerlane_peer_memory: copies between a buffer on an FPGA board with the Peerlane block and the memory of
  * a GPU, or of another PCIe device, directly over PCIe.
  *
- * The functions are in the board's library, libpeerlane_mmd.so or libpeerlane_mmd_legacy.so. A program must
- * not be linked with it. It finds them by name, once it has a context with the board (before that, the
- * runtime's own function for it may crash):
+ * The functions are in the board's library, libpeerlane_mmd.so or libpeerlane_mmd_legacy.so. A program is not
+ * linked with it, unless its runtime is a closed one to 17.0 (aocl link-config). It finds them by name, once it
+ * has a context with the board (before that, the runtime's own function for it may crash):
  *
  *   clCopyBufferToPeerPeerlane_fn copy = (clCopyBufferToPeerPeerlane_fn)
  *       clGetBoardExtensionFunctionAddressIntelFPGA("clCopyBufferToPeerPeerlane", device);

@@ -61,6 +61,10 @@ struct Readme<'a> {
     subsystem: String,
     /// Whether the open runtime takes kernels of the version once they were rewritten (`mmd/README.md`).
     upgraded: bool,
+    /// Whether they are for the SDK's own runtime alone: `peerlane upgrade` refuses those of 13.1 and 14.0.
+    legacy: bool,
+    /// Whether programs of the SDK's own runtime are linked with the library: up to 17.0.
+    linked: bool,
     set_aside: String,
     map_id: String,
     build_id: String,
@@ -108,6 +112,8 @@ pub fn text(facts: &Facts<'_>) -> String {
             false => format!("{} of whichever vendor", ids.subsystem),
         },
         upgraded: ((14, 1)..=(18, 1)).contains(&number(facts.version)),
+        legacy: number(facts.version) < (14, 1),
+        linked: number(facts.version) < (17, 1),
         set_aside: set_aside.join(", "),
         map_id: format!("{:#010x}", facts.map_id),
         build_id: format!("{:#010x}", facts.build_id),
