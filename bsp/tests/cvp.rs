@@ -29,7 +29,7 @@ fn the_order_of_loading_is_said() {
         "REVISION_TYPE \"CVP\" of revision top",
         "in_cvp_mode_hwtcl of endpoint",
         "the whole image (.sof) of the new board comes first",
-        "they never load a core over PCIe",
+        "load the core over PCIe where the package has one",
     ] {
         assert!(note.contains(words), "{words}: {note}");
     }

@@ -77,12 +77,13 @@ impl Cvp {
     fn limits(&self) -> &'static str {
         match self.initializes {
             false => {
-                "Peerlane's library and `aocl program` load the whole image by JTAG, with the section .acl.sof of the \
-                 package; they never load a core over PCIe."
+                "From then on Peerlane's library and `aocl program` load the core over PCIe where the package has one (section \
+                 .acl.core.rbf of fpga.bin) and the FPGA lets it, else the whole image by JTAG (section .acl.sof); \
+                 PEERLANE_PROGRAM=cvp or =jtag takes one way only."
             }
             true => {
                 "In this mode the flash holds the periphery alone, and after power-up the FPGA waits for its core over PCIe. \
-                 Peerlane's library and `aocl program` load the whole image by JTAG and never a core over PCIe: after each \
+                 Peerlane's driver takes no board that has no core, so nothing of Peerlane's loads this first one: after each \
                  power-up it must be loaded by JTAG, and the computer restarted. With CVP_MODE \"SUBSEQUENT CORE \
                  RECONFIGURATION\" and the whole image in the flash it need not."
             }
