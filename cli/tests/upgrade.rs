@@ -128,3 +128,41 @@ fn help_has_examples() {
         assert!(said.contains(word), "{word}: {said}");
     }
 }
+
+/// The loop of the help does all packages of a directory, beside one that needs nothing.
+#[test]
+fn the_helps_loop_runs() {
+    let work = tempfile::tempdir().unwrap();
+    let put = |name: &str| std::fs::write(work.path().join(name), package()).unwrap();
+    put("b.aocx");
+    put("c.aocx");
+    let [old, new] = ["b.aocx", "a.aocx"].map(|name| work.path().join(name));
+    assert_eq!(upgrade(&old, &new).0, Some(0));
+    let run = peerlane(&["upgrade", "--help"]);
+    let help = String::from_utf8_lossy(&run.stdout).into_owned();
+    let line = help.lines().find(|line| line.contains("for old in"));
+    let command = format!("peerlane() {{ {} \"$@\"; }}; {}", env!("CARGO_BIN_EXE_peerlane"), line.unwrap());
+    let run = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(work.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains("a.aocx") && said.contains("of version 23 already"), "{said}");
+    let made = std::fs::read_dir(work.path().join("new")).unwrap();
+    assert_eq!(made.count(), 2, "{said}");
+}
+
+/// What a user of a board of 13.1 can do stands in the message.
+#[test]
+fn a_version_that_was_not_seen_is_no_dead_end() {
+    let work = tempfile::tempdir().unwrap();
+    let [old, new] = ["old.aocx", "new.aocx"].map(|name| work.path().join(name));
+    let mut bytes = package();
+    let at = bytes.windows(4).position(|four| four == b"13 t").unwrap();
+    bytes[at + 1] = b'2';
+    std::fs::write(&old, bytes).unwrap();
+    let (code, said) = upgrade(&old, &new);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("13.1 and 14.0 go with the SDK's own runtime"), "{said}");
+}

@@ -23,8 +23,8 @@ use peerlane_bsp::layout::Layout;
   peerlane check de5net_peerlane/hardware/de5net_a7_peerlane
   peerlane check de5net_peerlane --json > findings.json
 
-A finding is `ok` (proved), `note` (could not be proved, or was so before) or `wrong`. The exit status is 0 if nothing
-is wrong, else 2.")]
+A finding is `ok` (proved), `note` (could not be proved, or was so before) or `wrong`.
+The exit status is 0 if nothing is wrong, else 2.")]
 pub struct Args {
     /// A platform that `peerlane extend` or `peerlane new` wrote, or its hardware/<board> directory.
     #[arg(value_name = "DIR")]

@@ -15,7 +15,9 @@ use peerlane_bsp::driver::{Board, table};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane driver de5net_peerlane
-  peerlane driver de5net_peerlane --out boards_table.rs")]
+  peerlane driver de5net_peerlane --out boards_table.rs
+
+The exit status is 0 if the table is made, else 2.")]
 pub struct Args {
     /// BSPs that `peerlane extend` wrote.
     #[arg(required = true, value_name = "DIR")]

@@ -18,7 +18,7 @@ use peerlane_package::upgrade_package;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane upgrade kernel.aocx -o kernel-23.aocx
-  for old in *.aocx; do peerlane upgrade \"$old\" -o \"new/$old\" || break; done
+  mkdir new; for old in *.aocx; do peerlane upgrade \"$old\" -o \"new/$old\"; done
 
 The exit status is 0 if the new package is there, else 2.")]
 pub struct Args {

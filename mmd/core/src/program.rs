@@ -29,8 +29,8 @@ pub trait Programmer: Send + Sync {
     fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String>;
 }
 
-/// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` on the `PATH`, in
-/// `$QUARTUS_ROOTDIR/bin`, or where `PEERLANE_QUARTUS_PGM` says. [`JTAG_CABLE`] and [`JTAG_DEVICE`] choose the cable
+/// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` where
+/// [`quartus_tool`] looks, or where `PEERLANE_QUARTUS_PGM` says. [`JTAG_CABLE`] and [`JTAG_DEVICE`] choose the cable
 /// and the device on it, both 1 by default, as with the vendor's own boards; of several boards each needs
 /// [settings of its own](board_settings). The whole FPGA is configured, so its memory is lost.
 ///
@@ -198,12 +198,16 @@ fn quartus_pgm() -> Result<PathBuf, String> {
     quartus_tool("quartus_pgm", "PEERLANE_QUARTUS_PGM").map_err(|what| {
         format!(
             "{what}: install Quartus's programmer, or load the program at power-on and set \
-             CL_CONTEXT_COMPILER_MODE_INTELFPGA=3"
+             CL_CONTEXT_COMPILER_MODE_INTELFPGA=3 (CL_CONTEXT_COMPILER_MODE_ALTERA for runtimes before 17.1)"
         )
     })
 }
 
-/// A tool of Quartus's: where the variable says, else in `$QUARTUS_ROOTDIR/bin`, else on the `PATH`.
+/// Variables that say where Quartus is, the first that is set first: AOCL before 17.1 has its users set the first one.
+const QUARTUS: [&str; 2] = ["QUARTUS_ROOTDIR_OVERRIDE", "QUARTUS_ROOTDIR"];
+
+/// A tool of Quartus's: where the variable says, else in `bin` of `$QUARTUS_ROOTDIR_OVERRIDE` and `$QUARTUS_ROOTDIR`, else
+/// on the `PATH`.
 ///
 /// # Errors
 /// A sentence that says where it is not.
@@ -214,13 +218,16 @@ pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
             false => Err(format!("{variable}: {} is no file", named.display())),
         };
     }
-    let root = std::env::var_os("QUARTUS_ROOTDIR").map(|root| PathBuf::from(root).join("bin"));
+    let roots = QUARTUS.into_iter().filter_map(std::env::var_os);
+    let roots = roots.map(|root| PathBuf::from(root).join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = root.into_iter().chain(std::env::split_paths(&path));
+    let places = roots.chain(std::env::split_paths(&path));
     let mut tools = places.map(|place| place.join(tool));
     tools
         .find(|tool| tool.is_file())
-        .ok_or_else(|| format!("{tool} is not on the PATH, nor in $QUARTUS_ROOTDIR/bin"))
+        .ok_or_else(|| {
+            format!("{tool} is not on the PATH, nor in bin of $QUARTUS_ROOTDIR_OVERRIDE or $QUARTUS_ROOTDIR")
+        })
 }
 
 #[cfg(test)]

@@ -59,7 +59,9 @@ impl PackageError {
             }
             Self::New => "The open runtime reads it as it is: there is nothing to do.",
             Self::Text(UpgradeError::Version(_)) => {
-                "Packages of AOCL 14.1 to 18.1 can be rewritten: compile the kernels with one of these."
+                "Packages of AOCL 14.1 to 18.1 can be rewritten: compile the kernels with one of these, if the board's BSP is \
+                 for it. Board and kernels of 13.1 and 14.0 go with the SDK's own runtime (mmd/README.md, \"Which board with \
+                 which runtime\")."
             }
             Self::Text(_) => {
                 "Compile the kernels again; if that does not help, report the text of the section."
