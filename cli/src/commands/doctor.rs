@@ -13,7 +13,7 @@ use crate::doctor::{self, Finding, State, Where};
 /// Find out what keeps a board and a GPU from exchanging data directly, and what to do about it.
 ///
 /// It looks at the devices, their links, the way between them in the tree of bridges, IOMMUs, the GPU's BAR, driver and
-/// bitstream, permissions and OpenCL's driver; then it moves data between board and GPU, both ways, and compares them.
+/// bitstream, permissions, the library for OpenCL's runtime and OpenCL's driver; then it moves data between board and GPU, both ways, and compares them.
 /// The probes use memory of their own and a channel of the board's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -21,8 +21,8 @@ use crate::doctor::{self, Finding, State, Where};
   sudo peerlane doctor --json > findings.json
   peerlane doctor --simulated
 
-A finding is `ok`, `note` (it works, or cannot be seen from here) or `wrong`. The exit status is 0 if nothing is wrong,
-else 2.")]
+A finding is `ok`, `note` (it works, or cannot be seen from here) or `wrong`.
+The exit status is 0 if nothing is wrong, else 2.")]
 pub struct Args {
     /// Print the findings as JSON.
     #[arg(long)]

@@ -4,9 +4,11 @@ use super::Finding;
 use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
 use peerlane_core::regs::MAP_ID;
 use peerlane_icd_setup::Places;
+use peerlane_utilities::Machine;
+use peerlane_utilities::setup::{self, Seen};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The board's and the GPUs' existence.
 pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
@@ -359,6 +361,26 @@ pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
         .boards()
         .filter(|board| board.is_board() || board.vendor == ALTERA);
     boards.chain(bus.gpus()).map(of).collect()
+}
+
+/// The library that the FPGA runtime for OpenCL loads, and how it is found.
+pub(super) fn library(root: &Path) -> Vec<Finding> {
+    const ABOUT: &str = "library";
+    // The environment is this computer's.
+    let (machine, vendors) = match root == Path::new("/") {
+        true => {
+            let named = std::env::var_os(setup::VENDORS).filter(|name| !name.is_empty());
+            (Machine::here(), named.map(PathBuf::from))
+        }
+        false => (Machine::tree(root), None),
+    };
+    let seen = setup::look(&machine, None, vendors.as_deref());
+    let finding = |seen| match seen {
+        Seen::Ok(what) => Finding::ok(ABOUT, what),
+        Seen::Note(failure) => Finding::note(ABOUT, failure.what, failure.remedy),
+        Seen::Wrong(failure) => Finding::wrong(ABOUT, failure.what, failure.remedy),
+    };
+    seen.into_iter().map(finding).collect()
 }
 
 /// OpenCL's driver around an old vendor library, where it is installed.

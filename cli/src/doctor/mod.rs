@@ -100,6 +100,7 @@ pub fn look(root: &Path) -> Vec<Finding> {
     findings.extend(checks::window(&bus));
     findings.extend(checks::iommu(root, &bus));
     findings.extend(way::ways(&bus));
+    findings.extend(checks::library(root));
     findings.extend(checks::opencl(root));
     findings
 }

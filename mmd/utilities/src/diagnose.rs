@@ -1,10 +1,13 @@
 //! `diagnose`: what boards there are, and whether they work.
 
+use crate::gpus::{Gpus, copied};
 use crate::link::Link;
 use crate::memory::{Bench, Rates};
-use crate::{Failure, Machine, Result};
+use crate::setup::{self, Seen};
+use crate::{Failure, Machine, Platform, Result};
 use peerlane_host::{Area, Errno, Error, OpenCl};
 use peerlane_mmd_core::Boards;
+use std::path::Path;
 
 /// What `aocl` looks for in the output.
 pub const PASSED: &str = "DIAGNOSTIC_PASSED";
@@ -17,7 +20,8 @@ const ALTERA: u32 = 0x1172;
 /// too.
 const DISPLAY: u32 = 0x03;
 /// Vendors of GPUs whose memory an FPGA may reach.
-const GPUS: [(u32, &str); 2] = [(0x10de, "NVIDIA"), (0x1002, "AMD")];
+const GPUS: [(u32, &str); 2] = [(NVIDIA, "NVIDIA"), (0x1002, "AMD")];
+const NVIDIA: u32 = 0x10de;
 
 /// What the version register of a kernel interface says: where its ROM is (intel/fpga-runtime-for-opencl v2025.0,
 /// `acl_kernel_if.cpp`).
@@ -35,19 +39,34 @@ pub struct Options {
     pub probe: bool,
     /// MiB of FPGA memory that are tested; `None`: all.
     pub mebibytes: Option<u64>,
+    /// GPUs are named, and not tested.
+    pub no_gpus: bool,
+}
+
+/// Where to look.
+pub struct Computer<'a> {
+    /// Its files.
+    pub machine: &'a Machine,
+    /// The platform whose library programs should find, if one is named.
+    pub platform: Option<&'a Platform>,
+    /// The directory of `.fcd` files, where the environment names one.
+    pub vendors: Option<&'a Path>,
+    /// Its boards.
+    pub boards: &'a dyn Boards,
+    /// Its GPUs.
+    pub gpus: &'a dyn Gpus,
 }
 
 /// Looks; what is found is said by `say`, a line each. The last is [`PASSED`] or [`FAILED`].
 ///
 /// # Errors
-/// What is wrong first.
+/// What is wrong first: with the boards, else with the set-up for OpenCL.
 pub fn diagnose(
-    machine: &Machine,
-    boards: &dyn Boards,
+    computer: &Computer<'_>,
     options: &Options,
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let done = look(machine, boards, options, say);
+    let done = look(computer, options, say);
     say(match &done {
         Ok(()) => PASSED.into(),
         Err(_) => FAILED.into(),
@@ -56,12 +75,12 @@ pub fn diagnose(
 }
 
 fn look(
-    machine: &Machine,
-    boards: &dyn Boards,
+    computer: &Computer<'_>,
     options: &Options,
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let all = boards.names();
+    let machine = computer.machine;
+    let all = computer.boards.names();
     if options.probe && options.boards.is_empty() {
         // Nothing but names: each line is a device to `aocl`.
         all.iter().for_each(|name| say(name.clone()));
@@ -70,27 +89,49 @@ fn look(
             false => Ok(()),
         };
     }
-    if all.is_empty() {
-        return Err(none(machine));
-    }
-    let wanted = match options.boards.is_empty() {
+    let wanted: Vec<String> = match options.boards.is_empty() {
         true => all.clone(),
         false => (options.boards.iter())
             .map(|name| find(&all, name))
-            .collect::<Result<_>>()?,
+            .collect::<Result<_>>()
+            .map_err(|failure| if all.is_empty() { none(machine) } else { failure })?,
     };
+    if options.probe {
+        return wanted.iter().try_for_each(|name| seen(machine, name, say));
+    }
+    let set_up = set_up(computer, say);
+    if all.is_empty() {
+        return Err(none(machine));
+    }
+    let mut gpus_tried = Vec::new();
     for name in &wanted {
         seen(machine, name, say)?;
-        if !options.probe {
-            tried(machine, boards, name, options.mebibytes, say).map_err(|failure| {
-                Failure::new(format!("{name}: {}", failure.what), failure.remedy)
-            })?;
+        let tried = tried(computer, name, options, say);
+        gpus_tried.extend(tried.map_err(|failure| {
+            Failure::new(format!("{name}: {}", failure.what), failure.remedy)
+        })?);
+    }
+    gpus(machine, &gpus_tried, say);
+    set_up
+}
+
+/// How a runtime finds its library here.
+///
+/// # Errors
+/// What is wrong first.
+fn set_up(computer: &Computer<'_>, say: &mut dyn FnMut(String)) -> Result<()> {
+    let mut first = Ok(());
+    for seen in setup::look(computer.machine, computer.platform, computer.vendors) {
+        match seen {
+            Seen::Ok(what) => say(format!("OpenCL: {what}")),
+            Seen::Note(failure) => say(format!("OpenCL: {failure}")),
+            Seen::Wrong(failure) => {
+                say(format!("OpenCL: {failure}"));
+                first = first.and(Err(failure));
+            }
         }
     }
-    if !options.probe {
-        gpus(machine, say);
-    }
-    Ok(())
+    first
 }
 
 /// The board that a name means. `aocl` counts devices, from `acl0` on.
@@ -189,15 +230,15 @@ fn seen(machine: &Machine, name: &str, say: &mut dyn FnMut(String)) -> Result<()
     }
 }
 
-/// Opens a board, as the OpenCL runtime does, and tests it.
+/// Opens a board, as the OpenCL runtime does, and tests it. Gives the places of the GPUs that were tested with it.
 fn tried(
-    machine: &Machine,
-    boards: &dyn Boards,
+    computer: &Computer<'_>,
     name: &str,
-    mebibytes: Option<u64>,
+    options: &Options,
     say: &mut dyn FnMut(String),
-) -> Result<()> {
-    let found = boards.open(name);
+) -> Result<Vec<String>> {
+    let machine = computer.machine;
+    let found = computer.boards.open(name);
     let found = found.map_err(|what| {
         Failure::new(
             format!("it cannot be opened: {}", what.trim_end_matches('.')),
@@ -220,7 +261,7 @@ fn tried(
     // Before the memory goes back, the kernels are reset that use it.
     let side = device.open_cl()?;
     interface(&*side, say)?;
-    let range = match mebibytes {
+    let range = match options.mebibytes {
         Some(most) => {
             let range = memory.range();
             range.start..range.end.min(range.start.saturating_add(most << 20))
@@ -241,9 +282,13 @@ fn tried(
             "{name}: rates cannot be measured, the board's time stands still"
         )),
     }
+    let tried = match options.no_gpus {
+        true => Vec::new(),
+        false => copied(computer.gpus, (name, bench.queue()), &range, say)?,
+    };
     drop(bench);
     drop(side);
-    Ok(())
+    Ok(tried)
 }
 
 /// What the kernel interface says of itself.
@@ -291,8 +336,8 @@ fn told(machine: &Machine, name: &str, rates: Rates, say: &mut dyn FnMut(String)
     }
 }
 
-/// GPUs are named, and not tested: their memory comes from their own libraries.
-fn gpus(machine: &Machine, say: &mut dyn FnMut(String)) {
+/// Names the GPUs that were not tested.
+fn gpus(machine: &Machine, tried: &[String], say: &mut dyn FnMut(String)) {
     let functions = machine.functions();
     let gpus = functions
         .iter()
@@ -301,12 +346,21 @@ fn gpus(machine: &Machine, say: &mut dyn FnMut(String)) {
         let vendor = GPUS.iter().find(|(vendor, _)| *vendor == function.vendor)?;
         Some((function, vendor.1))
     });
-    let mut any = false;
+    let mut any = !tried.is_empty();
     for (function, vendor) in known {
         any = true;
+        if tried.contains(&function.slot) {
+            continue;
+        }
         say(format!(
-            "GPU at {} ({vendor}, {:04x}:{:04x}): not tested, its memory comes from the GPU's own library",
-            function.slot, function.vendor, function.device
+            "GPU at {} ({vendor}, {:04x}:{:04x}): not tested{}",
+            function.slot,
+            function.vendor,
+            function.device,
+            match function.vendor {
+                NVIDIA => "",
+                _ => ", there is no test of this vendor's memory yet",
+            }
         ));
     }
     if !any {

@@ -25,6 +25,17 @@ impl Failure {
         }
     }
 
+    /// All of several, of which there is one at least; each has its own remedy.
+    pub(crate) fn all(mut all: Vec<Self>, remedy: &str) -> Self {
+        if all.len() == 1 {
+            return all.remove(0);
+        }
+        let list = all.iter().zip(1..).map(|(one, n)| format!("({n}) {one}"));
+        let list = list.collect::<Vec<_>>().join(" ");
+        let what = format!("{} things are missing. {}", all.len(), list.trim_end_matches('.'));
+        Self::new(what, remedy)
+    }
+
     /// A file that could not be read or written.
     pub(crate) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Self {
         Self::new(

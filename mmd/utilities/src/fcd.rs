@@ -5,6 +5,7 @@
 //! `l_load_board_libraries`). A library that is named twice gives each board twice. `aocl install` writes
 //! `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text.
 
+use crate::setup::VENDORS;
 use crate::{Failure, Machine, Platform, Result};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Where `aocl` writes them.
 pub(crate) const DIRECTORY: &str = "/opt/Intel/OpenCL/Boards";
 /// The directory of before, which the runtime always reads, too.
-const OLD: &str = "/opt/Intel/OpenCL_boards";
+pub(crate) const OLD: &str = "/opt/Intel/OpenCL_boards";
 /// How the libraries' names begin.
 const LIBRARY: &str = "libpeerlane_mmd";
 
@@ -37,8 +38,18 @@ impl Fcd {
         directory: Option<&Path>,
     ) -> Result<Self> {
         let directory = match directory {
-            Some(directory) => std::path::absolute(directory)
-                .map_err(|error| Failure::io(directory, "be found", &error))?,
+            Some(directory) => {
+                let found = std::path::absolute(directory);
+                let found = found.map_err(|error| Failure::io(directory, "be found", &error))?;
+                // The runtime takes it for one name, in which nobody would look for a list.
+                if found.as_os_str().as_encoded_bytes().contains(&b':') {
+                    return Err(Failure::new(
+                        format!("{}: .fcd files lie in one directory, and this has a colon", directory.display()),
+                        format!("Name one directory by --fcd-dir, or by {VENDORS}: the runtime takes no list there."),
+                    ));
+                }
+                machine.path(found)
+            }
             None => machine.path(DIRECTORY),
         };
         let mut text = String::new();
@@ -72,18 +83,11 @@ impl Fcd {
     /// Other files that name libraries of Peerlane's of which none is there.
     pub(crate) fn stale(&self) -> impl Iterator<Item = PathBuf> {
         self.others()
-            .filter(|path| is_ours(path) && !libraries(path).any(|library| library.is_file()))
+            .filter(|path| names_ours(path) && !libraries(path).any(|library| library.is_file()))
     }
 
     fn others(&self) -> impl Iterator<Item = PathBuf> {
-        let entries = self
-            .places
-            .iter()
-            .flat_map(std::fs::read_dir)
-            .flatten()
-            .flatten();
-        let files = entries.map(|entry| entry.path());
-        files.filter(|path| path.extension() == Some(OsStr::new("fcd")) && *path != self.path)
+        files(&self.places).filter(|path| *path != self.path)
     }
 
     /// What stands in its place: `None`, nothing. `Some(true)`: this very text.
@@ -93,7 +97,7 @@ impl Fcd {
     pub(crate) fn there(&self) -> Result<Option<bool>> {
         match std::fs::read_to_string(&self.path) {
             Ok(text) if text == self.text => Ok(Some(true)),
-            Ok(_) if is_ours(&self.path) => Ok(Some(false)),
+            Ok(_) if names_ours(&self.path) => Ok(Some(false)),
             Ok(_) => Err(Failure::new(
                 format!("{} names other libraries", self.path.display()),
                 "Another platform has the same name: uninstall that one, or give this one another name in board_env.xml.",
@@ -108,8 +112,21 @@ impl Fcd {
     }
 }
 
+/// The `.fcd` files of directories.
+pub(crate) fn files(places: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    let entries = places.iter().flat_map(std::fs::read_dir).flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    files.filter(|path| path.extension() == Some(OsStr::new("fcd")))
+}
+
+/// Whether a library has a name of Peerlane's.
+pub(crate) fn is_ours(library: &Path) -> bool {
+    let name = library.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| name.starts_with(LIBRARY))
+}
+
 /// Whether a file names a library of Peerlane's.
-fn is_ours(path: &Path) -> bool {
+fn names_ours(path: &Path) -> bool {
     libraries(path).next().is_some()
 }
 
@@ -117,8 +134,5 @@ fn is_ours(path: &Path) -> bool {
 fn libraries(path: &Path) -> impl Iterator<Item = PathBuf> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<_> = text.lines().map(PathBuf::from).collect();
-    lines.into_iter().filter(|line| {
-        let name = line.file_name().and_then(OsStr::to_str);
-        name.is_some_and(|name| name.starts_with(LIBRARY))
-    })
+    lines.into_iter().filter(|line| is_ours(line))
 }

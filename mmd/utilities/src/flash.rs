@@ -2,15 +2,22 @@
 //!
 //! How that memory is reached is the board's own matter. What the vendor gives with the BSP does it: a script `flash`,
 //! or a file for Quartus's converter (`.cof`), whose result Quartus's programmer takes. Without either it is refused.
+//!
+//! A tool that writes goes on to its end when the terminal interrupts it or this process is ended: a flash memory that is
+//! half-written leaves a board that does not start.
 
 use crate::diagnose::find;
 use crate::package::Image;
 use crate::{Failure, Platform, Result};
 use peerlane_mmd_core::{JTAG_CABLE, JTAG_DEVICE, board_settings, quartus_tool};
 use peerlane_package::section;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The device in the JTAG chain that programs the flash memory, from 1 on.
 pub const DEVICE: &str = "PEERLANE_FLASH_DEVICE_INDEX";
@@ -90,7 +97,7 @@ pub fn flash(
 fn script(platform: &Platform) -> Result<Option<PathBuf>> {
     let vendor = platform.root.join("peerlane/vendor");
     let utilities = match vendor.join("board_env.xml").is_file() {
-        true => Platform::read(&vendor)?.utilities,
+        true => Platform::described(&vendor)?.utilities,
         false => None,
     };
     let Some(script) = utilities.map(|place| place.join("flash")) else {
@@ -158,7 +165,8 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
         quartus_tool(name, variable).map_err(|what| {
             Failure::new(
                 what,
-                "Install Quartus, and have its tools on the PATH or set QUARTUS_ROOTDIR.",
+                "Install Quartus, and have its tools on the PATH or set QUARTUS_ROOTDIR (QUARTUS_ROOTDIR_OVERRIDE with AOCL before \
+                 17.1).",
             )
         })
     };
@@ -233,8 +241,30 @@ fn temporary(bytes: &[u8], suffix: &str) -> Result<tempfile::NamedTempFile> {
     written.map_err(|error| Failure::io(&std::env::temp_dir(), "be written", &error))
 }
 
-/// Runs a tool, which says by itself what it does.
+/// Signals by which a user ends a command.
+const ENDS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Runs a tool to its end, which says by itself what it does. It has a process group of its own, which a terminal does
+/// not interrupt, and nothing to read, for such a group may not read from the terminal. What would end this process
+/// waits for the tool.
 fn run(command: &mut Command) -> Result<()> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let watched = ENDS.map(|signal| signal_hook::flag::register(signal, Arc::clone(&interrupted)));
+    command.process_group(0).stdin(Stdio::null());
+    let done = to_its_end(command);
+    for id in watched.into_iter().flatten() {
+        signal_hook::low_level::unregister(id);
+    }
+    match (done, interrupted.load(Ordering::Relaxed)) {
+        (Ok(()), true) => Err(Failure::new(
+            "interrupted, after the tool that was at work came to its end without an error",
+            "The message before says what it has done: a flash memory that was being programmed is written.",
+        )),
+        (done, _) => done,
+    }
+}
+
+fn to_its_end(command: &mut Command) -> Result<()> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let failed = |how: String| {
         Failure::new(

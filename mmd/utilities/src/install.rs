@@ -5,8 +5,11 @@
 //! not taken away again: ours say in their first line whose they are.
 
 use crate::fcd::{DIRECTORY, Fcd};
+use crate::library::Library;
 use crate::machine::check_rights;
-use crate::{Failure, Machine, Platform, Result};
+use crate::setup::{VENDORS, open_to_all};
+use crate::{Failure, Machine, Platform, Result, Stopped};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -55,7 +58,7 @@ struct Wanted {
 /// Sets the machine up for the platform's boards; what was done is said by `say`. Doing it again does nothing.
 ///
 /// # Errors
-/// What is missing, before anything is written; or why it could not be written, when all is as before.
+/// All that is missing, before anything is written; or why it could not be written, when all is as before.
 pub fn install(
     machine: &Machine,
     platform: &Platform,
@@ -63,40 +66,18 @@ pub fn install(
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
     let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
-    let mut wanted = Vec::new();
-    if !options.fcd_only {
-        check_driver(machine, platform)?;
-        for (path, text) in SHARED {
-            let path = machine.path(path);
-            let directory = path.parent().unwrap_or(&path);
-            if path.exists() {
-                say(format!("{}: is there already", path.display()));
-            } else if !directory.is_dir() {
-                say(format!(
-                    "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
-                    path.display()
-                ));
-            } else {
-                let text = format!("{OURS}{text}");
-                wanted.push(Wanted {
-                    path,
-                    text,
-                    before: None,
-                });
-            }
-        }
-    }
+    let mut missing = Vec::new();
+    let mut wanted = match options.fcd_only {
+        true => Vec::new(),
+        false => shared(machine, say),
+    };
     for library in &platform.libraries {
-        if !library.is_file() {
-            return Err(Failure::new(
-                format!(
-                    "{}: the library for the OpenCL runtime is not there",
-                    library.display()
-                ),
-                "In Peerlane's sources: cargo build --release -p peerlane-mmd. Then copy target/release/libpeerlane_mmd.so \
-                 there. The SDK's own runtime takes the library of peerlane-mmd-legacy, under the same name: the README.md \
-                 there says more.",
-            ));
+        match Library::of(library) {
+            Ok(kind) => say(format!("{}: {}", library.display(), kind.text())),
+            Err(failure) => missing.push(failure),
+        }
+        if let Some(failure) = open_to_all(library) {
+            say(failure.to_string());
         }
     }
     for stale in fcd.stale() {
@@ -105,10 +86,11 @@ pub fn install(
             stale.display()
         ));
     }
-    match (fcd.there()?, fcd.other()) {
-        (Some(true), _) => say(format!("{}: is there already", fcd.path.display())),
+    match (fcd.there(), fcd.other()) {
+        (Err(failure), _) => missing.push(failure),
+        (Ok(Some(true)), _) => say(format!("{}: is there already", fcd.path.display())),
         // A second one would show each board twice.
-        (None, Some(other)) => say(format!(
+        (Ok(None), Some(other)) => say(format!(
             "{} leads the runtime to the boards of all platforms already; {} is not written",
             other.display(),
             fcd.path.display()
@@ -119,23 +101,62 @@ pub fn install(
             text: fcd.text,
         }),
     }
-    for file in &wanted {
-        check_rights(file.path.parent().unwrap_or(&file.path))?;
+    let directories: BTreeSet<_> = wanted.iter().filter_map(|file| file.path.parent()).collect();
+    for directory in directories {
+        match check_rights(directory) {
+            // Nothing is written, so who only looks need not be root.
+            Err(failure) if options.dry_run => say(failure.to_string()),
+            checked => missing.extend(checked.err()),
+        }
+    }
+    if !options.fcd_only {
+        missing.extend(check_driver(machine, platform).err());
     }
     if options.dry_run {
         for file in &wanted {
             say(format!("would write {}", file.path.display()));
         }
-    } else {
+    } else if missing.is_empty() {
         put_all(&wanted)?;
         for file in &wanted {
             say(format!("{}: written", file.path.display()));
         }
     }
-    match options.fcd_only {
-        true => Ok(()),
-        false => start(machine, &wanted, options.dry_run, say).inspect_err(|_| take_away(&wanted)),
+    if options.dry_run && !options.fcd_only {
+        start(machine, &wanted, true, say)?;
     }
+    if !missing.is_empty() {
+        return Err(Failure::all(missing, "Then run this again."));
+    }
+    match options.fcd_only || options.dry_run {
+        true => Ok(()),
+        false => start(machine, &wanted, false, say).inspect_err(|_| take_away(&wanted)),
+    }
+}
+
+/// What every platform needs and is not there yet.
+fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for (path, text) in SHARED {
+        let path = machine.path(path);
+        let directory = path.parent().unwrap_or(&path);
+        if path.exists() {
+            say(format!("{}: is there already", path.display()));
+        } else if !directory.is_dir() {
+            say(format!(
+                "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
+                path.display()
+            ));
+        } else {
+            let text = format!("{OURS}{text}");
+            wanted.push(Wanted {
+                path,
+                text,
+                before: None,
+            });
+        }
+    }
+    wanted
 }
 
 /// Refuses where the driver is not loaded and cannot be.
@@ -147,14 +168,18 @@ fn check_driver(machine: &Machine, platform: &Platform) -> Result<()> {
         return Ok(());
     }
     let found = commands.run("modprobe", &["--dry-run", "peerlane"]);
-    found.map_err(|error| {
-        Failure::new(
-            format!("the driver is not installed for this kernel (modprobe: {error})"),
+    found.map_err(|stopped| match stopped {
+        Stopped::Absent => Failure::new(
+            format!("whether the driver is installed cannot be seen: modprobe: {stopped}"),
+            "Install it (Debian's package kmod), or load the driver by hand.",
+        ),
+        Stopped::Failed(said) => Failure::new(
+            format!("the driver is not installed for this kernel (modprobe: {said})"),
             format!(
-                "Build and install it: step 6 of {}. Then run this again.",
+                "Build and install it: step 6 of {}.",
                 platform.root.join("README.md").display(),
             ),
-        )
+        ),
     })
 }
 
@@ -213,7 +238,15 @@ pub fn uninstall(
     let mut others = fcd.other();
     match fcd.there() {
         Ok(Some(true)) => gone.push(fcd.path.clone()),
-        Ok(None) => say(format!("{}: is not there", fcd.path.display())),
+        Ok(None) => {
+            let which = match options.directory {
+                Some(_) => String::new(),
+                None => format!(
+                    "; if it was written where {VENDORS} says, run this with the same value (sudo -E keeps it)"
+                ),
+            };
+            say(format!("{}: is not there{which}", fcd.path.display()));
+        }
         there @ (Ok(Some(false)) | Err(_)) => {
             say(format!(
                 "{}: stays, it is another platform's",
@@ -277,10 +310,16 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
         return Ok(());
     }
     let removed = commands.run("modprobe", &["--remove", "peerlane"]);
-    removed.map_err(|error| {
+    removed.map_err(|stopped| {
+        let remedy = match stopped {
+            Stopped::Absent => "Install it (Debian's package kmod), and run this again.",
+            Stopped::Failed(_) => {
+                "End the programs that use the boards (fuser -v /dev/peerlane*), and run it as root."
+            }
+        };
         Failure::new(
-            format!("the driver cannot be unloaded (modprobe: {error})"),
-            "End the programs that use the boards (fuser -v /dev/peerlane*), and run it as root.",
+            format!("the driver cannot be unloaded (modprobe: {stopped})"),
+            remedy,
         )
     })?;
     say(format!(

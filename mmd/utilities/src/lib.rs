@@ -19,14 +19,17 @@ pub mod diagnose;
 mod failure;
 mod fcd;
 pub mod flash;
+pub mod gpus;
 pub mod install;
+mod library;
 mod link;
 mod machine;
 mod memory;
 mod package;
 mod platform;
 pub mod program;
+pub mod setup;
 
 pub use failure::{Failure, Result};
-pub use machine::{Commands, Machine, Shell};
+pub use machine::{Commands, Machine, Shell, Stopped};
 pub use platform::Platform;

@@ -1,35 +1,68 @@
 //! The computer: its files, the commands that are run on it, its PCI functions.
 
 use crate::{Failure, Result};
+use std::ffi::OsStr;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs commands.
 pub trait Commands {
-    /// Runs a program of the `PATH` to its end.
+    /// Runs a program of the `PATH`, or of the administrator's directories, to its end.
     ///
     /// # Errors
-    /// Why it was not there, or what it said when it failed.
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String>;
+    /// It was not there, or what it said when it failed.
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), Stopped>;
 }
+
+/// Why a command has done nothing, or not all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// There is no such program.
+    Absent,
+    /// What it said.
+    Failed(String),
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("it is neither on the PATH nor in /usr/sbin or /sbin"),
+            Self::Failed(said) => f.write_str(said),
+        }
+    }
+}
+
+/// Where Debian has tools of the administrator's, which are not on the `PATH` of users, nor of who keeps that with
+/// `sudo`.
+const ADMINISTRATOR: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// Runs them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shell;
 
 impl Commands for Shell {
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
-        let output = Command::new(program).args(arguments).output();
-        let output = output.map_err(|error| error.to_string())?;
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), Stopped> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let file = tool(program, &path).ok_or(Stopped::Absent)?;
+        let output = Command::new(file).args(arguments).output();
+        let output = output.map_err(|error| Stopped::Failed(error.to_string()))?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(match said.trim() {
+        Err(Stopped::Failed(match said.trim() {
             "" => output.status.to_string(),
             said => said.replace('\n', "; "),
-        })
+        }))
     }
+}
+
+/// Where a program is, of this `PATH` or of the administrator's.
+fn tool(program: &str, path: &OsStr) -> Option<PathBuf> {
+    let places = std::env::split_paths(path).chain(ADMINISTRATOR.map(PathBuf::from));
+    let mut files = places.map(|place| place.join(program));
+    files.find(|file| file.is_file())
 }
 
 /// A computer.
@@ -74,6 +107,29 @@ impl Machine {
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Where a file is that something on the computer names by its absolute path.
+    pub(crate) fn named(&self, path: impl AsRef<Path>) -> PathBuf {
+        match self.commands {
+            Some(_) => path.as_ref().into(),
+            None => self.path(path),
+        }
+    }
+
+    /// The boards that the driver shows.
+    pub(crate) fn boards(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path("/sys/class/misc"));
+        let names = entries.into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut boards: Vec<String> = names
+            .filter(|name| {
+                let number = name.strip_prefix("peerlane");
+                number.is_some_and(|number| number.parse::<u32>().is_ok())
+            })
+            .collect();
+        boards.sort();
+        boards
     }
 
     /// `None`: it does not run, so nothing can be run on it.
@@ -156,4 +212,19 @@ pub(crate) fn check_rights(directory: &Path) -> Result<()> {
     }
     let rights = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(place, rights).map_err(|error| told(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_administrators_tools_are_found_without_their_directory() {
+        let path = OsStr::new("/usr/local/bin:/nowhere");
+        assert_eq!(tool("peerlane-no-such-tool", path), None);
+        // The dynamic linker's cache is made by it on every Debian.
+        let found = tool("ldconfig", path).expect("ldconfig, in /usr/sbin or /sbin");
+        assert!(ADMINISTRATOR.iter().any(|place| found.starts_with(place)));
+        assert_eq!(tool("sh", OsStr::new("/bin")), Some("/bin/sh".into()));
+    }
 }

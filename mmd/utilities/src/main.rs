@@ -2,11 +2,21 @@
 
 use clap::{Parser, Subcommand};
 use peerlane_mmd_core::{Boards, Nodes};
+use peerlane_utilities::gpus::Cuda;
+use peerlane_utilities::setup::VENDORS;
 use peerlane_utilities::{Failure, Machine, Platform, Result};
 use peerlane_utilities::{diagnose, flash, install, program};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// What `--version` says behind the program's name.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("PEERLANE_COMMIT"),
+    ")"
+);
 
 /// More would not be a number of bytes.
 const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
@@ -15,12 +25,12 @@ const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
 ///
 /// The scripts in the platform's linux64/libexec call it; `aocl` calls them.
 #[derive(Debug, Parser)]
-#[command(name = "peerlane-aocl", version)]
+#[command(name = "peerlane-aocl", version = VERSION)]
 #[command(after_help = "Examples:
-  aocl install                     # as root, after the driver's package
-  aocl diagnose                    # which boards there are
-  aocl diagnose acl0               # whether the first one works
+  aocl install PLATFORM            # as root, after the driver's package; before 17.1 without PLATFORM
+  aocl diagnose acl0               # whether the first board works (diagnostic before 14.1); it resets its kernels
   aocl program acl0 kernel.aocx
+  linux64/libexec/diagnose -probe  # which boards there are; nothing is opened
 
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
 struct Cli {
@@ -40,30 +50,47 @@ struct Cli {
 enum Command {
     /// Set this computer up for the platform's boards: .fcd file, udev rules, driver.
     #[command(after_help = "Examples:
-  aocl install
-  linux64/libexec/install --dry-run
-  linux64/libexec/install --fcd-only --fcd-dir ~/boards    # export ACL_BOARD_VENDOR_PATH=~/boards")]
+  aocl install PLATFORM                                    # its directory; before 17.1 `aocl install`
+  linux64/libexec/install --dry-run                        # what would be done, and what is missing
+  linux64/libexec/install --fcd-only --fcd-dir ~/boards    # export ACL_BOARD_VENDOR_PATH=~/boards
+
+The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Install(Install),
     /// Take away what `install` did.
     #[command(after_help = "Examples:
-  aocl uninstall PLATFORM
-  linux64/libexec/uninstall --dry-run")]
+  aocl uninstall PLATFORM                                  # its directory; before 17.1 `aocl uninstall`
+  linux64/libexec/uninstall --dry-run
+
+ACL_BOARD_VENDOR_PATH and --fcd-dir must be the same as for `install`.
+The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Uninstall(Install),
-    /// Say which boards there are and whether they work: memory, rates. It resets the boards' kernels.
+    /// Say which boards there are and whether they work: OpenCL's set-up, memory, rates, GPUs.
+    ///
+    /// It resets the kernels of the boards that are named, of all if none is.
     #[command(after_help = "Examples:
   aocl diagnose acl0
   linux64/libexec/diagnose -probe                          # names only; opens nothing
-  linux64/libexec/diagnose peerlane0 --mebibytes 64")]
+  linux64/libexec/diagnose peerlane0 --mebibytes 64
+
+`aocl diagnose` without a name lists boards from 15.1 on, and tests all before.
+The exit status is 0 if all is well, 1 if not, 2 if the command line is wrong.")]
     Diagnose(Diagnose),
-    /// Configure a board's FPGA by JTAG. FPGA memory is lost.
+    /// Configure a board's FPGA, over PCIe where package and FPGA let it, else by JTAG. FPGA memory is lost.
     #[command(after_help = "Examples:
   aocl program acl0 kernel.aocx
-  linux64/libexec/program peerlane0 kernel.aocx")]
+  PEERLANE_PROGRAM=jtag linux64/libexec/program peerlane0 kernel.aocx   # or cvp: this way only
+
+ACL_PCIE_JTAG_CABLE and ACL_PCIE_JTAG_DEVICE_INDEX say where on JTAG the FPGA is; with the board's name behind
+(ACL_PCIE_JTAG_CABLE_peerlane1), of this board.
+The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Program(Load),
     /// Write a configuration into a board's flash memory, by the vendor's script or Quartus.
     #[command(after_help = "Examples:
   aocl flash acl0 kernel.aocx
-  PEERLANE_FLASH_DEVICE_INDEX=2 linux64/libexec/flash peerlane0 kernel.aocx")]
+  PEERLANE_FLASH_DEVICE_INDEX=2 linux64/libexec/flash peerlane0 kernel.aocx
+
+What writes goes on to its end when it is interrupted.
+The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Flash(Load),
 }
 
@@ -75,17 +102,18 @@ struct Install {
     /// Only the .fcd file: no driver, no rules.
     #[arg(long)]
     fcd_only: bool,
-    /// The directory of the .fcd file, by default /opt/Intel/OpenCL/Boards.
-    #[arg(long, value_name = "DIR", env = "ACL_BOARD_VENDOR_PATH")]
+    /// The directory of the .fcd file: else the one that ACL_BOARD_VENDOR_PATH names, else /opt/Intel/OpenCL/Boards.
+    #[arg(long, value_name = "DIR")]
     fcd_dir: Option<PathBuf>,
-    /// The computer's files are below this directory, as of a package that is being made; nothing is run.
+    /// The computer's files are below this directory, as of a package that is being made; nothing is run. The variable
+    /// is not read then.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 struct Diagnose {
-    /// Boards: peerlane0, or acl0 for the first; by default all.
+    /// Boards: peerlane0, or acl0 for the first; by default all, whose kernels are reset.
     boards: Vec<String>,
     /// Only what can be seen without opening a board; `-probe` is the same.
     #[arg(long)]
@@ -93,6 +121,9 @@ struct Diagnose {
     /// Test so much FPGA memory, in MiB, at least 1; by default all.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MEBIBYTES))]
     mebibytes: Option<u64>,
+    /// Copy nothing to and from GPUs. A computer that never answers a read leaves a board that must be reset.
+    #[arg(long)]
+    no_gpus: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -102,6 +133,12 @@ struct Load {
     /// A package (.aocx), the fpga.bin of a compile, or both.
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     files: Vec<PathBuf>,
+}
+
+/// The directory of `.fcd` files that the environment names. An empty name is none.
+fn vendors() -> Option<PathBuf> {
+    let named = std::env::var_os(VENDORS);
+    named.filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
 /// `aocl` has options of one dash.
@@ -147,8 +184,18 @@ fn run(cli: &Cli) -> Result<()> {
                 boards: args.boards.clone(),
                 probe: args.probe,
                 mebibytes: args.mebibytes,
+                no_gpus: args.no_gpus,
             };
-            diagnose::diagnose(&machine, &Nodes, &options, say)
+            let platform = cli.platform.as_ref().map(|_| platform()).transpose()?;
+            let vendors = vendors();
+            let computer = diagnose::Computer {
+                machine: &machine,
+                platform: platform.as_ref(),
+                vendors: vendors.as_deref(),
+                boards: &Nodes,
+                gpus: &Cuda,
+            };
+            diagnose::diagnose(&computer, &options, say)
         }
         Command::Program(Load { board, files }) => {
             let (board, files) = (board.clone(), files.clone());
@@ -174,7 +221,10 @@ impl Install {
 
     fn options(&self) -> install::Options {
         install::Options {
-            directory: self.fcd_dir.clone(),
+            directory: match (&self.fcd_dir, &self.root) {
+                (None, None) => vendors(),
+                (named, _) => named.clone(),
+            },
             fcd_only: self.fcd_only,
             dry_run: self.dry_run,
         }

@@ -38,6 +38,11 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// The device's queue, of which it has one.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
     /// Moves a piece to the board; says how long that took.
     fn to_board(&self, address: u64, length: usize) -> Result<Duration> {
         let begin = self.device.now();

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The system that the runtime's part is for.
 const LINUX: &str = "linux64";
+/// What an extended platform alone has: what became of the vendor's files (`bsp/src/kept.rs`).
+const RECORD: &str = "peerlane/files.json";
 /// The library where the description of the platform names none, as those before 15.1 do not.
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 
@@ -26,11 +28,27 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Reads the description of a platform, `board_env.xml`.
+    /// Reads the description of an extended platform, `board_env.xml`.
+    ///
+    /// # Errors
+    /// What is missing or wrong in it; a platform that `peerlane extend` has not written.
+    pub fn read(root: &Path) -> Result<Self> {
+        let platform = Self::described(root)?;
+        match platform.root.join(RECORD).is_file() {
+            true => Ok(platform),
+            false => Err(Failure::new(
+                format!("{}: no platform that `peerlane extend` wrote, which has {RECORD}", platform.root.display()),
+                "Name the one that it wrote by --platform, or have AOCL_BOARD_PACKAGE_ROOT lead to it: it may be the \
+                 vendor's still.",
+            )),
+        }
+    }
+
+    /// Reads the description of a platform, whoever wrote it.
     ///
     /// # Errors
     /// What is missing or wrong in it.
-    pub fn read(root: &Path) -> Result<Self> {
+    pub(crate) fn described(root: &Path) -> Result<Self> {
         let again = "Name the directory that `peerlane extend` wrote by --platform, or extend the BSP again.";
         let root = std::fs::canonicalize(root)
             .map_err(|error| Failure::new(format!("{}: {error}", root.display()), again))?;
@@ -140,6 +158,8 @@ mod tests {
         std::fs::create_dir_all(&board).unwrap();
         std::fs::create_dir_all(dir.path().join("hardware/common")).unwrap();
         std::fs::write(board.join("board_spec.xml"), "").unwrap();
+        std::fs::create_dir_all(dir.path().join("peerlane")).unwrap();
+        std::fs::write(dir.path().join(RECORD), "").unwrap();
         let platform = Platform::read(dir.path());
         (dir, platform)
     }
@@ -185,6 +205,12 @@ mod tests {
                 "{error}"
             );
         }
+        let (dir, platform) = platform("<board_env name=\"x\"/>");
+        platform.unwrap();
+        std::fs::remove_file(dir.path().join(RECORD)).unwrap();
+        let error = Platform::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("no platform that `peerlane extend` wrote"), "{error}");
+        assert!(error.contains("AOCL_BOARD_PACKAGE_ROOT"), "{error}");
         let error = Platform::read(Path::new("/nowhere/at/all")).unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all: "), "{error}");
     }

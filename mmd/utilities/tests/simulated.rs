@@ -5,10 +5,13 @@ use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Found, Jtag};
 use peerlane_sim::BoardConfig;
 use peerlane_sim::opencl::{Config, Offsets, OpenClSide, Program};
-use peerlane_simulated::SimBoard;
+use peerlane_host::Device;
+use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
+use peerlane_utilities::gpus::{Gpus, Memory};
 use peerlane_utilities::{Machine, diagnose};
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 struct Simulated(Driver);
 
@@ -24,6 +27,19 @@ impl Boards for Simulated {
             bus: "0000:01:00.0".into(),
             number: 0,
         })
+    }
+}
+
+/// The GPU beside the board.
+struct Beside(SimBoard);
+
+impl Gpus for Beside {
+    fn memories(&self, device: &Device, bytes: u64) -> Result<Vec<Memory>, String> {
+        let gpu = SimGpu::new(&self.0, device, bytes, CopyEngine::default());
+        Ok(vec![Memory {
+            bus: "0000:03:00.0".into(),
+            side: Ok(Arc::new(gpu.map_err(|error| error.to_string())?)),
+        }])
     }
 }
 
@@ -68,12 +84,19 @@ fn rates_stand_beside_what_the_link_carries() {
 
     let options = diagnose::Options {
         boards: vec!["peerlane0".into()],
-        probe: false,
-        mebibytes: Some(1),
+        mebibytes: Some(3),
+        ..Default::default()
     };
     let mut lines = Vec::new();
     let machine = Machine::tree(root.path());
-    diagnose::diagnose(&machine, &boards, &options, &mut |line| lines.push(line)).unwrap();
+    let computer = diagnose::Computer {
+        machine: &machine,
+        platform: None,
+        vendors: None,
+        boards: &boards,
+        gpus: &Beside(board.clone()),
+    };
+    diagnose::diagnose(&computer, &options, &mut |line| lines.push(line)).unwrap();
     for (way, ceiling) in [("FPGA to host: ", 3.657), ("host to FPGA: ", 3.710)] {
         let line = lines.iter().find(|line| line.contains(way));
         let line = line.unwrap_or_else(|| panic!("no {way} in {lines:#?}"));
@@ -82,6 +105,14 @@ fn rates_stand_beside_what_the_link_carries() {
         let part = number(line, " % of the link's ");
         assert!((part - 100.0 * rate / ceiling).abs() < 1.0, "{line}");
         assert!(!line.contains("slower"), "{line}");
+    }
+    // The GPU's memory is behind the same link.
+    for (way, ceiling) in [("FPGA to GPU: ", 3.657), ("GPU to FPGA: ", 3.710)] {
+        let line = lines.iter().find(|line| line.contains(way));
+        let line = line.unwrap_or_else(|| panic!("no {way} in {lines:#?}"));
+        assert!(line.ends_with("directly, the data compared"), "{line}");
+        let rate = number(line, " GB/s ");
+        assert!(rate > 0.9 * ceiling && rate <= ceiling + 0.01, "{line}");
     }
     assert_eq!(lines.last().unwrap(), diagnose::PASSED);
 }

@@ -1,19 +1,60 @@
 //! `diagnose`.
 
-use super::{Toys, Work, says, told};
-use peerlane_utilities::diagnose::{FAILED, Options, PASSED, diagnose};
+use super::{Kind, Toys, Work, library, says, told};
+use peerlane_host::Device;
+use peerlane_routes::HostMemory;
+use peerlane_utilities::diagnose::{Computer, FAILED, Options, PASSED, diagnose};
+use peerlane_utilities::gpus::{Gpus, Memory};
+use peerlane_utilities::install;
 use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// GPUs that are memory of the host's, at these places; or none, for this reason.
+struct Stand(Result<&'static [&'static str], &'static str>);
+
+impl Gpus for Stand {
+    fn memories(&self, device: &Device, bytes: u64) -> Result<Vec<Memory>, String> {
+        let memory = |bus: &&str| Memory {
+            bus: bus.to_string(),
+            side: Ok(Arc::new(HostMemory::new(device, bytes).unwrap()) as _),
+        };
+        Ok(self.0?.iter().map(memory).collect())
+    }
+}
+
+/// Looks at a computer as it is after `install`.
 fn look(work: &Work, toys: &Toys, options: &Options) -> (Vec<String>, Result<(), String>) {
-    told(|say| diagnose(&work.machine(), toys, options, say))
+    let stand = Stand(Err("there is no CUDA driver"));
+    told(|say| install::install(&work.machine(), &work.platform(), &Default::default(), say))
+        .1
+        .unwrap();
+    look_with(work, toys, &stand, None, options)
+}
+
+fn look_with(
+    work: &Work,
+    toys: &Toys,
+    gpus: &dyn Gpus,
+    vendors: Option<&Path>,
+    options: &Options,
+) -> (Vec<String>, Result<(), String>) {
+    let computer = Computer {
+        machine: &work.machine(),
+        platform: Some(&work.platform()),
+        vendors,
+        boards: toys,
+        gpus,
+    };
+    told(|say| diagnose(&computer, options, say))
 }
 
 fn probe(boards: &[&str]) -> Options {
     Options {
         boards: boards.iter().map(|name| name.to_string()).collect(),
         probe: true,
-        mebibytes: None,
+        ..Options::default()
     }
 }
 
@@ -68,12 +109,13 @@ fn a_board_that_works_passes() {
             &lines,
             "peerlane0: 20 of 20 MiB of FPGA memory written and read twice",
         );
+        says(&lines, "GPUs are not tested: there is no CUDA driver");
         says(
             &lines,
             "GPU at 0000:03:00.0 (NVIDIA, 10de:2330): not tested",
         );
         assert_eq!(
-            lines.iter().filter(|line| line.contains("GPU")).count(),
+            lines.iter().filter(|line| line.contains("GPU at")).count(),
             1,
             "{lines:?}"
         );
@@ -167,7 +209,7 @@ fn why_there_is_no_board_is_said() {
             let (lines, result) = look(work, &toys, &options);
             let error = result.unwrap_err();
             assert!(error.contains(words), "{error}");
-            assert_eq!(lines, [FAILED]);
+            assert_eq!(lines.last().unwrap(), FAILED);
         }
     };
     let altera = ["1172", "ab00", "120000"];
@@ -192,4 +234,112 @@ fn why_there_is_no_board_is_said() {
         &work,
         "the driver has the FPGA at 0000:05:00.0, and there is no /dev/peerlane*",
     );
+}
+
+#[test]
+fn gpus_are_copied_to_and_from() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    work.function("0000:03:00.0", ["10de", "2330", "030200"], Some("nvidia"));
+    work.function("0000:04:00.0", ["1002", "73bf", "030000"], Some("amdgpu"));
+    told(|say| install::install(&work.machine(), &work.platform(), &Default::default(), say))
+        .1
+        .unwrap();
+    let stand = Stand(Ok(&["0000:03:00.0"]));
+    let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
+    result.unwrap();
+    for way in ["FPGA to GPU", "GPU to FPGA"] {
+        says(&lines, &format!("peerlane0 and the GPU at 0000:03:00.0: {way}: "));
+    }
+    says(&lines, "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested, there is no test");
+    let without = Options {
+        no_gpus: true,
+        ..named("acl0")
+    };
+    let (lines, result) = look_with(&work, &toys, &stand, None, &without);
+    result.unwrap();
+    says(&lines, "GPU at 0000:03:00.0 (NVIDIA, 10de:2330): not tested");
+}
+
+/// Which library the runtime finds, and by which file.
+#[test]
+fn the_way_to_the_library_is_said() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let place = work.platform().libraries[0].clone();
+    let fcd = work.root().join("opt/Intel/OpenCL/Boards/toy_peerlane.fcd");
+    let look = || {
+        let stand = Stand(Ok(&[]));
+        let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
+        // The board is tested whatever the set-up is.
+        says(&lines, "20 of 20 MiB of FPGA memory");
+        let last = lines.last().unwrap().clone();
+        assert_eq!(last, if result.is_ok() { PASSED } else { FAILED });
+        (lines, result)
+    };
+    let fails = |words: &str| {
+        let (lines, result) = look();
+        let error = result.unwrap_err();
+        assert!(error.contains(words), "{error}");
+        says(&lines, &format!("OpenCL: {error}"));
+    };
+    let at = |kind: &str| format!("{}, the library for {kind}, which says version 15.9", place.display());
+    // Nothing leads to it: the open runtime finds no board, an old one is linked with it.
+    fails("no .fcd file in ");
+    says(&look().0, &format!("OpenCL: the platform has {}", at("the open runtime")));
+    fs::write(&place, library(Kind::Legacy)).unwrap();
+    let (lines, result) = look();
+    result.unwrap();
+    says(&lines, &at("the closed runtimes (legacy)"));
+    says(&lines, "linked with the library (aocl link-config)");
+    // Installed.
+    fs::write(&place, library(Kind::Open)).unwrap();
+    told(|say| install::install(&work.machine(), &work.platform(), &Default::default(), say))
+        .1
+        .unwrap();
+    let (lines, result) = look();
+    result.unwrap();
+    says(&lines, &format!("OpenCL: {} leads to {}", fcd.display(), at("the open runtime")));
+    says(&lines, "no .icd file in /etc/OpenCL/vendors names libalteracl.so");
+    // What is there no more, or never was a library.
+    fs::write(&place, "").unwrap();
+    fails("toy_peerlane.fcd: ");
+    fails("is empty, no library");
+    fs::remove_file(&place).unwrap();
+    fails("the library for the OpenCL runtime is not there");
+    fs::write(&place, library(Kind::Open)).unwrap();
+    // What the runtime takes for a part of the name.
+    for text in [format!("{} \n", place.display()), format!("{}\r\n", place.display())] {
+        fs::write(&fcd, text).unwrap();
+        fails("has a blank or a carriage return beside a path");
+    }
+    // Twice.
+    fs::write(&fcd, format!("{}\n", place.display())).unwrap();
+    let second = work.root().join("opt/Intel/OpenCL_boards/second.fcd");
+    fs::create_dir_all(second.parent().unwrap()).unwrap();
+    fs::copy(&fcd, &second).unwrap();
+    fails(".fcd files name 2 libraries");
+}
+
+/// Another directory than the one that the file lies in.
+#[test]
+fn the_variable_and_the_rights_are_said() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    fs::write(
+        work.root().join("sys/bus/pci/devices/0000:01:00.0/peerlane/hold_all"),
+        "0\n",
+    )
+    .unwrap();
+    let stand = Stand(Ok(&[]));
+    let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
+    result.unwrap_err();
+    says(&lines, "there are no udev rules of Peerlane's");
+    says(&lines, "peerlane0: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs");
+    let (_, result) = look(&work, &toys, &named("acl0"));
+    result.unwrap();
+    let elsewhere = work.put("elsewhere/x", b"").with_file_name("");
+    let (lines, result) = look_with(&work, &toys, &stand, Some(&elsewhere), &named("acl0"));
+    assert!(result.unwrap_err().contains("no .fcd file in "));
+    says(&lines, "OpenCL: ACL_BOARD_VENDOR_PATH is ");
 }

@@ -36,6 +36,7 @@ fn flash_with(
         )
         .env("LOG", &log)
         .env_remove("QUARTUS_ROOTDIR")
+        .env_remove("QUARTUS_ROOTDIR_OVERRIDE")
         .env_remove("ACL_PCIE_JTAG_CABLE")
         .env_remove("ACL_PCIE_JTAG_DEVICE_INDEX")
         .envs(settings.iter().copied());
@@ -122,6 +123,18 @@ fn quartus_does_it_by_the_boards_settings() {
     let (status, said, log) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(log, "-c 1 -m jtag -o pv 2\npof\nconfiguration");
+    // Where AOCL before 17.1 has Quartus.
+    let quartus = work.root().join("quartus");
+    fs::create_dir_all(&quartus).unwrap();
+    fs::rename(&bin, quartus.join("bin")).unwrap();
+    fails(Some("2"), "quartus_cpf is not on the PATH");
+    let settings_of_old = [
+        ("PEERLANE_FLASH_DEVICE_INDEX", "2"),
+        ("QUARTUS_ROOTDIR_OVERRIDE", quartus.to_str().unwrap()),
+    ];
+    let (status, said, again) = flash_with(&work, &package, &settings_of_old);
+    assert_eq!((status, again), (Some(0), log), "{said}");
+    fs::rename(quartus.join("bin"), &bin).unwrap();
     // What the board's directory has stays.
     assert_eq!(fs::read_to_string(&cof).unwrap(), settings);
     fs::write(&cof, "<cof/>").unwrap();
@@ -203,4 +216,69 @@ fn of_several_boards_one_without_settings_is_refused() {
     let error = refused(&["peerlane0", "peerlane1"], "peerlane1");
     let words = "set ACL_PCIE_JTAG_CABLE_peerlane1 or ACL_PCIE_JTAG_DEVICE_INDEX_peerlane1";
     assert!(error.contains(words), "{error}");
+}
+
+/// A tool that is at work goes on to its end, and so does who waits for it, whatever the user sends to the command and
+/// to its process group, as a terminal does.
+#[test]
+fn a_flash_memory_is_not_left_half_written() {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    use std::os::unix::process::CommandExt;
+    use std::time::{Duration, Instant};
+
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
+    for (signal, status) in [(Signal::INT, 0), (Signal::TERM, 0), (Signal::HUP, 5)] {
+        let log = work.put("log", b"");
+        script(
+            &vendor(&work),
+            &format!(
+                "cat > \"$LOG\"; echo begun >> \"$LOG\"; sleep 1; echo written >> \"$LOG\"; exit {status}"
+            ),
+        );
+        let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"));
+        command
+            .args(["--platform", work.platform().root.to_str().unwrap()])
+            .args(["flash", "acl0", package.to_str().unwrap()])
+            .env("LOG", &log)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .process_group(0);
+        let running = command.spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        while fs::read_to_string(&log).unwrap() != "begun\n" {
+            assert!(Instant::now() < until, "the script was not run");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let group = Pid::from_raw(running.id() as i32).unwrap();
+        kill_process_group(group, signal).unwrap();
+        let run = running.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+        assert_eq!(fs::read_to_string(&log).unwrap(), "begun\nwritten\n", "{said}");
+        assert_eq!(run.status.code(), Some(1), "{said}");
+        let words = match status {
+            0 => "interrupted, after the tool that was at work came to its end without an error",
+            _ => "The flash memory may be half-written",
+        };
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// Between two tools an interrupt ends the command: the second does not begin.
+#[test]
+fn an_interrupt_before_the_programmer_writes_nothing() {
+    let work = Work::new();
+    let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
+    let cof = work.platform().boards[0].join("flash.cof");
+    fs::write(
+        cof,
+        "<output_filename>a</output_filename><sof_filename>b</sof_filename>",
+    )
+    .unwrap();
+    let bin = work.root().join("bin");
+    script(&bin.join("quartus_cpf"), "kill -s INT $PPID; sleep 1");
+    script(&bin.join("quartus_pgm"), "echo written >> \"$LOG\"");
+    let (status, said, log) = run(&work, &package, Some("2"));
+    assert_eq!((status, log.as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("interrupted, after the tool"), "{said}");
 }

@@ -1,8 +1,11 @@
 //! `install` and `uninstall`.
 
-use super::{Work, exists, says, told};
+use super::{Kind, Work, exists, library, says, told};
 use peerlane_utilities::install::{Options, install, uninstall};
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
 
 const FCD: &str = "opt/Intel/OpenCL/Boards/toy_peerlane.fcd";
 const RULES: &str = "usr/lib/udev/rules.d/60-peerlane.rules";
@@ -236,6 +239,28 @@ fn what_is_missing_is_said_before_anything_is_written() {
         assert!(error.contains(words), "{error}");
     }
     assert_eq!(work.files(), before);
+    // All of it, at once.
+    fs::remove_file(&work.platform().libraries[0]).unwrap();
+    let error = put(&work, &Options::default()).1.unwrap_err();
+    for words in [
+        "2 things are missing",
+        "(1) ",
+        "the library for the OpenCL runtime is not there",
+        "(2) the driver is not installed",
+        "Then run this again.",
+    ] {
+        assert!(error.contains(words), "{error}");
+    }
+    assert_eq!(work.files(), before);
+    // A dry run says it, too, beside what would be done.
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    let (lines, result) = put(&work, &dry);
+    assert!(result.unwrap_err().contains("2 things are missing"));
+    says(&lines, "would write");
+    says(&lines, "would run modprobe peerlane");
 
     let work = Work::new();
     fs::remove_file(&work.platform().libraries[0]).unwrap();
@@ -280,6 +305,177 @@ fn a_failure_at_the_end_undoes_all() {
     assert_eq!(work.files(), before);
 }
 
+/// What lies in the library's place may be anything.
+#[test]
+fn what_is_no_library_is_refused() {
+    let work = Work::new();
+    let before = work.files();
+    let place = work.platform().libraries[0].clone();
+    let whole = library(Kind::Open);
+    for (bytes, words) in [
+        (&b""[..], "libpeerlane_mmd.so: is empty"),
+        (&b"\x7fELF"[..], "is no library, or a part of one"),
+        (&b"#!/bin/sh\n"[..], "is no library, or a part of one"),
+        (&whole[..whole.len() / 2], "is no library, or a part of one"),
+        (library(Kind::Less), "it has no aocl_mmd_write"),
+        (library(Kind::Foreign), "but none of Peerlane's"),
+    ] {
+        fs::write(&place, bytes).unwrap();
+        let error = put(&work, &Options::default()).1.unwrap_err();
+        assert!(
+            error.contains(words) && error.contains("cargo build"),
+            "{error}"
+        );
+        assert_eq!(work.files(), before);
+    }
+    for (kind, words) in [
+        (Kind::Open, "the library for the open runtime"),
+        (Kind::Legacy, "the library for the closed runtimes (legacy)"),
+    ] {
+        fs::write(&place, library(kind)).unwrap();
+        let dry = Options {
+            dry_run: true,
+            ..Options::default()
+        };
+        let (lines, result) = put(&work, &dry);
+        result.unwrap();
+        says(&lines, words);
+    }
+}
+
+/// The library is loaded by programs of all users, from directories that all may enter.
+#[test]
+fn a_platform_that_others_cannot_enter_is_remarked() {
+    let work = Work::new();
+    let root = work.platform().root;
+    let dry = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    for (mode, words) in [
+        (0o700, "other users cannot enter it (mode 0700)"),
+        (0o777, "somebody else than root may write it"),
+    ] {
+        // The temporary directory is closed to others by itself.
+        for directory in root.ancestors().take(2) {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
+        let (lines, result) = put(&work, &dry);
+        result.unwrap();
+        says(&lines, words);
+    }
+    if fs::metadata(&root).unwrap().uid() != 0 {
+        return;
+    }
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+    let (lines, result) = put(&work, &dry);
+    result.unwrap();
+    assert!(!lines.iter().any(|line| line.contains("/opt.")), "{lines:?}");
+}
+
+/// Runs the command itself, as a package is made.
+fn run(work: &Work, words: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String) {
+    let run = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"))
+        .arg("--platform")
+        .arg(work.platform().root)
+        .args(words)
+        .arg("--root")
+        .arg(work.root())
+        .env_remove("ACL_BOARD_VENDOR_PATH")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+    (run.status.code(), said)
+}
+
+/// The variable is the shell's, the directory of a package is not; and no file is written outside of that.
+#[test]
+fn nothing_is_written_outside_of_the_root() {
+    let work = Work::new();
+    let outside = work.put("outside/x", b"").with_file_name("");
+    let outside = outside.to_str().unwrap();
+    let variable = [("ACL_BOARD_VENDOR_PATH", outside)];
+    for words in [&["install"][..], &["uninstall"]] {
+        let (status, said) = run(&work, words, &variable);
+        assert_eq!(status, Some(0), "{said}");
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "{said}");
+        assert_eq!(exists(&work.root().join(FCD)), words == ["install"], "{said}");
+    }
+    let (status, said) = run(&work, &["install", "--fcd-dir", "/etc/boards"], &[]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(exists(&work.root().join("etc/boards/toy_peerlane.fcd")));
+    assert!(!Path::new("/etc/boards").exists());
+}
+
+/// An empty variable is none, and none is a list.
+#[test]
+fn the_variable_names_one_directory_or_none() {
+    let work = Work::new();
+    let run = |value: &str| {
+        let run = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"))
+            .arg("--platform")
+            .arg(work.platform().root)
+            .args(["install", "--fcd-only", "--dry-run"])
+            .env("ACL_BOARD_VENDOR_PATH", value)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+        (run.status.code(), said)
+    };
+    let (status, said) = run("");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("/opt/Intel/OpenCL/Boards/toy_peerlane.fcd"), "{said}");
+    let (status, said) = run("/a:/b");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("/a:/b: ") && said.contains("has a colon"), "{said}");
+    let own = work.put("own/x", b"").with_file_name("boards");
+    let (status, said) = run(own.to_str().unwrap());
+    assert_eq!(status, Some(0), "{said}");
+    let written = format!("would write {}", own.join("toy_peerlane.fcd").display());
+    assert!(said.contains(&written), "{said}");
+}
+
+/// Where `uninstall` finds no file it says where one may be.
+#[test]
+fn a_file_that_was_written_elsewhere_is_remarked() {
+    let work = Work::new();
+    let (lines, result) = take(&work, &Options::default());
+    result.unwrap();
+    says(&lines, "ACL_BOARD_VENDOR_PATH says, run this with the same value");
+}
+
+/// A user's PATH has not the administrator's directories (Debian's /etc/profile), and `sudo -E env "PATH=$PATH"` hands it
+/// on. A driver that is installed and not loaded must be found all the same.
+#[test]
+fn tools_of_the_administrator_are_found() {
+    let work = Work::new();
+    let modprobe = ["/usr/sbin/modprobe", "/sbin/modprobe"].map(Path::new);
+    let there = modprobe.iter().any(|file| file.is_file());
+    let run = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"))
+        .arg("--platform")
+        .arg(work.platform().root)
+        .args(["install", "--dry-run"])
+        .env("PATH", "/nowhere")
+        .env_remove("ACL_BOARD_VENDOR_PATH")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    if Path::new("/sys/module/peerlane").is_dir() {
+        return;
+    }
+    match there {
+        true => assert!(!said.contains("neither on the PATH"), "{said}"),
+        // What is not known is not said: here there is none at all.
+        false => {
+            let words = "whether the driver is installed cannot be seen: modprobe: it is neither on the PATH";
+            assert!(said.contains(words), "{said}");
+            assert!(!said.contains("step 6"), "{said}");
+        }
+    }
+}
+
 /// Who is not root has a directory of one's own.
 #[test]
 fn only_the_file_for_the_runtime() {
@@ -292,6 +488,8 @@ fn only_the_file_for_the_runtime() {
         dry_run: false,
     };
     put(&work, &options).1.unwrap();
+    // It is a directory of the computer, whose files are below another one here.
+    let own = work.root().join(own.strip_prefix("/").unwrap());
     let file = own.join("toy_peerlane.fcd");
     assert!(
         fs::read_to_string(&file)
@@ -303,7 +501,10 @@ fn only_the_file_for_the_runtime() {
     // The directory was named by who calls it, and stays.
     assert!(!exists(&file) && own.is_dir());
     let taken = Options {
-        directory: Some(work.put("file", b"")),
+        directory: Some({
+            let file = work.put("root/file", b"");
+            Path::new("/").join(file.strip_prefix(work.root()).unwrap())
+        }),
         ..options
     };
     let error = put(&work, &taken).1.unwrap_err();

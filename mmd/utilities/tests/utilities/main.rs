@@ -18,12 +18,72 @@ use board::Side;
 use fake::{Config, Fake};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Found, OpenCl, Programmer};
-use peerlane_utilities::{Commands, Machine, Platform};
+use peerlane_utilities::{Commands, Machine, Platform, Stopped};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex};
+
+/// Which library a stand-in is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Open,
+    Legacy,
+    /// It has not all that a runtime looks for.
+    Less,
+    /// A board's of somebody else.
+    Foreign,
+}
+
+/// Libraries with the symbols by which a runtime knows one, and a version.
+static LIBRARIES: LazyLock<[Vec<u8>; 4]> =
+    LazyLock::new(|| [Kind::Open, Kind::Legacy, Kind::Less, Kind::Foreign].map(compiled));
+
+fn compiled(kind: Kind) -> Vec<u8> {
+    let mut names = vec![
+        "get_info",
+        "open",
+        "close",
+        "set_interrupt_handler",
+        "set_status_handler",
+        "yield",
+        "read",
+        "copy",
+    ];
+    if kind != Kind::Less {
+        names.push("write");
+    }
+    names.push(match kind {
+        Kind::Legacy => "reprogram",
+        _ => "program",
+    });
+    let mut text = String::from(
+        "#include <string.h>\nint aocl_mmd_get_offline_info(int id, size_t n, void *v, size_t *r)\n\
+         { (void)r; if (id || n < 5) return -1; strcpy(v, \"15.9\"); return 0; }\n",
+    );
+    for name in names {
+        text += &format!("int aocl_mmd_{name}(void) {{ return 0; }}\n");
+    }
+    if kind != Kind::Foreign {
+        text += "int clGetErrorTextPeerlane(void) { return 0; }\n";
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let [source, library] = ["l.c", "l.so"].map(|name| dir.path().join(name));
+    fs::write(&source, text).unwrap();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let made = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(made.unwrap().success());
+    fs::read(library).unwrap()
+}
+
+fn library(kind: Kind) -> &'static [u8] {
+    &LIBRARIES[kind as usize]
+}
 
 /// A computer and a platform, both directories.
 struct Work {
@@ -47,13 +107,13 @@ impl Calls {
 }
 
 impl Commands for Calls {
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), Stopped> {
         let line = [&[program], arguments].concat().join(" ");
         let mut calls = self.0.lock().unwrap();
         let fails = calls.1.iter().any(|command| line.starts_with(command));
         calls.0.push(line);
         match fails {
-            true => Err("no such thing".into()),
+            true => Err(Stopped::Failed("no such thing".into())),
             false => Ok(()),
         }
     }
@@ -89,20 +149,22 @@ impl Work {
     /// A platform of this name, with the library.
     fn platform_of(&self, name: &str) -> Platform {
         let root = self.dir.path().join(name);
-        let put = |file: &str, text: &str| {
+        let put = |file: &str, text: &[u8]| {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
+        put("peerlane/files.json", b"{}");
         put(
             "board_env.xml",
             &format!(
                 "<board_env version=\"17.1\" name=\"{name}_peerlane\"><hardware dir=\"hardware\"/><platform \
                  name=\"linux64\"><mmdlib>%b/linux64/lib/libpeerlane_mmd.so</mmdlib></platform></board_env>"
-            ),
+            )
+            .into_bytes(),
         );
-        put("linux64/lib/libpeerlane_mmd.so", "\x7fELF");
-        put(&format!("hardware/{name}_peerlane/board_spec.xml"), "");
+        put("linux64/lib/libpeerlane_mmd.so", library(Kind::Open));
+        put(&format!("hardware/{name}_peerlane/board_spec.xml"), b"");
         Platform::read(&root).unwrap()
     }
 

@@ -1,0 +1,167 @@
+//! GPUs beside a board: copies both ways, straight from device to device.
+
+use crate::{Failure, Result};
+use peerlane_gpu::{Gpu, GpuMemory};
+use peerlane_host::{Device, Direction, Queue};
+use peerlane_routes::{Board, Findings, Limits, Options, Order, Route, Routes, Side, Verdict};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of a copy whose rate is measured.
+const BYTES: u64 = 8 << 20;
+/// How often; the best counts, as of the rates to the host.
+const TIMES: usize = 5;
+/// Longer than such a copy takes while all works.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Memory of a GPU, or why there is none.
+#[derive(Debug)]
+pub struct Memory<S = Arc<dyn Side>> {
+    /// The GPU's place on the bus, as Linux names it: `0000:3b:00.0`.
+    pub bus: String,
+    /// The memory.
+    pub side: Result<S>,
+}
+
+/// Where GPUs' memory comes from.
+pub trait Gpus {
+    /// So much memory of each GPU that can be had, for a board.
+    ///
+    /// # Errors
+    /// A sentence that says why GPUs cannot be used at all.
+    fn memories(&self, device: &Device, bytes: u64) -> Result<Vec<Memory>, String>;
+}
+
+/// NVIDIA's GPUs, by CUDA's driver where that is installed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cuda;
+
+impl Gpus for Cuda {
+    fn memories(&self, _: &Device, bytes: u64) -> Result<Vec<Memory>, String> {
+        let told = |error: peerlane_gpu::Error| Failure::new(error.to_string(), error.remedy());
+        let count = Gpu::count().map_err(|error| error.to_string())?;
+        let gpus = (0..count).filter_map(|number| Gpu::open(number).ok());
+        let memory = |gpu: Gpu| Memory {
+            bus: gpu.bus().into(),
+            side: gpu
+                .buffer(bytes)
+                .map_err(told)
+                .and_then(|buffer| match GpuMemory::new(Arc::new(buffer)) {
+                    Ok(memory) => Ok(Arc::new(memory) as Arc<dyn Side>),
+                    Err(error) => Err(Failure::new(error.to_string(), error.remedy())),
+                }),
+        };
+        Ok(gpus.map(memory).collect())
+    }
+}
+
+/// Copies between a board's memory, of which all of this range may be overwritten, and each GPU's; what is found is said
+/// by `say`. Gives the places of the GPUs that were tried.
+///
+/// # Errors
+/// Data that arrive wrong without an error, and a board that takes no reads any more.
+pub(crate) fn copied(
+    gpus: &dyn Gpus,
+    (name, queue): (&str, &Queue),
+    range: &Range<u64>,
+    say: &mut dyn FnMut(String),
+) -> Result<Vec<String>> {
+    let scratch = range.end.saturating_sub(peerlane_routes::SCRATCH).max(range.start);
+    let bytes = BYTES.min(scratch - range.start);
+    if bytes == 0 {
+        say("GPUs are not tested: that takes more than 1 MiB of FPGA memory".into());
+        return Ok(Vec::new());
+    }
+    let memories = match gpus.memories(queue.device(), bytes) {
+        Ok(memories) => memories,
+        Err(why) => {
+            say(format!("GPUs are not tested: {why}"));
+            return Ok(Vec::new());
+        }
+    };
+    let mut tried = Vec::new();
+    for Memory { bus, side } in memories {
+        let names = format!("{name} and the GPU at {bus}");
+        let side = match side {
+            Ok(side) => side,
+            Err(failure) => {
+                say(format!("{names}: not tested: {failure}"));
+                continue;
+            }
+        };
+        let routed = |error: peerlane_routes::Error| {
+            Failure::new(format!("{names}: {error}"), error.remedy())
+        };
+        let memory = range.start..range.start + bytes;
+        let board = Board::over(queue.clone(), memory, scratch..range.end).map_err(routed)?;
+        let routes = Routes::new(&board, side, Options::default());
+        let findings = routes.findings().map_err(routed)?;
+        for (direction, way) in [
+            (Direction::Write, "FPGA to GPU"),
+            (Direction::Read, "GPU to FPGA"),
+        ] {
+            let said = one_way(&routes, &findings, direction, bytes).map_err(routed)?;
+            say(format!("{names}: {way}: {said}"));
+        }
+        checked(&names, &findings)?;
+        tried.push(bus);
+    }
+    Ok(tried)
+}
+
+/// What becomes of copies one way.
+fn one_way(
+    routes: &Routes,
+    findings: &Findings,
+    direction: Direction,
+    bytes: u64,
+) -> peerlane_routes::Result<String> {
+    let (verdict, route) = match direction {
+        Direction::Write => (&findings.write, Route::DirectWrite),
+        Direction::Read => (&findings.read, Route::DirectRead),
+    };
+    if !verdict.works() {
+        return Ok(format!("not directly: {verdict}"));
+    }
+    let order = Order {
+        direction,
+        fpga: 0,
+        at: 0,
+        length: bytes,
+    };
+    let mut best = Duration::MAX;
+    for _ in 0..TIMES {
+        let moved = routes.transfer(&order, route, &Limits::within(LIMIT))?;
+        best = best.min(moved.time);
+    }
+    let what = match verdict {
+        Verdict::Works => "directly, the data compared".into(),
+        other => other.to_string(),
+    };
+    Ok(match best {
+        Duration::ZERO => format!("{what}; the board's time stands still"),
+        best => format!("{:.2} GB/s {what}", bytes as f64 / best.as_secs_f64() / 1e9),
+    })
+}
+
+/// Refuses what a program would not be told of.
+fn checked(names: &str, findings: &Findings) -> Result<()> {
+    if findings.reads_lost {
+        return Err(Failure::new(
+            format!("{names}: a read of the GPU's memory was never answered, and the board takes no more"),
+            "Reset the board (echo 1 > reset in its sysfs directory). The computer does not pass reads between the two: \
+             mmd/README.md, \"What the computer must offer\".",
+        ));
+    }
+    for (way, verdict) in [("FPGA to GPU", &findings.write), ("GPU to FPGA", &findings.read)] {
+        if let Verdict::Wrong(what) = verdict {
+            return Err(Failure::new(
+                format!("{names}: {way}: data arrive wrong, and nothing reports it: {what}"),
+                "`peerlane doctor` looks at the way between the two, and says what to do. Until then no program may copy \
+                 between them directly.",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! The library that the OpenCL runtime loads for a board: what a file in its place is.
+
+use crate::{Failure, Result};
+use object::{Architecture, Object, ObjectKind, ObjectSymbol};
+use std::ffi::{c_char, c_int, c_void};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What a runtime looks up in every library and ends without (intel/fpga-runtime-for-opencl v2025.0,
+/// `acl_hal_mmd.cpp`, `l_load_single_board_library`); `aocl_mmd_` stands before each.
+const NEEDED: [&str; 10] = [
+    "get_offline_info",
+    "get_info",
+    "open",
+    "close",
+    "set_interrupt_handler",
+    "set_status_handler",
+    "yield",
+    "read",
+    "write",
+    "copy",
+];
+/// What only Peerlane's libraries have.
+const OURS: &str = "clGetErrorTextPeerlane";
+/// What is done about a file that is none.
+const COPY: &str = "In Peerlane's sources: cargo build --release -p peerlane-mmd. Then copy target/release/libpeerlane_mmd.so \
+                    there. The SDK's own runtime takes the library of peerlane-mmd-legacy, under the same name: the README.md \
+                    there says more.";
+
+/// Which of the two libraries a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    /// For the open runtime.
+    Open,
+    /// For the closed runtimes.
+    Legacy,
+}
+
+impl Library {
+    /// Looks at a file, which is not loaded.
+    ///
+    /// # Errors
+    /// It is not there, or no library of Peerlane's for this computer.
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        let failed = |what: String| Failure::new(format!("{}: {what}", path.display()), COPY);
+        let bytes = match path.is_dir() {
+            false => std::fs::read(path),
+            true => Err(ErrorKind::IsADirectory.into()),
+        };
+        let bytes = bytes.map_err(|error| {
+            failed(match error.kind() {
+                ErrorKind::NotFound => "the library for the OpenCL runtime is not there".into(),
+                _ => format!("the library for the OpenCL runtime cannot be read: {error}"),
+            })
+        })?;
+        kind(&bytes).map_err(failed)
+    }
+
+    /// For which runtimes it is.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Open => "the library for the open runtime",
+            Self::Legacy => "the library for the closed runtimes (legacy)",
+        }
+    }
+}
+
+fn kind(bytes: &[u8]) -> Result<Library, String> {
+    if bytes.is_empty() {
+        return Err("is empty, no library".into());
+    }
+    let file = object::File::parse(bytes)
+        .map_err(|error| format!("is no library, or a part of one: {error}"))?;
+    if file.kind() != ObjectKind::Dynamic || file.architecture() != Architecture::X86_64 {
+        return Err("is no shared library for this computer's processor".into());
+    }
+    let symbols = file.dynamic_symbols().filter(ObjectSymbol::is_definition);
+    let names: Vec<&str> = symbols.filter_map(|symbol| symbol.name().ok()).collect();
+    let has = |name: &str| names.contains(&name);
+    let called = |name: &str| has(&format!("aocl_mmd_{name}"));
+    if let Some(name) = NEEDED.iter().find(|name| !called(name)) {
+        return Err(format!("is no library for an OpenCL runtime: it has no aocl_mmd_{name}"));
+    }
+    if !has(OURS) {
+        return Err("is a library for an OpenCL runtime, but none of Peerlane's".into());
+    }
+    match (called("program"), called("reprogram")) {
+        (true, false) => Ok(Library::Open),
+        (false, true) => Ok(Library::Legacy),
+        _ => Err("has aocl_mmd_program and aocl_mmd_reprogram both, or neither".into()),
+    }
+}
+
+/// Loads a library as the runtime does, and asks which version it says (`AOCL_MMD_VERSION` of `aocl_mmd.h`).
+///
+/// # Errors
+/// What the dynamic linker says.
+pub(crate) fn version(path: &Path) -> Result<String, String> {
+    type Ask = unsafe extern "C" fn(c_int, usize, *mut c_void, *mut usize) -> c_int;
+    /// `AOCL_MMD_VERSION`.
+    const VERSION: c_int = 0;
+    // SAFETY: it was looked at before: it is of Peerlane's, which runs nothing when it is loaded. As with the runtime it
+    // is whoever writes the platform's files whom that trusts.
+    let library = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
+    let mut room: [c_char; 64] = [0; 64];
+    // SAFETY: that is its type in `aocl_mmd.h`.
+    let ask = unsafe { library.get::<Ask>(b"aocl_mmd_get_offline_info") };
+    let ask = ask.map_err(|error| error.to_string())?;
+    // SAFETY: there is so much room; how much was used nobody wants to know.
+    let status = unsafe {
+        ask(
+            VERSION,
+            room.len() - 1,
+            room.as_mut_ptr().cast(),
+            std::ptr::null_mut(),
+        )
+    };
+    if status < 0 {
+        return Err("it does not tell its version".into());
+    }
+    let text = room.iter().take_while(|byte| **byte != 0);
+    Ok(text.map(|byte| char::from(byte.cast_unsigned())).collect())
+}

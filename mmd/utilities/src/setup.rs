@@ -1,0 +1,248 @@
+//! How this computer is set up for OpenCL programs: by which files a runtime finds the library, which one that is, and
+//! who may use boards.
+
+use crate::fcd::{self, DIRECTORY, OLD};
+use crate::library::{self, Library};
+use crate::{Failure, Machine, Platform};
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The variable that names the directory of `.fcd` files.
+pub const VENDORS: &str = "ACL_BOARD_VENDOR_PATH";
+/// Where OpenCL's loader finds the runtimes.
+const LOADER: &str = "/etc/OpenCL/vendors";
+/// The open runtime's and the SDK's library.
+const RUNTIME: &str = "libalteracl.so";
+/// Rules by which users get the boards' nodes.
+const RULES: [&str; 2] = [
+    "/usr/lib/udev/rules.d/60-peerlane.rules",
+    "/etc/udev/rules.d/60-peerlane.rules",
+];
+
+/// Something that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// As it should be: a sentence without its full stop.
+    Ok(String),
+    /// It may be meant so, or stands in some programs' way.
+    Note(Failure),
+    /// Programs do not find their boards.
+    Wrong(Failure),
+}
+
+impl Seen {
+    fn note(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Note(Failure::new(what, remedy))
+    }
+
+    fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Wrong(Failure::new(what, remedy))
+    }
+}
+
+/// Looks at the set-up: for this platform, where one is named; with the `.fcd` files of this directory, where the
+/// variable names one.
+pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Path>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    let place = match vendors {
+        Some(directory) => {
+            seen.push(Seen::note(
+                format!("{VENDORS} is {}", directory.display()),
+                format!("The runtime reads .fcd files there, and not in {DIRECTORY}: for programs it must be the same."),
+            ));
+            directory.to_path_buf()
+        }
+        None => machine.path(DIRECTORY),
+    };
+    let mut found = Vec::new();
+    for file in fcd::files(&[machine.path(OLD), place.clone()]) {
+        seen.extend(led(machine, &file, &mut found));
+    }
+    if found.len() > 1 {
+        seen.push(Seen::wrong(
+            format!(".fcd files name {} libraries of Peerlane's", found.len()),
+            "Each shows all boards again: leave one of them.",
+        ));
+    }
+    match platform {
+        Some(platform) => seen.extend(of_platform(machine, platform, &found, &place)),
+        None if found.is_empty() => seen.push(Seen::note(
+            format!("no .fcd file in {} leads to a library of Peerlane's", place.display()),
+            "OpenCL programs find no board, but for those of runtimes to 17.0, which are linked with the library. `install` of \
+             the platform writes the file (step 7 of its README.md).",
+        )),
+        None => {}
+    }
+    if found.iter().any(|(_, kind)| *kind == Library::Open) && !loader_knows(machine) {
+        seen.push(Seen::note(
+            format!("no .icd file in {LOADER} names {RUNTIME}"),
+            "Programs that are linked with OpenCL's loader (-lOpenCL) do not find the runtime without one: mmd/README.md, \
+             \"When OpenCL finds no board\".",
+        ));
+    }
+    seen.extend(rights(machine));
+    seen
+}
+
+/// What one `.fcd` file leads to; libraries that are good are added to `found`.
+fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> Vec<Seen> {
+    let name = file.display();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => {
+            return vec![Seen::wrong(
+                format!("{name} cannot be read: {error}"),
+                "The runtime passes it over. Have it readable for all (chmod a+r).",
+            )];
+        }
+    };
+    let mut seen = Vec::new();
+    for line in text.lines().filter(|line| fcd::is_ours(Path::new(line.trim()))) {
+        if line.trim() != line || text.contains('\r') {
+            seen.push(Seen::wrong(
+                format!("{name} has a blank or a carriage return beside a path"),
+                "The runtime takes it for a part of the name. Write the line anew.",
+            ));
+            continue;
+        }
+        let path = machine.named(line);
+        match Library::of(&path) {
+            Err(failure) => seen.push(Seen::wrong(
+                format!("{name}: {}", failure.what),
+                "Copy the library there, or remove the file if its platform is gone.",
+            )),
+            Ok(kind) => {
+                seen.push(says(machine, &path, kind, &format!("{name} leads to ")));
+                if kind == Library::Legacy {
+                    seen.push(Seen::note(
+                        "an open runtime on this computer would take that library, too, and end programs",
+                        "A platform serves one runtime: the other library is for the open one.",
+                    ));
+                }
+                seen.extend(open_to_all(&path).map(Seen::Note));
+                found.push((path, kind));
+            }
+        }
+    }
+    seen
+}
+
+/// A library, and the version that it says when it is loaded.
+fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
+    let what = format!("{before}{}, {}", path.display(), kind.text());
+    if machine.commands().is_none() {
+        return Seen::Ok(what);
+    }
+    match library::version(path) {
+        Ok(version) => Seen::Ok(format!("{what}, which says version {version}")),
+        Err(error) => Seen::wrong(
+            format!("{what}, which cannot be loaded: {error}"),
+            "Build it on this computer (cargo build --release -p peerlane-mmd), and copy it there.",
+        ),
+    }
+}
+
+/// The platform's own library.
+fn of_platform(
+    machine: &Machine,
+    platform: &Platform,
+    found: &[(PathBuf, Library)],
+    place: &Path,
+) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for path in &platform.libraries {
+        if found.iter().any(|(one, _)| one == path) {
+            continue;
+        }
+        let kind = match Library::of(path) {
+            Ok(kind) => kind,
+            Err(failure) => {
+                seen.push(Seen::Wrong(failure));
+                continue;
+            }
+        };
+        seen.push(says(machine, path, kind, "the platform has "));
+        let what = format!("no .fcd file in {} leads to it", place.display());
+        seen.push(match kind {
+            // One that leads to another platform's shows the boards as well.
+            Library::Open if found.is_empty() => Seen::wrong(
+                what,
+                "The open runtime finds no board without: `install` writes it.",
+            ),
+            Library::Open => Seen::note(what, "The library that one leads to serves all boards."),
+            Library::Legacy => Seen::note(
+                what,
+                "Programs of runtimes to 17.0 need none: they are linked with the library (aocl link-config). From 17.1 on \
+                 `install` writes it.",
+            ),
+        });
+    }
+    seen
+}
+
+fn loader_knows(machine: &Machine) -> bool {
+    let entries = std::fs::read_dir(machine.path(LOADER));
+    let files = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let icd = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "icd");
+    files
+        .filter(icd)
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .any(|text| text.contains(RUNTIME))
+}
+
+/// Who may use the boards, as far as it can be seen without opening one.
+fn rights(machine: &Machine) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    if !RULES.iter().any(|path| machine.path(path).exists()) {
+        seen.push(Seen::note(
+            "there are no udev rules of Peerlane's",
+            "Without them only root may open a board. `install` writes them.",
+        ));
+    }
+    for board in machine.boards() {
+        if machine.says(&board, "hold_all").as_deref() == Some("0") {
+            seen.push(Seen::note(
+                format!("{board}: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs"),
+                "To let the group peerlane run them, load the driver with hold_all=1 (mmd/README.md, \"Who may run \
+                 programs\").",
+            ));
+        }
+    }
+    seen
+}
+
+/// What keeps users from a file, or lets one of them write it who is not root.
+pub(crate) fn open_to_all(file: &Path) -> Option<Failure> {
+    const READ: u32 = 0o004;
+    const ENTER: u32 = 0o001;
+    const WRITE: u32 = 0o022;
+    let of = |path: &Path| -> Option<(PathBuf, Metadata)> {
+        Some((path.to_path_buf(), std::fs::metadata(path).ok()?))
+    };
+    let all: Vec<_> = file.ancestors().filter_map(of).collect();
+    let needs = |data: &Metadata| if data.is_dir() { ENTER } else { READ };
+    let mode = |data: &Metadata| data.permissions().mode();
+    if let Some((path, data)) = all.iter().find(|(_, data)| mode(data) & needs(data) == 0) {
+        return Some(Failure::new(
+            format!(
+                "{}: other users cannot {} (mode {:04o})",
+                path.display(),
+                if data.is_dir() { "enter it" } else { "read it" },
+                mode(data) & 0o7777
+            ),
+            "Their programs do not find the library. Put the platform where all may read it, such as /opt.",
+        ));
+    }
+    // In a directory with the sticky bit only the owner of a file replaces it (chmod(1)).
+    let writable = |data: &Metadata| {
+        let shared = mode(data) & WRITE != 0 && !(data.is_dir() && mode(data) & 0o1000 != 0);
+        data.uid() != 0 || shared
+    };
+    let (path, _) = all.iter().find(|(_, data)| writable(data))?;
+    Some(Failure::new(
+        format!("{}: somebody else than root may write it", path.display()),
+        "Every OpenCL program of this computer, root's too, loads the library from there. Where that matters, put the \
+         platform where only root may write, such as /opt.",
+    ))
+}
