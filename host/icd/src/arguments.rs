@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use crate::objects::{self, Handle, Held, Kind};
-use crate::{INVALID_OPERATION, OUT_OF_HOST_MEMORY, platform};
+use crate::{INVALID_MEM_OBJECT, INVALID_OPERATION, OUT_OF_HOST_MEMORY, platform};
 
 /// Answers with an error in the place that the caller has for it.
 ///
@@ -28,6 +28,15 @@ pub(crate) unsafe fn made(handle: Handle, place: *mut i32) -> Handle {
         true => unsafe { fail(place, OUT_OF_HOST_MEMORY) },
         false => handle,
     }
+}
+
+/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: a blocking command that was enqueued, and has failed since.
+const FAILED_SINCE: i32 = -14;
+
+/// Whether a call has enqueued its command, so that it has an event. What another failed call has left in the event's
+/// place is nobody's.
+pub(crate) fn enqueued(result: i32) -> bool {
+    matches!(result, 0 | FAILED_SINCE)
 }
 
 /// So many handles need no memory of the heap.
@@ -208,7 +217,8 @@ pub(crate) unsafe fn properties(list: *const usize, context: bool) -> Vec<usize>
 const KERNEL_TAKES: [Kind; 3] = [Kind::Mem, Kind::Sampler, Kind::Queue];
 
 /// Sets a kernel's argument. A value of a handle's size which is the address of a live object that
-/// a kernel can take is that object. The README says how rarely a number can be one by accident.
+/// a kernel can take is that object; that of one that is gone, or of another kind, is refused. The README says how rarely
+/// a number can be one by accident.
 ///
 /// # Safety
 /// As the specification has it.
@@ -228,6 +238,9 @@ pub(crate) unsafe extern "C" fn clSetKernelArg(
         if let Some(raw) = objects::raw_of(handle, &KERNEL_TAKES) {
             // SAFETY: the value is a handle of the vendor's.
             return unsafe { vendor(kernel, index, size, (&raw const raw).cast()) };
+        }
+        if objects::was_ours(handle) {
+            return INVALID_MEM_OBJECT;
         }
     }
     // SAFETY: the caller's promise.

@@ -3,11 +3,14 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering::AcqRel};
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{AcqRel, Acquire},
+};
 
 use parking_lot::Mutex;
 
-use crate::objects::{self, Handle, Kind, Need};
+use crate::objects::{self, Handle, Held, Kind, Need};
 use crate::platform;
 
 /// A callback that the program has set.
@@ -16,7 +19,10 @@ pub(crate) struct Callback {
     data: *mut c_void,
     kind: Kind,
     owner: Handle,
-    /// `None` where the object is not known yet, the call that set it failed, or it has been called.
+    /// Whether the call that set it makes the object.
+    makes: bool,
+    /// `None` where the object is not known yet, the call that set it failed, or it has been called. Of an object that
+    /// the callback has made known, it stays until that call has returned.
     need: Mutex<Option<Need>>,
     state: AtomicU32,
 }
@@ -47,9 +53,35 @@ impl Callback {
             data,
             kind,
             owner,
+            makes: object.is_null(),
             need: Mutex::new(Need::of(object, outlives)),
             state: AtomicU32::new(NEW),
         }))
+    }
+
+    /// The handle of the object that the call has made; null if it made none. A callback that has come before has given
+    /// the program the same handle, and the reference with it.
+    ///
+    /// # Safety
+    /// Before [`Self::set`], with what [`Self::new`] gave for such an object.
+    pub(crate) unsafe fn made(callback: *mut Self, raw: Handle, kind: Kind, owner: Handle) -> Handle {
+        let make = || objects::adopt(raw, kind, owner, Held::nothing());
+        if raw.is_null() {
+            return raw;
+        }
+        // SAFETY: the box lives until both the call and the callback are over.
+        let Some(this) = (unsafe { callback.as_ref() }) else {
+            return make();
+        };
+        let mut need = this.need.lock();
+        match &*need {
+            Some(early) if early.is_of(raw) => early.handle(),
+            _ => {
+                let made = make();
+                *need = Need::of(made, false);
+                made
+            }
+        }
     }
 
     /// The call that set it has returned. `told`: whether it may come although the call failed.
@@ -74,7 +106,19 @@ impl Callback {
         let called = this.state.fetch_or(SET, AcqRel) & CALLED != 0;
         if called || never {
             // SAFETY: nobody else has it any more.
-            drop(unsafe { Box::from_raw(callback) });
+            unsafe { Self::over(callback) };
+        }
+    }
+
+    /// Both the call and the callback are over.
+    ///
+    /// # Safety
+    /// Nobody else has it any more.
+    unsafe fn over(callback: *mut Self) {
+        // SAFETY: the caller's promise.
+        let this = unsafe { Box::from_raw(callback) };
+        if let Some(need) = this.need.into_inner() {
+            need.end();
         }
     }
 
@@ -85,15 +129,28 @@ impl Callback {
     unsafe fn run(callback: *mut Self, raw: Handle, call: impl FnOnce(&Self, Handle)) {
         // SAFETY: the box lives until both the call and the callback are over.
         let this = unsafe { &*callback };
-        let known = this.need.lock().take();
-        let need = known.or_else(|| Need::of_raw(raw, this.kind, this.owner));
-        call(this, need.as_ref().map_or(null_mut(), Need::handle));
+        let mut place = this.need.lock();
+        let early = place.is_none() && this.makes && this.state.load(Acquire) & SET == 0;
+        let need = match place.take() {
+            None => Need::of_raw(raw, this.kind, this.owner, early),
+            known => known,
+        };
+        let handle = need.as_ref().map_or(null_mut(), Need::handle);
+        let need = match early {
+            true => {
+                *place = need;
+                None
+            }
+            false => need,
+        };
+        drop(place);
+        call(this, handle);
         if let Some(need) = need {
             need.end();
         }
         if this.state.fetch_or(CALLED, AcqRel) & SET != 0 {
             // SAFETY: the call that set it has returned.
-            drop(unsafe { Box::from_raw(callback) });
+            unsafe { Self::over(callback) };
         }
     }
 }

@@ -174,6 +174,11 @@ impl Object {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
+    /// Which slot it is.
+    fn index(&self) -> u32 {
+        ((self.handle() as usize - BASE.load(Relaxed)) / SIZE) as u32
+    }
+
     fn need(&self) {
         self.count.fetch_add(NEEDED, Relaxed);
     }
@@ -231,6 +236,12 @@ pub(crate) fn raw_of(handle: Handle, kinds: &[Kind]) -> Option<Handle> {
     let object = ours(handle)?;
     let kind = object.kind.load(Relaxed);
     (kinds.iter().any(|k| *k as u32 == kind)).then(|| object.raw.load(Relaxed))
+}
+
+/// Whether a number is the address of an object that was made, live or not.
+pub(crate) fn was_ours(handle: Handle) -> bool {
+    let offset = (handle as usize).wrapping_sub(BASE.load(Relaxed));
+    offset.is_multiple_of(SIZE) && offset / SIZE < USED.load(Relaxed) as usize
 }
 
 /// Whether a number is the address of an object of ours, live or not.
@@ -455,6 +466,11 @@ fn give_up(object: Reference, part: u64) -> Later {
         }
     }
     let key = key(object.raw.load(Relaxed), object.kind.load(Relaxed));
+    give_up_last(object, key, part)
+}
+
+/// The same for what may be the last part. `key` is the object's, or was it a moment ago.
+fn give_up_last(object: Reference, key: usize, part: u64) -> Later {
     {
         // The lock under which it is found.
         let mut guard = shard(key).lock();
@@ -462,7 +478,10 @@ fn give_up(object: Reference, part: u64) -> Later {
             return None;
         }
         object.kind.store(0, Release);
-        if let Some(shard) = guard.as_mut() {
+        // Another thread may have wrapped the vendor's next event at this address since the key was read.
+        if let Some(shard) = guard.as_mut()
+            && shard.slots.get(&key) == Some(&object.index())
+        {
             shard.slots.remove(&key);
         }
     }
@@ -491,9 +510,8 @@ fn unpin(object: Reference, key: usize) {
     if object.pins.fetch_sub(1, AcqRel) != 1 {
         return;
     }
-    let offset = object.handle() as usize - BASE.load(Relaxed);
     if let Some(shard) = shard(key).lock().as_mut() {
-        shard.free.push_back((offset / SIZE) as u32);
+        shard.free.push_back(object.index());
     }
 }
 
@@ -504,13 +522,19 @@ pub(crate) fn retained(handle: Handle) {
     }
 }
 
-/// The vendor's release will be called. The caller keeps what this gives until that has returned.
-pub(crate) fn releasing(handle: Handle, kind: Kind) -> Later {
-    let object = ours(handle)?;
-    let references = object.count.load(Relaxed) as u32;
-    match object.kind.load(Relaxed) == kind as u32 && !object.is_root() && references != 0 {
-        true => give_up(object, 1),
-        false => None,
+/// The vendor's release will be called with the handle that this gives; the caller keeps the rest until that has
+/// returned. The handle is null, which the vendor refuses, also where the program has no reference: the one that it
+/// would take is somebody else's.
+pub(crate) fn releasing(handle: Handle, kind: Kind) -> (Handle, Later) {
+    let object = ours(handle).filter(|object| object.kind.load(Relaxed) == kind as u32);
+    let Some(object) = object else {
+        return (null_mut(), None);
+    };
+    let raw = object.raw.load(Relaxed);
+    match object.count.load(Relaxed) {
+        count if count & ROOT != 0 => (raw, None),
+        count if count as u32 == 0 => (null_mut(), None),
+        _ => (raw, give_up(object, 1)),
     }
 }
 
@@ -540,13 +564,14 @@ impl Need {
         })
     }
 
-    /// Of the object of a vendor's handle, which is made if need be.
+    /// Of the object of a vendor's handle, which is made if need be; with the program's reference where the call that
+    /// makes it has not returned yet (`early`).
     /// `None` where there is no such handle, as of a program that could not be linked.
-    pub(crate) fn of_raw(raw: Handle, kind: Kind, owner: Handle) -> Option<Self> {
+    pub(crate) fn of_raw(raw: Handle, kind: Kind, owner: Handle, early: bool) -> Option<Self> {
         if raw.is_null() {
             return None;
         }
-        let object = wrap(raw, kind, owner, NEEDED)?;
+        let object = wrap(raw, kind, owner, NEEDED + u64::from(early))?;
         let key = key(raw, kind as u32);
         Some(Self {
             object,
@@ -560,6 +585,11 @@ impl Need {
         self.object.handle()
     }
 
+    /// Whether it is of the object of this vendor's handle.
+    pub(crate) fn is_of(&self, raw: Handle) -> bool {
+        self.object.raw.load(Relaxed) == raw
+    }
+
     /// The need is over.
     pub(crate) fn end(self) {
         match self.slot_only {
@@ -569,3 +599,6 @@ impl Need {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 /* Events, and callbacks from the vendor's threads. */
 #include "test.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
@@ -74,6 +75,14 @@ static void CL_CALLBACK on_build(cl_program of, void *data)
 	called(answer == context && (!data || of == *(cl_program *)data));
 }
 
+static cl_program told;
+
+static void CL_CALLBACK on_link(cl_program of, void *data)
+{
+	told = of;
+	called(data == &told);
+}
+
 static void CL_CALLBACK on_nothing(cl_program of, void *data)
 {
 	called(!of && !data);
@@ -128,6 +137,13 @@ void part_callbacks(void)
 	IS(linked && calls == before + 1);
 	if (linked)
 		clReleaseProgram(linked);
+	/* It gets what the call gives, whichever comes first. */
+	before = calls;
+	linked = clLinkProgram(context, 1, &device, "", 1, &of_source, on_link, &told, NULL);
+	await(before + 1);
+	IS(linked && linked == told);
+	if (linked)
+		clReleaseProgram(linked);
 	clReleaseProgram(of_source);
 	/* What cannot be linked is no program, for the callback either. */
 	before = calls;
@@ -166,4 +182,93 @@ void part_callbacks(void)
 	SAY(clSetMemObjectDestructorCallback(NULL, on_memory, &buffer));
 	SAY(clSetMemObjectDestructorCallback(buffer, NULL, &buffer));
 	clReleaseMemObject(buffer);
+}
+
+enum { THREADS = 4, ROUNDS = 1000 };
+
+/* Takes the last reference away while the vendor still tells of the event. */
+static void CL_CALLBACK on_last(cl_event event, cl_int status, void *data)
+{
+	cl_context of = NULL;
+
+	(void)data;
+	clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof(of), &of, NULL);
+	called(of == context && status == CL_COMPLETE && !clReleaseEvent(event));
+}
+
+/* An event that another thread is to use and release. */
+static cl_event handed;
+static int over;
+
+/* Uses events in enqueues, and releases them while their other references go. */
+static void *user(void *queue_of_thread)
+{
+	size_t wrong = 0;
+
+	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+		cl_event event = __atomic_exchange_n(&handed, NULL, __ATOMIC_SEQ_CST);
+
+		if (!event) {
+			sched_yield();
+			continue;
+		}
+		wrong += clEnqueueMarkerWithWaitList(queue_of_thread, 1, &event, NULL) != CL_SUCCESS;
+		wrong += clReleaseEvent(event) != CL_SUCCESS;
+	}
+	return (void *)wrong;
+}
+
+/* Makes events, and leaves their last references to callbacks and to the other thread. */
+static void *maker(void *queue_of_thread)
+{
+	size_t wrong = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		cl_int error;
+		cl_event gate = clCreateUserEvent(context, &error), marker, before;
+
+		wrong += clEnqueueMarkerWithWaitList(queue_of_thread, 1, &gate, &marker) != CL_SUCCESS;
+		wrong += clSetEventCallback(marker, CL_COMPLETE, on_last, NULL) != CL_SUCCESS;
+		clRetainEvent(gate);
+		before = __atomic_exchange_n(&handed, gate, __ATOMIC_SEQ_CST);
+		if (before)
+			clReleaseEvent(before);
+		wrong += clSetUserEventStatus(gate, CL_COMPLETE) != CL_SUCCESS;
+		wrong += clReleaseEvent(gate) != CL_SUCCESS;
+	}
+	return (void *)wrong;
+}
+
+/* Last references go in callbacks, and in one thread while another uses the object. */
+void part_handover(void)
+{
+	cl_command_queue queues[THREADS + 1];
+	pthread_t threads[THREADS + 1];
+	unsigned long before = live ? live() : 0;
+	size_t wrong = 0;
+	void *result;
+	cl_int error;
+
+	for (int i = 0; i <= THREADS; i++) {
+		queues[i] = clCreateCommandQueue(context, device, 0, &error);
+		pthread_create(&threads[i], NULL, i < THREADS ? maker : user, queues[i]);
+	}
+	for (int i = 0; i <= THREADS; i++) {
+		__atomic_store_n(&over, i == THREADS, __ATOMIC_SEQ_CST);
+		pthread_join(threads[i], &result);
+		wrong += (size_t)result;
+	}
+	if (handed)
+		clReleaseEvent(handed);
+	for (int i = 0; i <= THREADS; i++) {
+		clFinish(queues[i]);
+		clReleaseCommandQueue(queues[i]);
+	}
+	await(THREADS * ROUNDS);
+	IS(calls == THREADS * ROUNDS);
+	IS(!wrong);
+	/* The last callback's thread lets go a moment later. */
+	for (int i = 0; i < 2000 && live && live() != before; i++)
+		usleep(1000);
+	IS(!live || live() == before);
 }

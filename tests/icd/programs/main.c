@@ -24,7 +24,7 @@ static const struct {
 } parts[] = {
 	{"parents", part_parents},     {"arguments", part_arguments}, {"events", part_events},
 	{"callbacks", part_callbacks}, {"programs", part_programs},   {"devices", part_devices},
-	{"wrong", part_wrong},         {"queries", part_queries},     {"cycles", part_cycles},
+	{"wrong", part_wrong},         {"queries", part_queries},     {"cycles", part_cycles},       {"handover", part_handover},
 };
 
 void is(int so, const char *what)

@@ -56,6 +56,6 @@ extern unsigned long (*live)(void);
 /* The parts. */
 typedef void part(void);
 part part_parents, part_arguments, part_events, part_callbacks, part_programs, part_devices, part_wrong;
-part part_queries, part_cycles;
+part part_queries, part_cycles, part_handover;
 
 #endif

@@ -165,6 +165,19 @@ fn extensions_name_the_programs_objects() {
     assert_eq!(said, expected);
 }
 
+/// Enqueues that fail, callbacks that come early, releases too many, and a kernel's arguments: with a vendor library that
+/// does what a real one rarely does.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn rare_moments_are_right() {
+    let lab = Lab::new();
+    let vendor = lab.library("libmoments.so", "vendors/moments.c", &[]);
+    let program = lab.compile("moments", &["moments.c"], &["-ldl"]);
+    let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+    let said = printed(&succeed(command.arg(driver()).arg(&vendor), "moments"));
+    assert_eq!(said, "0 failures\n");
+}
+
 /// What `peerlane icd` installs is found, and a vendor library that does not work is said.
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]

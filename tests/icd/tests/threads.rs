@@ -105,7 +105,7 @@ fn objects_race_nowhere() {
     let sources = ["main.c", "objects.c", "events.c", "limits.c", "tsan.c"];
     let options = [&[loader.to_str().unwrap(), "-ldl"][..], &WATCHED].concat();
     let program = lab.compile("program", &sources, &options);
-    for part in ["events", "callbacks", "cycles"] {
+    for part in ["events", "callbacks", "handover", "cycles"] {
         let mut command = command(&lab, &program, &[&watched]);
         command.arg(part).arg(&watched).env("CYCLES", "20000");
         let said = printed(&succeed(&mut command, part));

@@ -58,6 +58,13 @@ fn callbacks_get_the_programs_handles() {
     same("callbacks", None);
 }
 
+/// Also while other threads use the objects.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn last_references_go_in_any_thread() {
+    same("handover", None);
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn programs_come_from_binaries_and_libraries() {

@@ -35,6 +35,9 @@ enum Class {
     Plain,
 }
 
+/// The function whose callback gets the object that the call makes, maybe before that has returned.
+const MAKES: &str = "clLinkProgram";
+
 /// The text of a wrapper function, in parts.
 struct Wrapper<'a> {
     name: &'a str,
@@ -180,6 +183,13 @@ impl Wrapper<'_> {
         };
         match class {
             Class::Plain => self.arguments.push(n),
+            // It is forgotten before the vendor may give its address to another.
+            Class::Handle(kind) if self.takes_one("clRelease") => {
+                self.before(&format!(
+                    "let (raw_{n}, _later) = objects::releasing({n}, {kind});"
+                ));
+                self.arguments.push(format!("raw_{n}"));
+            }
             Class::Handle(kind) => {
                 self.before(&format!("let raw_{n} = objects::raw({n}, {kind});"));
                 self.arguments.push(format!("raw_{n}"));
@@ -213,8 +223,12 @@ impl Wrapper<'_> {
                 self.arguments.push(format!(
                     "if {n}.is_null() {{ null_mut() }} else {{ &mut made }}"
                 ));
+                let enqueued = match self.gives_address(api)? {
+                    true => "!result.is_null()",
+                    false => "arguments::enqueued(result)",
+                };
                 self.after(&format!(
-                    "if !made.is_null() {{
+                    "if !made.is_null() && {enqueued} {{
                         *{n} = objects::adopt(made, Kind::Event, {owner}, Held::nothing());
                     }}"
                 ));
@@ -281,7 +295,7 @@ impl Wrapper<'_> {
         let owner = self.owner().to_owned();
         // The program that `clLinkProgram` makes has no handle yet.
         let object = match self.name {
-            "clLinkProgram" => "null_mut()",
+            MAKES => "null_mut()",
             _ => &owner,
         };
         let outlives = rules::outlives(self.name);
@@ -304,7 +318,24 @@ impl Wrapper<'_> {
             },
         };
         let told = rules::told_of_failure(self.name);
+        if self.name == MAKES {
+            self.after(&format!(
+                "let made = Callback::made(callback, result, {kind}, {owner});"
+            ));
+        }
         self.after(&format!("Callback::set(callback, {success}, {told});"));
+    }
+
+    /// Whether it is a function of this kind for one object.
+    fn takes_one(&self, prefix: &str) -> bool {
+        self.name.starts_with(prefix) && self.function.parameters.len() == 1
+    }
+
+    /// Whether it gives an address, which is null where it has failed.
+    fn gives_address(&self, api: &Api) -> miette::Result<bool> {
+        let result = self.function.result.as_ref();
+        let machine = result.map(|ty| api.machine(ty)).transpose()?;
+        Ok(machine.is_some_and(|ty| ty.starts_with('*')))
     }
 
     fn answers(&mut self, api: &Api, n: &str) -> miette::Result<()> {
@@ -352,21 +383,11 @@ impl Wrapper<'_> {
         Ok(())
     }
 
-    /// A retained object counts after the vendor agreed; a released one is forgotten before the
-    /// vendor may give its address to another.
+    /// A retained object counts after the vendor agreed.
     fn lifetime(&mut self) {
-        let [only] = &self.function.parameters[..] else {
-            return;
-        };
-        let Some(kind) = rules::kind(&only.text()) else {
-            return;
-        };
-        let n = only.name.clone();
-        if self.name.starts_with("clRetain") {
+        if let Some(owner) = self.owner.filter(|_| self.takes_one("clRetain")) {
+            let n = owner.name.clone();
             self.after(&format!("if result == 0 {{ objects::retained({n}); }}"));
-        }
-        if self.name.starts_with("clRelease") {
-            self.before(&format!("let _later = objects::releasing({n}, {kind});"));
         }
     }
 
@@ -402,7 +423,10 @@ impl Wrapper<'_> {
                     "clCloneKernel" => format!("objects::parent({})", self.owner()),
                     _ => self.owner().to_owned(),
                 };
-                let made = format!("objects::adopt(result, {kind}, {owner}, {})", self.holds);
+                let made = match self.name {
+                    MAKES => "made".to_owned(),
+                    _ => format!("objects::adopt(result, {kind}, {owner}, {})", self.holds),
+                };
                 let checked = match self.function.has("errcode_ret") {
                     true => format!("arguments::made({made}, errcode_ret)"),
                     false => made,

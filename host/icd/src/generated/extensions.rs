@@ -352,7 +352,7 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireEGLObjectsKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -396,7 +396,7 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireExternalMemObjectsKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -440,7 +440,7 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireGrallocObjectsIMG(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -488,7 +488,7 @@ pub(crate) unsafe extern "C" fn clEnqueueGenerateMipmapIMG(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -530,7 +530,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMemAdviseINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -574,7 +574,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMemFillINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -618,7 +618,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMemcpyINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -660,7 +660,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMemsetINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -702,7 +702,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMigrateMemINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -748,7 +748,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMigrateMemObjectEXT(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -797,7 +797,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReadGlobalVariableINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -844,7 +844,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReadHostPipeINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -888,7 +888,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseEGLObjectsKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -932,7 +932,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseExternalMemObjectsKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -976,7 +976,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseGrallocObjectsIMG(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1037,7 +1037,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFreeARM(
             },
         );
         Callback::set(callback, result == 0, false);
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1081,7 +1081,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMapARM(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1125,7 +1125,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMemFillARM(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1169,7 +1169,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMemcpyARM(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1207,7 +1207,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMUnmapARM(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1253,7 +1253,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSignalSemaphoresKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1299,7 +1299,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWaitSemaphoresKHR(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1348,7 +1348,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWriteGlobalVariableINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1395,7 +1395,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWriteHostPipeINTEL(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1970,8 +1970,7 @@ pub(crate) unsafe extern "C" fn clReleaseDeviceEXT(device: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_device = objects::raw(device, Kind::Device);
-        let _later = objects::releasing(device, Kind::Device);
+        let (raw_device, _later) = objects::releasing(device, Kind::Device);
         vendor(raw_device)
     }
 }
@@ -1983,8 +1982,7 @@ pub(crate) unsafe extern "C" fn clReleaseSemaphoreKHR(sema_object: *mut c_void) 
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_sema_object = objects::raw(sema_object, Kind::Semaphore);
-        let _later = objects::releasing(sema_object, Kind::Semaphore);
+        let (raw_sema_object, _later) = objects::releasing(sema_object, Kind::Semaphore);
         vendor(raw_sema_object)
     }
 }

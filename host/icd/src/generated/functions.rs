@@ -1046,7 +1046,7 @@ pub(crate) unsafe extern "C" fn clEnqueueAcquireGLObjects(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1094,7 +1094,7 @@ pub(crate) unsafe extern "C" fn clEnqueueBarrierWithWaitList(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1142,7 +1142,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBuffer(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1198,7 +1198,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferRect(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1246,7 +1246,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferToImage(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1294,7 +1294,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyImage(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1342,7 +1342,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyImageToBuffer(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1389,7 +1389,7 @@ pub(crate) unsafe extern "C" fn clEnqueueFillBuffer(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1434,7 +1434,7 @@ pub(crate) unsafe extern "C" fn clEnqueueFillImage(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1484,7 +1484,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMapBuffer(
             },
             errcode_ret,
         );
-        if !made.is_null() {
+        if !made.is_null() && !result.is_null() {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1538,7 +1538,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMapImage(
             },
             errcode_ret,
         );
-        if !made.is_null() {
+        if !made.is_null() && !result.is_null() {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1565,7 +1565,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMarker(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1601,7 +1601,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMarkerWithWaitList(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1647,7 +1647,7 @@ pub(crate) unsafe extern "C" fn clEnqueueMigrateMemObjects(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1694,7 +1694,7 @@ pub(crate) unsafe extern "C" fn clEnqueueNDRangeKernel(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1746,7 +1746,7 @@ pub(crate) unsafe extern "C" fn clEnqueueNativeKernel(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1793,7 +1793,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReadBuffer(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1850,7 +1850,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReadBufferRect(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1901,7 +1901,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReadImage(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -1945,7 +1945,7 @@ pub(crate) unsafe extern "C" fn clEnqueueReleaseGLObjects(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2006,7 +2006,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMFree(
             },
         );
         Callback::set(callback, result == 0, false);
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2050,7 +2050,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMap(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2094,7 +2094,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMemFill(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2138,7 +2138,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMemcpy(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2182,7 +2182,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMMigrateMem(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2220,7 +2220,7 @@ pub(crate) unsafe extern "C" fn clEnqueueSVMUnmap(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2259,7 +2259,7 @@ pub(crate) unsafe extern "C" fn clEnqueueTask(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2300,7 +2300,7 @@ pub(crate) unsafe extern "C" fn clEnqueueUnmapMemObject(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2367,7 +2367,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWriteBuffer(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2424,7 +2424,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWriteBufferRect(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -2475,7 +2475,7 @@ pub(crate) unsafe extern "C" fn clEnqueueWriteImage(
                 &mut made
             },
         );
-        if !made.is_null() {
+        if !made.is_null() && arguments::enqueued(result) {
             *event = objects::adopt(made, Kind::Event, command_queue, Held::nothing());
         }
         result
@@ -3381,14 +3381,12 @@ pub(crate) unsafe extern "C" fn clLinkProgram(
             },
             errcode_ret,
         );
+        let made = Callback::made(callback, result, Kind::Program, context);
         Callback::set(callback, !result.is_null(), true);
         if result.is_null() {
             return result;
         }
-        arguments::made(
-            objects::adopt(result, Kind::Program, context, Held::nothing()),
-            errcode_ret,
-        )
+        arguments::made(made, errcode_ret)
     }
 }
 
@@ -3399,8 +3397,7 @@ pub(crate) unsafe extern "C" fn clReleaseCommandQueue(command_queue: *mut c_void
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_command_queue = objects::raw(command_queue, Kind::Queue);
-        let _later = objects::releasing(command_queue, Kind::Queue);
+        let (raw_command_queue, _later) = objects::releasing(command_queue, Kind::Queue);
         vendor(raw_command_queue)
     }
 }
@@ -3412,8 +3409,7 @@ pub(crate) unsafe extern "C" fn clReleaseContext(context: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_context = objects::raw(context, Kind::Context);
-        let _later = objects::releasing(context, Kind::Context);
+        let (raw_context, _later) = objects::releasing(context, Kind::Context);
         vendor(raw_context)
     }
 }
@@ -3425,8 +3421,7 @@ pub(crate) unsafe extern "C" fn clReleaseDevice(device: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_device = objects::raw(device, Kind::Device);
-        let _later = objects::releasing(device, Kind::Device);
+        let (raw_device, _later) = objects::releasing(device, Kind::Device);
         vendor(raw_device)
     }
 }
@@ -3438,8 +3433,7 @@ pub(crate) unsafe extern "C" fn clReleaseEvent(event: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_event = objects::raw(event, Kind::Event);
-        let _later = objects::releasing(event, Kind::Event);
+        let (raw_event, _later) = objects::releasing(event, Kind::Event);
         vendor(raw_event)
     }
 }
@@ -3451,8 +3445,7 @@ pub(crate) unsafe extern "C" fn clReleaseKernel(kernel: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_kernel = objects::raw(kernel, Kind::Kernel);
-        let _later = objects::releasing(kernel, Kind::Kernel);
+        let (raw_kernel, _later) = objects::releasing(kernel, Kind::Kernel);
         vendor(raw_kernel)
     }
 }
@@ -3464,8 +3457,7 @@ pub(crate) unsafe extern "C" fn clReleaseMemObject(memobj: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_memobj = objects::raw(memobj, Kind::Mem);
-        let _later = objects::releasing(memobj, Kind::Mem);
+        let (raw_memobj, _later) = objects::releasing(memobj, Kind::Mem);
         vendor(raw_memobj)
     }
 }
@@ -3477,8 +3469,7 @@ pub(crate) unsafe extern "C" fn clReleaseProgram(program: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_program = objects::raw(program, Kind::Program);
-        let _later = objects::releasing(program, Kind::Program);
+        let (raw_program, _later) = objects::releasing(program, Kind::Program);
         vendor(raw_program)
     }
 }
@@ -3490,8 +3481,7 @@ pub(crate) unsafe extern "C" fn clReleaseSampler(sampler: *mut c_void) -> i32 {
     // SAFETY: the arguments are as the specification has them, which the caller answers
     // for; handles among them are looked up, never followed.
     unsafe {
-        let raw_sampler = objects::raw(sampler, Kind::Sampler);
-        let _later = objects::releasing(sampler, Kind::Sampler);
+        let (raw_sampler, _later) = objects::releasing(sampler, Kind::Sampler);
         vendor(raw_sampler)
     }
 }
