@@ -531,6 +531,55 @@ static void part_failures(void)
 	}
 }
 
+static cl_uint references(cl_command_queue queue)
+{
+	cl_uint number = 0;
+
+	GIVES(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof(number), &number, NULL), CL_SUCCESS);
+	return number;
+}
+
+/* Copies that fail in a queue without order take nothing from the queue, and what comes behind does not fail. */
+static void part_references(void)
+{
+	cl_command_queue queue = new_queue(&board, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_uint before = references(queue);
+	cl_event behind;
+
+	fill(&board, from, 1, SIZE);
+	fill(&peer, to, 2, SIZE);
+	for (int round = 0; round < 8; round++) {
+		int side = round & 1, late = round & 2, blocking = round & 4 && !late;
+		cl_event gate = user_event(side ? &peer : &board), done;
+
+		if (!late)
+			GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+		GIVES(copy(queue, from, to, 0, 0, SIZE, blocking ? CL_TRUE : CL_FALSE, side ? 0 : 1,
+			   side ? NULL : &gate, side ? 1 : 0, side ? &gate : NULL, blocking ? NULL : &done, NULL),
+		      blocking ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS);
+		GIVES(clEnqueueBarrierWithWaitList(queue, 0, NULL, &behind), CL_SUCCESS);
+		nap(20);
+		if (late)
+			GIVES(clSetUserEventStatus(gate, -5), CL_SUCCESS);
+		if (!blocking)
+			GIVES(end_of(done), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+		GIVES(end_of(behind), CL_COMPLETE);
+		clReleaseEvent(gate);
+	}
+	GIVES(clFinish(queue), CL_SUCCESS);
+	/* Who has told the end of a copy lets go of its objects a moment later. */
+	for (int i = 0; i < 2000 && references(queue) != before; i++)
+		nap(1);
+	GIVES(references(queue), before);
+	IS(holds(&peer, to, 2, SIZE));
+	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
+	IS(holds(&peer, to, 1, SIZE));
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	clReleaseCommandQueue(queue);
+}
+
 /* Failures that the vendor library does not pass on: of an event in the list, and of a copy in front. */
 static void part_forgotten(void)
 {
@@ -734,6 +783,7 @@ static const struct {
 	{"failures", part_failures}, {"released", part_released},	    {"many", part_many},
 	{"threads", part_threads},   {"path", part_path},		    {"direct", part_direct},
 	{"simulated", part_simulated}, {"forgotten", part_forgotten},	    {"exit", part_exit},
+	{"references", part_references},
 };
 
 int main(int count, char **arguments)

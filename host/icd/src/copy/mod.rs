@@ -386,6 +386,7 @@ unsafe fn enqueue(
             done,
             peer_done,
             behind: None,
+            gate: None,
             record,
             _kept: kept,
             _seat: seat,
@@ -394,6 +395,7 @@ unsafe fn enqueue(
             Ok(place) => {
                 job.waits = place.before;
                 job.behind = place.behind;
+                job.gate = place.gate;
             }
             Err(error) => {
                 job.end(Err(error));
@@ -422,14 +424,45 @@ struct Place {
     /// The marker that waits for it, where there is one. It is kept until the copy's event has ended: PoCL 3.1 forgets
     /// a command that has failed, but not in the events that it waited for.
     behind: Option<Kept>,
+    /// In a queue without order: what the marker behind it waits for, instead of the copy's event.
+    gate: Option<Kept>,
 }
 
-/// Puts a copy's place into its queue: what comes behind it waits for its event. The queue is not flushed here,
-/// which whoever waits for what is in front does: clFlush of the open FPGA runtime waits for commands that wait.
+/// Puts a copy's place into its queue. In a queue in order, what comes behind the copy waits for its event and fails
+/// with it. In one without order a barrier waits, but nothing fails that has not the event in its list: the open FPGA
+/// runtime (v2025.0) loses a reference to such a queue with each of its commands that fails with a user event
+/// (tests/icd/programs/references.c).
 ///
 /// # Safety
 /// They are a live queue, and live events of its context.
 unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, i32> {
+    if queue.is_ordered() {
+        // SAFETY: the caller's promise.
+        return unsafe { place(queue, events, done) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let gate = queue.functions.user_event(queue.context)?;
+        match place(queue, events, &gate) {
+            Ok(place) => Ok(Place {
+                gate: Some(gate),
+                ..place
+            }),
+            Err(error) => {
+                // Nobody waits for it. The open FPGA runtime ends no context with a user event that has not ended.
+                queue.functions.set_user_event_status(gate.object(), SUCCESS);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The same, with the event that what comes behind it waits for. The queue is not flushed here, which whoever waits for
+/// what is in front does: clFlush of the open FPGA runtime waits for commands that wait.
+///
+/// # Safety
+/// As of [`in_order`].
+unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, i32> {
     let f = queue.functions;
     let vendor = platform::vendor();
     // SAFETY: the caller's promise.
@@ -444,11 +477,12 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
             return Ok(Place {
                 before,
                 behind: None,
+                gate: None,
             });
         }
         // Without a list a marker is behind all commands. In a queue without order a copy is behind barriers and
         // its list alone: an event that is complete makes a list.
-        let past = match events.is_empty() && !queue.is_ordered() {
+        let past = match !queue.is_ordered() {
             true => {
                 let past = f.user_event(queue.context)?;
                 status(f.set_user_event_status(past.object(), SUCCESS))?;
@@ -462,15 +496,16 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
             None => events,
         };
         // A marker of PoCL 3.1 behind an event that has failed already never ends.
-        let failed =
-            (events.iter()).find(|event| matches!(f.event::<i32>(**event, EVENT_STATUS), Ok(..0)));
-        if failed.is_none() {
+        let failed = past.is_none()
+            && (events.iter()).any(|event| matches!(f.event::<i32>(*event, EVENT_STATUS), Ok(..0)));
+        if !failed {
             before.insert(0, f.behind(queue.queue, list)?);
         }
         let behind = f.behind(queue.queue, &[done.object()])?;
         Ok(Place {
             before,
             behind: Some(behind),
+            gate: None,
         })
     }
 }

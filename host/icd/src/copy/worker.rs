@@ -103,6 +103,8 @@ pub(super) struct Job {
     pub(super) peer_done: Option<Kept>,
     /// What waits for it in the queue.
     pub(super) behind: Option<Kept>,
+    /// A user event that completes behind it, however it ends.
+    pub(super) gate: Option<Kept>,
     pub(super) record: Arc<Record>,
     pub(super) _kept: Vec<Kept>,
     pub(super) _seat: Seat,
@@ -187,6 +189,13 @@ impl Job {
         if let Some(set) = platform::vendor().clSetUserEventStatus {
             // SAFETY: a user event that is kept, or null; nobody else ends it.
             unsafe { set(objects::raw(job.done.object(), Kind::Event), status) };
+        }
+        if let Some(gate) = &job.gate {
+            // SAFETY: as above.
+            unsafe {
+                gate.functions()
+                    .set_user_event_status(gate.object(), SUCCESS)
+            };
         }
         if let Some(done) = &job.peer_done {
             // SAFETY: as above.
