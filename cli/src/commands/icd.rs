@@ -17,6 +17,8 @@ use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
   peerlane icd check
   sudo peerlane icd uninstall
 
+Programs have to be linked with OpenCL's loader (-lOpenCL) for that, and not with the vendor library.
+
 The exit status is 0 if all went well, else 2.")]
 pub struct Args {
     /// Where the system is: files are written and looked for below it.
@@ -28,12 +30,15 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Install the driver for all programs.
+    /// Install the driver for all programs, and check it.
+    ///
+    /// The vendor library is loaded for the check, in a process of its own.
     Install {
         /// The driver's file. Default: libpeerlane_icd.so beside this program.
         #[arg(long, value_name = "FILE")]
         library: Option<PathBuf>,
-        /// The vendor library that it loads. Default: as /etc/peerlane/icd.toml says, else libalteracl.so.
+        /// The vendor library that it loads: a path, or a name without `/` for the dynamic linker to look for. Default: as
+        /// /etc/peerlane/icd.toml says, else libalteracl.so. With it that file is written anew.
         #[arg(long, value_name = "FILE")]
         vendor: Option<PathBuf>,
         /// A library that is loaded before it; can be given several times, in order.
@@ -65,6 +70,7 @@ pub fn run(args: &Args) -> Outcome {
             };
             let written = places.install(&library, &settings).map_err(failed)?;
             say("written", &written);
+            return Ok(check(&places));
         }
         What::Uninstall => {
             let removed = places.uninstall().map_err(failed)?;
@@ -73,18 +79,23 @@ pub fn run(args: &Args) -> Outcome {
                 false => say("removed", &removed),
             }
         }
-        What::Check => {
-            let report = places.check();
-            for line in &report.lines {
-                println!("{line}");
-            }
-            if let Some(fault) = report.fault {
-                println!("no platform: {fault}");
-                return Ok(ExitCode::from(FAILED));
-            }
-        }
+        What::Check => return Ok(check(&places)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn check(places: &Places) -> ExitCode {
+    let report = places.check();
+    for line in &report.lines {
+        println!("{line}");
+    }
+    match report.fault {
+        None => ExitCode::SUCCESS,
+        Some(fault) => {
+            println!("no platform: {fault}");
+            ExitCode::from(FAILED)
+        }
+    }
 }
 
 fn say(done: &str, files: &[PathBuf]) {
@@ -96,7 +107,16 @@ fn say(done: &str, files: &[PathBuf]) {
 fn beside_this_program() -> Result<PathBuf, Error> {
     let program = std::env::current_exe()
         .map_err(|e| Error::io(Path::new(LIBRARY), "find this program's directory", &e))?;
-    Ok(program.with_file_name(LIBRARY))
+    let library = program.with_file_name(LIBRARY);
+    match library.exists() {
+        true => Ok(library),
+        false => Err(Error::new(
+            ErrorKind::Io,
+            Place::file(&library),
+            "the driver is not beside this program",
+            "Build it with `cargo build --release -p peerlane-icd`, and name it by --library.",
+        )),
+    }
 }
 
 fn failed(failed: Failed) -> Error {
@@ -106,6 +126,12 @@ fn failed(failed: Failed) -> Error {
             path,
             source,
         } => Error::io(path, doing, source),
+        Failed::NoDriver { path } => Error::new(
+            ErrorKind::Io,
+            Place::file(path),
+            failed.to_string(),
+            "--library names the driver; the vendor library is named by --vendor.",
+        ),
         Failed::Path { path } => Error::new(
             ErrorKind::Output,
             Place::file(path),

@@ -64,7 +64,12 @@ impl Callback {
     ///
     /// # Safety
     /// Before [`Self::set`], with what [`Self::new`] gave for such an object.
-    pub(crate) unsafe fn made(callback: *mut Self, raw: Handle, kind: Kind, owner: Handle) -> Handle {
+    pub(crate) unsafe fn made(
+        callback: *mut Self,
+        raw: Handle,
+        kind: Kind,
+        owner: Handle,
+    ) -> Handle {
         let make = || objects::adopt(raw, kind, owner, Held::nothing());
         if raw.is_null() {
             return raw;

@@ -18,10 +18,11 @@ const LOAD: u32 = 1;
 pub(crate) fn check(path: &Path) -> Result<(), String> {
     let why = |why: String| format!("{}: {why}", path.display());
     let file = File::open(path).map_err(|error| why(error.to_string()))?;
-    let length = file
-        .metadata()
-        .map_err(|error| why(error.to_string()))?
-        .len();
+    let about = file.metadata().map_err(|error| why(error.to_string()))?;
+    if about.is_dir() {
+        return Err(why("it is a directory".into()));
+    }
+    let length = about.len();
     let read = |at: u64, bytes: &mut [u8]| {
         let read = file.read_exact_at(bytes, at);
         read.map_err(|_| why("it is cut off: not all of it is there".into()))
@@ -99,6 +100,7 @@ mod tests {
         assert!(said(&narrow).contains("32-bit pointers"));
         assert!(said(b"INPUT(libother.so)").contains("no library"));
         assert!(said(b"").contains("no library"));
+        assert!(check(Path::new("/")).unwrap_err().contains("a directory"));
         assert!(
             check(Path::new("/nowhere/lib.so"))
                 .unwrap_err()

@@ -65,6 +65,11 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
     let name = config.vendor.display();
     // SAFETY: a library that stays loaded.
     let symbol = |name: &CStr| unsafe { libc::dlsym(library, name.as_ptr()) };
+    if symbol(c"clGetPlatformIDs").is_null() && is_driver(symbol) {
+        return Err(format!(
+            "{name} is a driver by itself: name it in a file of /etc/OpenCL/vendors, and not here"
+        ));
+    }
     if symbol(c"clGetPlatformIDs").is_null() {
         return Err(format!(
             "{name} is no OpenCL library: it has no clGetPlatformIDs"
@@ -109,6 +114,17 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
             ))
         }
     }
+}
+
+/// Whether a library is a driver for OpenCL's loader, which finds its first function so (`cl_khr_icd`).
+fn is_driver(symbol: impl Fn(&CStr) -> *mut c_void) -> bool {
+    let first = c"clIcdGetPlatformIDsKHR";
+    // SAFETY: null, or the function of this name; and a name that ends with a zero byte.
+    let found = unsafe {
+        transmute::<*mut c_void, Option<ByName>>(symbol(c"clGetExtensionFunctionAddress"))
+            .map_or(null_mut(), |by_name| by_name(first.as_ptr()))
+    };
+    !found.is_null() || !symbol(first).is_null()
 }
 
 /// Where the file begins that holds an address.
@@ -189,8 +205,12 @@ fn open(library: &Path) -> Result<*mut c_void, String> {
             false => CStr::from_ptr(error).to_string_lossy().into_owned(),
         }
     };
-    Err(match error.contains(&*library.to_string_lossy()) {
+    let error = match error.contains(&*library.to_string_lossy()) {
         true => error,
         false => format!("{}: {error}", library.display()),
+    };
+    Err(match library.as_os_str().as_bytes().contains(&b'/') {
+        true => error,
+        false => format!("{error} (a name without / is looked for where ld.so(8) says)"),
     })
 }

@@ -39,8 +39,11 @@ fn a_library_that_cannot_be_loaded_makes_no_platform() {
     absent(
         &lab,
         Path::new("libnowhere_at_all.so"),
-        "libnowhere_at_all.so",
+        "libnowhere_at_all.so: cannot open shared object file: No such file or directory (a name without / is",
     );
+    absent(&lab, Path::new("/usr/lib"), "/usr/lib: it is a directory");
+    absent(&lab, &lab.opencl().pocl(), "is a driver by itself");
+    absent(&lab, &driver(), "is a driver by itself");
     let sound = fs::read(lab.plain()).unwrap();
     let file = |name: &str, bytes: &[u8]| -> PathBuf {
         let path = lab.path(name);
@@ -121,6 +124,60 @@ fn a_knot_of_libraries_is_bound_to_itself() {
             .env_remove("PEERLANE_ICD_HELPERS")
             .env("PEERLANE_ICD_PROBE", "0");
         assert!(!command.output().unwrap().status.success());
+    }
+}
+
+/// Helpers are loaded in the order in which they are named, and the first one that has a function is the one that the
+/// vendor library gets.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn helpers_come_in_order() {
+    let lab = Lab::new();
+    let program = lab.compile("program", &["knot.c"], &["-rdynamic", "-ldl"]);
+    let vendor = lab.library("libordered.so", "vendors/ordered.c", &["-Wl,-z,lazy"]);
+    let helper = |number: &str| {
+        let option = format!("-DHELPER={number}");
+        lab.library(
+            &format!("libhelper{number}.so"),
+            "vendors/ordered.c",
+            &[&option],
+        )
+    };
+    let helpers = ["1", "2", "3"].map(helper);
+    let (file, loaded) = (lab.path("icd.toml"), lab.path("loaded"));
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+        let of = order.map(|index| &helpers[index]);
+        let numbers = order.map(|index| (index + 1).to_string()).concat();
+        let text = format!("vendor = {vendor:?}\nhelpers = {of:?}\nprobe = false\n");
+        let by_file = fs::write(&file, text).map(|()| &file).unwrap();
+        let by_variable = std::env::join_paths(of).unwrap();
+        for named in ["file", "variable"] {
+            let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
+            command.arg(driver()).arg(&vendor).env("ORDERED", &loaded);
+            match named {
+                "file" => {
+                    command.env_remove("PEERLANE_ICD_VENDOR");
+                    command.env("PEERLANE_ICD_CONFIG", by_file)
+                }
+                _ => {
+                    command.env("PEERLANE_ICD_PROBE", "0");
+                    command.env("PEERLANE_ICD_HELPERS", &by_variable)
+                }
+            };
+            let _ = fs::remove_file(&loaded);
+            let said = printed(&succeed(&mut command, "ordered"));
+            let first = &numbers[..1];
+            assert!(
+                said.starts_with(&format!("helper {first} of 3, second 2\n")),
+                "{said}"
+            );
+            // The vendor library comes last.
+            assert_eq!(
+                fs::read_to_string(&loaded).unwrap(),
+                format!("{numbers}0"),
+                "{named}"
+            );
+        }
     }
 }
 

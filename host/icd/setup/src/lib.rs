@@ -1,6 +1,8 @@
 //! Where the driver `libpeerlane_icd.so` is installed, and whether it works there: what
 //! `peerlane icd` does.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,6 +19,18 @@ pub const LIBRARY: &str = "libpeerlane_icd.so";
 /// The dynamic linker, which runs the driver to try the vendor library (System V ABI for AMD64,
 /// "Program Interpreter").
 const LINKER: &str = "/lib64/ld-linux-x86-64.so.2";
+/// What is in the driver's file and in no other: the name of a function of its own.
+const MARK: &[u8] = b"\0peerlane_icd_live\0";
+/// Where programs look instead of what is installed: variables of OpenCL's loaders, and of the driver.
+const ELSEWHERE: [&str; 7] = [
+    "OCL_ICD_VENDORS",
+    "OCL_ICD_FILENAMES",
+    "OPENCL_VENDOR_PATH",
+    "PEERLANE_ICD_CONFIG",
+    "PEERLANE_ICD_VENDOR",
+    "PEERLANE_ICD_HELPERS",
+    "PEERLANE_ICD_PROBE",
+];
 /// A library that takes longer hangs, as the driver has it.
 const LIMIT: Duration = Duration::from_secs(30);
 /// The driver says a line. More is not read.
@@ -34,6 +48,12 @@ pub enum Failed {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// The file that was given as the driver is another.
+    #[error("{} is not {LIBRARY}", path.display())]
+    NoDriver {
+        /// The file.
+        path: PathBuf,
     },
     /// A path cannot stand in the file of settings.
     #[error("{path:?} cannot be written into a file of settings: it is no text of one line")]
@@ -104,12 +124,17 @@ impl Places {
     /// ones. Gives what was written.
     ///
     /// # Errors
-    /// If a file cannot be read or written. The file for loaders is the last one.
+    /// If a file cannot be read or written, or `library` is not the driver. The file for loaders is the last one.
     pub fn install(&self, library: &Path, settings: &Settings) -> Result<Vec<PathBuf>, Failed> {
         let mut written = Vec::new();
         // Before anything is written.
         let text = settings.text()?;
         let bytes = fs::read(library).map_err(Failed::io("read", library))?;
+        if !bytes.windows(MARK.len()).any(|part| part == MARK) {
+            return Err(Failed::NoDriver {
+                path: library.to_owned(),
+            });
+        }
         let to = self.library();
         write(&to, &bytes, 0o755)?;
         written.push(to);
@@ -155,6 +180,7 @@ impl Places {
             .found(&mut lines)
             .and_then(|driver| tried(&driver, &self.settings(), &mut lines, limit))
             .err();
+        lines.extend(elsewhere(|name| env::var_os(name)));
         Report { lines, fault }
     }
 
@@ -162,10 +188,14 @@ impl Places {
     fn found(&self, lines: &mut Vec<String>) -> Result<PathBuf, String> {
         let icd = self.icd();
         let named = fs::read_to_string(&icd).map_err(|error| {
-            format!(
-                "OpenCL's loaders do not know it: {}: {error}",
+            let why = format!(
+                "OpenCL's loaders do not know the driver: {}: {error}",
                 icd.display()
-            )
+            );
+            match error.kind() {
+                io::ErrorKind::NotFound => format!("{why}; `peerlane icd install` installs it"),
+                _ => why,
+            }
         })?;
         lines.push(format!("{} names {}", icd.display(), named.trim()));
         let named = named.trim().trim_start_matches('/');
@@ -175,6 +205,15 @@ impl Places {
             false => Err(format!("there is no file /{named}")),
         }
     }
+}
+
+/// The variables by which programs that are started from here find something else than what is installed.
+fn elsewhere(variable: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
+    let line = |name| {
+        format!("{name} is set here: programs started from here go by it, and this check does not")
+    };
+    ELSEWHERE.into_iter().filter(set).map(line).collect()
 }
 
 /// Lets a driver try its vendor library in a process of its own.
@@ -277,7 +316,7 @@ fn quoted(path: &Path) -> Result<String, Failed> {
 /// Writes beside the file and renames: a program that runs keeps the library that it has.
 fn write(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
     let directory = file.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(directory).map_err(Failed::io("create", directory))?;
+    make(directory).map_err(Failed::io("create", directory))?;
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
@@ -285,6 +324,22 @@ fn write(file: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
         .and_then(|()| fs::set_permissions(&new, fs::Permissions::from_mode(mode)))
         .and_then(|()| fs::rename(&new, file))
         .map_err(Failed::io("write", file))
+}
+
+/// Makes a directory and those above it. Everybody may read them, whatever the mask of whoever installs.
+fn make(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = directory.parent() {
+        make(above)?;
+    }
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        made => {
+            made.and_then(|()| fs::set_permissions(directory, fs::Permissions::from_mode(0o755)))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -296,7 +351,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let places = Places::below(root.path());
         let library = root.path().join("built.so");
-        fs::write(&library, "library").unwrap();
+        fs::write(&library, MARK).unwrap();
         let settings = Settings {
             vendor: Some("/a/lib \"x\".so".into()),
             helpers: vec!["/a/one.so".into(), "two.so".into()],
@@ -362,12 +417,38 @@ mod tests {
         // Nothing is written of what cannot be written whole.
         let other = Places::below(&root.path().join("other"));
         let library = root.path().join("built.so");
-        fs::write(&library, "library").unwrap();
+        fs::write(&library, MARK).unwrap();
         assert!(matches!(
             other.install(&library, &line),
             Err(Failed::Path { .. })
         ));
         assert!(!root.path().join("other").exists());
+    }
+
+    #[test]
+    fn another_library_is_not_taken_for_the_driver() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::below(&root.path().join("system"));
+        let library = root.path().join("libalteracl.so");
+        fs::write(&library, "library").unwrap();
+        let failed = places.install(&library, &Settings::default());
+        assert!(matches!(failed, Err(Failed::NoDriver { path }) if path == library));
+        assert!(!places.library().exists() && !places.icd().exists());
+    }
+
+    #[test]
+    fn what_programs_go_by_instead_is_said() {
+        let set = |name: &str| match name {
+            "OCL_ICD_VENDORS" => Some("/elsewhere".into()),
+            "PEERLANE_ICD_VENDOR" => Some("".into()),
+            _ => None,
+        };
+        let lines = elsewhere(set);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("OCL_ICD_VENDORS is set here"),
+            "{lines:?}"
+        );
     }
 
     #[test]

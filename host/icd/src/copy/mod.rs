@@ -450,7 +450,9 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
             }),
             Err(error) => {
                 // Nobody waits for it. The open FPGA runtime ends no context with a user event that has not ended.
-                queue.functions.set_user_event_status(gate.object(), SUCCESS);
+                queue
+                    .functions
+                    .set_user_event_status(gate.object(), SUCCESS);
                 Err(error)
             }
         }
