@@ -446,8 +446,10 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "icd-all",
-        about: "the same with a million objects, memory, threads, PyOpenCL's own tests, and what calls cost",
+        about: "the same with a million objects, memory, threads, PyOpenCL's own tests, what calls cost, and an FPGA \
+                runtime where PEERLANE_RUNTIME names one",
         steps: &[
+            tests("the driver's own parts", Of::Package("peerlane-icd"), &[]),
             tests(
                 "PoCL bare and wrapped",
                 Of::Targets("peerlane-icd-tests", POCL),
@@ -461,6 +463,18 @@ pub(crate) const SUITES: &[Suite] = &[
             tests(
                 "PyOpenCL's own tests",
                 Of::Targets("peerlane-icd-tests", &["python"]),
+                EXTERNAL,
+            ),
+            tests_with(
+                &RUNTIME,
+                "an FPGA runtime bare and wrapped",
+                Of::Targets("peerlane-icd-tests", &["runtime"]),
+                EXTERNAL,
+            ),
+            tests_with(
+                &RUNTIME,
+                "an FPGA runtime wrapped beside PoCL, simulated board",
+                Of::Targets("peerlane-opencl", &["wrapped"]),
                 EXTERNAL,
             ),
             check(
