@@ -102,6 +102,16 @@ pub trait Context: Debug + Send + Sync {
     /// Makes memory reachable for the context's channel. Fills in what the driver answers.
     fn register(&self, region: &mut uapi::Register) -> Result<()>;
 
+    /// Makes a range of bus addresses reachable for the context's channel, where the driver takes such. The kernel's does
+    /// not: [`Device::register_bus`](crate::Device::register_bus).
+    ///
+    /// # Safety
+    /// As [`Device::register_bus`](crate::Device::register_bus).
+    unsafe fn register_bus(&self, region: &mut uapi::Register) -> Result<()> {
+        let _ = region;
+        Err(Error::call("REGISTER", Errno::OPNOTSUPP))
+    }
+
     /// Gives a region back: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
 

@@ -11,6 +11,7 @@ use peerlane_core::region::RegionError;
 use peerlane_core::uapi::{Probe, Register, access, provider, unregister};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
+use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,8 +43,8 @@ struct Inner {
     discarded: AtomicBool,
     /// The board has forgotten it. Held while the driver is asked.
     gone: Mutex<bool>,
-    /// Keeps the memory where it is. The driver does not need that.
-    _memory: Option<Memory>,
+    /// Keeps the memory where it is. The driver does not need that, but for bus addresses.
+    _memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Drop for Inner {
@@ -95,7 +96,7 @@ impl Device {
             fd: -1,
             ..Default::default()
         };
-        Region::new(self, request, permissions, Some(memory.clone()))
+        Region::new(self, request, permissions, Some(Arc::new(memory.clone())))
     }
 
     /// Registers all of a memory.
@@ -176,14 +177,56 @@ impl Device {
         };
         Region::new(self, request, permissions, None)
     }
+
+    /// Registers memory of another device by its bus address, where the board's driver is in the process and takes such
+    /// addresses. `keep` is dropped when the board has forgotten the memory.
+    ///
+    /// The kernel's driver takes none, from nobody. A bus address names whatever lies there, and no exporter tells when
+    /// that is somebody else's. GPU memory is registered as a dma-buf ([`register_dmabuf`](Self::register_dmabuf)), whose
+    /// exporter does.
+    ///
+    /// # Safety
+    /// The addresses are memory of a device, all of it the caller's to let the board into, and remain so until `keep` is
+    /// dropped.
+    ///
+    /// # Errors
+    /// [`Error::Call`] with `EOPNOTSUPP` where the driver takes no bus addresses, and as [`register`](Self::register).
+    pub unsafe fn register_bus(
+        &self,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+        keep: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Region> {
+        let request = Register {
+            address,
+            length,
+            fd: -1,
+            ..Default::default()
+        };
+        // SAFETY: the caller promises it.
+        let enter = |request: &mut Register| unsafe { self.context().register_bus(request) };
+        Region::entered(self, request, permissions, Some(keep), enter)
+    }
 }
 
 impl Region {
     fn new(
         device: &Device,
+        register: Register,
+        permissions: Permissions,
+        memory: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Result<Self> {
+        let enter = |request: &mut Register| device.context().register(request);
+        Self::entered(device, register, permissions, memory, enter)
+    }
+
+    fn entered(
+        device: &Device,
         mut register: Register,
         permissions: Permissions,
-        memory: Option<Memory>,
+        memory: Option<Arc<dyn Any + Send + Sync>>,
+        enter: impl FnOnce(&mut Register) -> Result<()>,
     ) -> Result<Self> {
         if register.length == 0 {
             return Err(Error::Empty { what: "a region" });
@@ -193,7 +236,7 @@ impl Region {
             Permissions::Write => access::WRITE,
             Permissions::ReadWrite => access::READ | access::WRITE,
         };
-        device.context().register(&mut register)?;
+        enter(&mut register)?;
         let base = AttAddress::from_raw(register.att_address);
         Ok(Self(Arc::new(Inner {
             base: base.ok_or_else(|| Error::Broken {

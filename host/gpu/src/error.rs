@@ -85,6 +85,57 @@ pub enum Error {
         /// Its error code (CL/cl.h).
         code: i32,
     },
+    /// AMD's runtimes are not there, or lack a function.
+    #[error("AMD's GPUs cannot be used: {reason}")]
+    NoRocm {
+        /// What is missing.
+        reason: String,
+    },
+    /// A call of HIP or HSA failed.
+    #[error("{call} failed: {name}")]
+    Rocm {
+        /// The function.
+        call: &'static str,
+        /// Its result (`hipError_t`, `hsa_status_t`), as a number.
+        code: i32,
+        /// What the runtime says of it.
+        name: String,
+    },
+    /// A GPU's driver has exported a dma-buf that cannot be right.
+    #[error("the GPU's dma-buf cannot be right: {reason}")]
+    BadExport {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A device has no DirectGMA, or not this part of it.
+    #[error("there is no DirectGMA: {reason}")]
+    NoDirectGma {
+        /// What is missing.
+        reason: String,
+    },
+    /// The board's driver takes no bus addresses.
+    #[error(
+        "the board's driver takes no bus addresses, from nobody: they are all that DirectGMA gives"
+    )]
+    BusAddress,
+    /// A buffer that was to be resident has no bus address.
+    #[error("the GPU's driver has given a buffer of {length} bytes no bus address")]
+    NotResident {
+        /// Bytes.
+        length: u64,
+    },
+    /// Addresses that DirectGMA cannot store to.
+    #[error(
+        "DirectGMA cannot store to {length} bytes at bus address {address:#x}, with signals at {marker:#x}: both begin at pages of 4096 bytes, and none at 0"
+    )]
+    Misplaced {
+        /// Bus address of the first byte.
+        address: u64,
+        /// Bus address of the signals.
+        marker: u64,
+        /// Bytes.
+        length: u64,
+    },
     /// The stream is being captured.
     #[error("the stream is being captured into a graph")]
     Capturing,
@@ -124,6 +175,25 @@ impl Error {
             Self::OpenCl { .. } => {
                 "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy between the OpenCL buffer and a GpuBuffer by clEnqueueCopyBuffer and host memory."
             }
+            Self::NoRocm { .. } => {
+                "Install ROCm's HIP and HSA runtimes (libamdhip64.so, libhsa-runtime64.so.1). Without them copy by OpenCL and host memory."
+            }
+            Self::Rocm { code, .. } => rocm_remedy(*code),
+            Self::BadExport { .. } => {
+                "Move data through host memory, and report it with the versions of ROCm and of the kernel."
+            }
+            Self::NoDirectGma { .. } => {
+                "Take AMD's dma-bufs (amd::AmdGpu, with ROCm), or copy through host memory. DirectGMA is for FirePro and Radeon Pro cards whose driver has it turned on."
+            }
+            Self::BusAddress => {
+                "Take dma-bufs of the GPU's memory (amd::AmdGpu, with ROCm), have the GPU push into the board's window, or copy through host memory."
+            }
+            Self::NotResident { .. } => {
+                "Ask for less, or give DirectGMA a larger aperture in the settings of the GPU's driver."
+            }
+            Self::Misplaced { .. } => {
+                "Take the address of the board's BAR from its file resource in sysfs, and add the window's place in it."
+            }
             Self::OpenClCall { .. } => "Look the code up in CL/cl.h.",
             Self::Board(error) => error.remedy(),
         }
@@ -146,6 +216,29 @@ fn cuda_remedy(code: i32) -> &'static str {
         "Name memory that this process got from cuMemAlloc or cuMemCreate, with gpuDirectRDMACapable."
     } else {
         "Look at the result's description in the manual of CUDA's driver API."
+    }
+}
+
+/// What to do about a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far apart.
+fn rocm_remedy(code: i32) -> &'static str {
+    match code {
+        // hipErrorOutOfMemory.
+        2 => "Free GPU memory, or ask for less.",
+        // hipErrorNoDevice, hipErrorInvalidDevice.
+        100 | 101 => {
+            "Name a GPU that rocminfo lists, look at HIP_VISIBLE_DEVICES, and become a member of the groups render and video."
+        }
+        // HSA_STATUS_ERROR_INVALID_ALLOCATION, hipErrorInvalidValue, hipErrorNotFound.
+        0x1003 | 1 | 500 => {
+            "Name memory that this process got from hipMalloc, and that was not freed."
+        }
+        // HSA_STATUS_ERROR_INVALID_AGENT.
+        0x1004 => "Name a GPU's memory: host memory is registered by its address.",
+        // HSA_STATUS_ERROR_OUT_OF_RESOURCES, HSA_STATUS_ERROR.
+        0x1008 | 0x1000 => {
+            "Use a newer kernel, whose amdgpu exports dma-bufs (amdkfd's interface from version 1.12 on), or copy through host memory."
+        }
+        _ => "Look at the result's description in ROCm's headers.",
     }
 }
 

@@ -5,6 +5,8 @@
 //! - [`GpuQueue`] hands a board's channel to the GPU: transfers in a stream's order and in graphs, and such that
 //!   a kernel of the program's own starts (`include/peerlane_gpu.h`).
 //! - [`GpuMemory`] is a buffer as an end of routes (`peerlane_routes`): direct ones, and those through the host.
+//! - [`amd`] is GPUs of AMD's by ROCm, and [`directgma`] such by an extension of AMD's OpenCL that older drivers have.
+//!   Neither was verified on hardware.
 //! - [`opencl`] makes an OpenCL buffer of a [`GpuBuffer`]: kernels of OpenCL and the board use the same bytes.
 //!
 //! ```no_run
@@ -35,7 +37,9 @@
 //! [`Gpu::flush`] asks for it where the GPU does not do so by itself. A kernel that is launched after the end of
 //! the transfer needs no flush (CUDA Driver API, "GPUDirect RDMA", `CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTIONS`).
 
+pub mod amd;
 mod cuda;
+pub mod directgma;
 mod error;
 pub mod opencl;
 mod queue;

@@ -18,6 +18,14 @@ pub struct GpuRegion {
 }
 
 impl GpuRegion {
+    pub(crate) fn new(region: Region, offset: u64, length: u64) -> Self {
+        Self {
+            region,
+            offset,
+            length,
+        }
+    }
+
     /// The region, for requests.
     pub fn region(&self) -> &Region {
         &self.region

@@ -8,6 +8,7 @@ use peerlane_host::driver::{
 };
 use peerlane_host::{Memory, MemoryKind};
 use peerlane_sim::Board;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 fn space(space: Space) -> peerlane_sim::Space {
@@ -120,6 +121,28 @@ impl Backend for SimBoard {
         };
         let (id, offset) = (*id, place - memory.address);
         sim.pin(id, offset, length)
+    }
+
+    fn has_dmabufs(&self) -> bool {
+        self.lock().files
+    }
+
+    fn pin_dmabuf(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: u64,
+    ) -> BackendResult<Pinned> {
+        self.lock().admit_file(file, offset, length)
+    }
+
+    fn takes_bus_addresses(&self) -> bool {
+        let process = &self.lock().process;
+        process.as_ref().is_some_and(|process| process.has_peers())
+    }
+
+    fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
+        self.lock().admit_bus(address, length)
     }
 
     fn unpin(&mut self, id: MemoryId) {

@@ -57,6 +57,7 @@ use peerlane_verilated::Model;
 use pins::Pin;
 use process::ProcessMemory;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// In every address that a user knows memory by: no process has memory there (the kernel's
@@ -87,8 +88,22 @@ struct Sim {
     /// Somebody has the board's window.
     window_taken: bool,
     next_id: u64,
-    /// Where the process's own memory may be registered.
+    /// Where the process's own memory may be registered, or a peer has its memory in the process.
     process: Option<ProcessMemory>,
+    /// Files stand for dma-bufs.
+    files: bool,
+}
+
+impl Sim {
+    /// The process's memory on the bus.
+    fn process(&mut self) -> &ProcessMemory {
+        let bus = self.board.bus_mut();
+        self.process.get_or_insert_with(|| {
+            let process = ProcessMemory::default();
+            bus.attach(Box::new(process.clone()));
+            process
+        })
+    }
 }
 
 impl SimBoard {
@@ -110,6 +125,7 @@ impl SimBoard {
             window_taken: false,
             next_id: 0,
             process: None,
+            files: false,
         }))))
     }
 
@@ -121,9 +137,28 @@ impl SimBoard {
     /// driver's [`Context`](peerlane_host::Context) for any address.)
     pub unsafe fn admit_process_memory(&self) {
         let mut sim = self.lock();
-        let process = ProcessMemory::default();
-        sim.board.bus_mut().attach(Box::new(process.clone()));
-        sim.process = Some(process);
+        sim.process();
+    }
+
+    /// Has devices of this board take files that can be mapped for dma-bufs: memory of a stand-in for a GPU.
+    ///
+    /// # Safety
+    /// Whoever registers a file does not make it shorter, and has no references into its memory, while it is registered.
+    pub unsafe fn admit_files(&self) {
+        let mut sim = self.lock();
+        sim.process();
+        sim.files = true;
+    }
+
+    /// Puts a device on the board's bus, at addresses that none of the models has, whose memory lies in the process from
+    /// `at` on: a stand-in for a GPU that tells bus addresses. Devices of this board then take such addresses
+    /// ([`Device::register_bus`](peerlane_host::Device::register_bus)).
+    ///
+    /// # Safety
+    /// The memory is mapped for as long as the board lives, and nobody has a reference to it while the board accesses it.
+    pub unsafe fn add_peer(&self, bus: Range<u64>, at: u64) {
+        // SAFETY: the caller promises it.
+        unsafe { self.lock().process().add_peer(bus, at) };
     }
 
     /// Starts a driver for the board, which contexts are opened at. A board has one at a time.

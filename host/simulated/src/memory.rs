@@ -1,11 +1,13 @@
 //! Memory of the host and of the GPU: who has it, where it lies, and what the board may reach.
 
+use crate::process::FileMapping;
 use crate::{Sim, SimBoard, failed, process};
 use peerlane_core::layout::Segment;
 use peerlane_host::driver::{BackendError, BackendResult, MemoryId, Pinned};
 use peerlane_host::{MemoryKind, Place, Result};
 use peerlane_sim::{Access, GPU_PAGE, RangeId};
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 
 pub(crate) const HOST_PAGE: u64 = 4096;
 
@@ -28,8 +30,22 @@ pub(crate) struct SimMemory {
     pub(crate) held: bool,
     /// Times that it was pinned.
     pub(crate) pins: u32,
-    /// The process's own: its addresses there.
-    pub(crate) of_process: Option<Range<u64>>,
+    /// Not the models' own.
+    pub(crate) outside: Option<Outside>,
+}
+
+/// Memory that is none of the models'.
+#[derive(Debug)]
+pub(crate) enum Outside {
+    /// The process's, at these addresses.
+    Process(Range<u64>),
+    /// A file's, mapped at these addresses for as long as this is there.
+    File(
+        Range<u64>,
+        #[expect(dead_code, reason = "it is kept")] FileMapping,
+    ),
+    /// A peer's, which shows it for good.
+    Peer,
 }
 
 /// Memory as its user holds it.
@@ -93,7 +109,7 @@ impl Sim {
             allowed: Vec::new(),
             held: true,
             pins: 0,
-            of_process: None,
+            outside: None,
         };
         if kind == MemoryKind::Host {
             memory.allowed.push(self.allow(address, length));
@@ -113,41 +129,113 @@ impl Sim {
         self.board.bus_mut().allow(range, Access::Both)
     }
 
-    /// Memory of the process, for the board. It is not held: it goes when it is pinned no more.
+    /// Memory of the process, for the board.
     pub(crate) fn admit(&mut self, range: Range<u64>) -> Option<Pinned> {
+        let whole = self.let_in(&range)?;
+        Some(self.pin_outside(
+            process::AT + whole.start,
+            whole.end - whole.start,
+            range.start - whole.start,
+            (MemoryKind::Host, Outside::Process(range)),
+        ))
+    }
+
+    /// Has the process's memory found on the bus. Says which pages that is.
+    fn let_in(&mut self, range: &Range<u64>) -> Option<Range<u64>> {
         let process = self.process.as_ref()?;
         // What a kernel would say of addresses that no process has.
-        let whole = process::pages(&range);
+        let whole = process::pages(range);
         if range.is_empty() || range.start == 0 || whole.end >= process::AT {
             return None;
         }
         // SAFETY: whoever had process memory admitted promises it.
         unsafe { process.admit(range.clone()) };
-        let on_bus = |range: &Range<u64>| process::AT + range.start..process::AT + range.end;
+        Some(whole)
+    }
+
+    /// A part of a file that stands for a dma-buf.
+    pub(crate) fn admit_file(
+        &mut self,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: u64,
+    ) -> BackendResult<Pinned> {
+        let mapping = FileMapping::new(file)?;
+        let end = offset.checked_add(length);
+        if length == 0 || end.is_none_or(|end| end > mapping.length()) {
+            return Err(BackendError::Range(format!(
+                "{length} bytes at {offset} of a dma-buf of {} bytes",
+                mapping.length()
+            )));
+        }
+        let start = mapping.address() + offset;
+        let range = start..start + length;
+        let whole = self.let_in(&range);
+        let whole = whole.ok_or_else(|| BackendError::Other("files are not admitted".into()))?;
+        Ok(self.pin_outside(
+            process::AT + whole.start,
+            whole.end - whole.start,
+            range.start - whole.start,
+            (MemoryKind::Gpu, Outside::File(range, mapping)),
+        ))
+    }
+
+    /// A part of what a peer shows on the bus.
+    pub(crate) fn admit_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
+        let range = address..address.saturating_add(length);
+        let process = self.process.as_ref();
+        if range.is_empty() || process.is_none_or(|process| !process.shows(&range)) {
+            return Err(BackendError::Range(format!(
+                "{length} bytes at bus address {address:#x} are no peer's"
+            )));
+        }
+        let whole = process::pages(&range);
+        let (length, offset) = (whole.end - whole.start, address - whole.start);
+        Ok(self.pin_outside(
+            whole.start,
+            length,
+            offset,
+            (MemoryKind::Gpu, Outside::Peer),
+        ))
+    }
+
+    /// Whole pages on the bus, which the board reads, and of which it writes what was asked for. They are not held: they
+    /// go when they are pinned no more.
+    fn pin_outside(
+        &mut self,
+        address: u64,
+        length: u64,
+        offset: u64,
+        (kind, outside): (MemoryKind, Outside),
+    ) -> Pinned {
+        let written = match &outside {
+            Outside::Process(range) | Outside::File(range, _) => {
+                process::AT + range.start..process::AT + range.end
+            }
+            Outside::Peer => address..address + length,
+        };
         let bus = self.board.bus_mut();
         let allowed = vec![
-            bus.allow(on_bus(&whole), Access::Read),
-            bus.allow(on_bus(&range), Access::Write),
+            bus.allow(address..address + length, Access::Read),
+            bus.allow(written, Access::Write),
         ];
-        let (address, length) = (process::AT + whole.start, whole.end - whole.start);
-        let offset = range.start - whole.start;
         let memory = SimMemory {
-            kind: MemoryKind::Host,
+            kind,
             address,
-            place: (MemoryKind::Host, address),
+            place: (kind, address),
             length,
             allowed,
             held: false,
             pins: 1,
-            of_process: Some(range),
+            outside: Some(outside),
         };
         let id = self.new_id();
         self.memories.insert(id, memory);
-        Some(Pinned {
+        Pinned {
             id: self.pinned(id),
             segments: vec![Segment { address, length }],
             offset,
-        })
+        }
     }
 
     pub(crate) fn copy_to(&self, id: MemoryId, offset: u64, bytes: &mut [u8]) -> BackendResult<()> {
@@ -193,8 +281,12 @@ impl Sim {
         for range in memory.allowed {
             self.board.bus_mut().revoke(range);
         }
-        if let (Some(process), Some(range)) = (&self.process, &memory.of_process) {
-            process.take_back(range);
+        if let Some(outside) = &memory.outside {
+            if let (Some(process), Outside::Process(range) | Outside::File(range, _)) =
+                (&self.process, outside)
+            {
+                process.take_back(range);
+            }
             return;
         }
         self.give(memory.place, memory.length);

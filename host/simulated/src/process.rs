@@ -1,21 +1,54 @@
 //! Memory of the process on the simulated bus, for programs that register memory of their own by its address.
 
 use crate::memory::HOST_PAGE;
+use peerlane_host::driver::{BackendError, BackendResult};
 use peerlane_sim::{Outside, Target};
+use rustix::fs::{SeekFrom, seek};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a byte's bus address has more than its address in the process: beyond all models of the board, which
 /// have less than that, and beyond all that a process has (the kernel's Documentation/arch/x86/x86_64/mm.rst).
 pub(crate) const AT: u64 = 1 << 48;
 
-/// What the board is let into: addresses in the process. Clones are the same.
+/// What the board is let into: addresses in the process, and peers' memory that the process has. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ProcessMemory(Arc<Mutex<Vec<Range<u64>>>>);
+pub(crate) struct ProcessMemory(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    ranges: Vec<Range<u64>>,
+    /// Bus addresses, and where in the process the bytes of the first of them are.
+    peers: Vec<(Range<u64>, u64)>,
+}
 
 impl ProcessMemory {
-    fn lock(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a device on the bus whose memory lies in the process.
+    ///
+    /// # Safety
+    /// From `at` on there are as many mapped bytes for as long as the board lives, which nobody has a reference to while
+    /// the board accesses them.
+    pub(crate) unsafe fn add_peer(&self, bus: Range<u64>, at: u64) {
+        self.lock().peers.push((bus, at));
+    }
+
+    /// Whether there are peers.
+    pub(crate) fn has_peers(&self) -> bool {
+        !self.lock().peers.is_empty()
+    }
+
+    /// Whether one peer has all of these bus addresses.
+    pub(crate) fn shows(&self, range: &Range<u64>) -> bool {
+        let inner = self.lock();
+        let mut peers = inner.peers.iter();
+        peers.any(|(bus, _)| bus.start <= range.start && range.end <= bus.end)
     }
 
     /// Lets the board into memory.
@@ -24,12 +57,12 @@ impl ProcessMemory {
     /// The memory is mapped, and nobody has a reference to it while a transfer with it is under way, until
     /// [`take_back`](Self::take_back).
     pub(crate) unsafe fn admit(&self, range: Range<u64>) {
-        self.lock().push(range);
+        self.lock().ranges.push(range);
     }
 
     /// Takes that back, once for each time.
     pub(crate) fn take_back(&self, range: &Range<u64>) {
-        let mut ranges = self.lock();
+        let ranges = &mut self.lock().ranges;
         if let Some(index) = ranges.iter().position(|other| other == range) {
             ranges.swap_remove(index);
         }
@@ -44,19 +77,22 @@ impl ProcessMemory {
         widened: impl Fn(&Range<u64>) -> Range<u64>,
         f: impl FnOnce(*mut u8),
     ) -> bool {
-        let Some(start) = address.checked_sub(AT) else {
+        let inner = self.lock();
+        let holds = |range: &Range<u64>, start: u64| {
+            let end = start.checked_add(length as u64);
+            range.start <= start && end.is_some_and(|end| end <= range.end)
+        };
+        let mut peers = inner.peers.iter();
+        let peer = peers.find(|(bus, _)| holds(bus, address));
+        let own = address.checked_sub(AT).filter(|start| {
+            let mut ranges = inner.ranges.iter().map(widened);
+            ranges.any(|range| holds(&range, *start))
+        });
+        let Some(start) = peer.map(|(bus, at)| at + (address - bus.start)).or(own) else {
             return false;
         };
-        let Some(end) = start.checked_add(length as u64) else {
-            return false;
-        };
-        let ranges = self.lock();
-        let mut ranges = ranges.iter().map(widened);
-        let inside = ranges.any(|range| range.start <= start && end <= range.end);
-        if inside {
-            f(std::ptr::with_exposed_provenance_mut(start as usize));
-        }
-        inside
+        f(std::ptr::with_exposed_provenance_mut(start as usize));
+        true
     }
 }
 
@@ -66,9 +102,54 @@ pub(crate) fn pages(range: &Range<u64>) -> Range<u64> {
     range.start / HOST_PAGE * HOST_PAGE..end.unwrap_or(u64::MAX)
 }
 
+/// A file that stands for a dma-buf, mapped as a whole.
+#[derive(Debug)]
+pub(crate) struct FileMapping {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: nothing is done through the pointer but to unmap it once.
+unsafe impl Send for FileMapping {}
+
+impl FileMapping {
+    pub(crate) fn new(file: BorrowedFd<'_>) -> BackendResult<Self> {
+        let failed = |error: rustix::io::Errno| BackendError::Other(format!("a dma-buf: {error}"));
+        // A dma-buf's size is where its end is (the kernel's drivers/dma-buf/dma-buf.c, `dma_buf_llseek`).
+        let length = seek(file, SeekFrom::End(0)).map_err(failed)? as usize;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping, wherever there is room.
+        let base = unsafe { mmap(null_mut(), length, access, MapFlags::SHARED, file, 0) };
+        let base = NonNull::new(base.map_err(failed)?.cast());
+        Ok(Self {
+            base: base.ok_or_else(|| BackendError::Other("a mapping at 0".into()))?,
+            length,
+        })
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.base.as_ptr().expose_provenance() as u64
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length as u64
+    }
+}
+
+impl Drop for FileMapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
 impl Outside for ProcessMemory {
     fn target(&self, address: u64) -> Option<Target> {
-        self.with(address, 1, pages, |_| ()).then_some(Target::Host)
+        let found = self.with(address, 1, pages, |_| ());
+        found.then(|| match self.shows(&(address..address + 1)) {
+            true => Target::Gpu,
+            false => Target::Host,
+        })
     }
 
     fn read(&mut self, address: u64, data: &mut [u8]) -> bool {

@@ -136,6 +136,18 @@ pub trait Backend: Send {
         Err(BackendError::Other("there are no dma-bufs".into()))
     }
 
+    /// Whether other devices' bus addresses can be made reachable.
+    fn takes_bus_addresses(&self) -> bool {
+        false
+    }
+
+    /// Makes bus addresses of another device's memory reachable for the board. Nobody keeps that memory: whoever asks
+    /// has promised to. Called only where [`takes_bus_addresses`](Self::takes_bus_addresses) says so.
+    fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
+        let _ = (address, length);
+        Err(BackendError::Other("bus addresses are not taken".into()))
+    }
+
     /// Takes that back, once for each time it was pinned. No ATT entry maps it any more.
     fn unpin(&mut self, id: MemoryId);
 

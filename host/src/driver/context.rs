@@ -1,6 +1,6 @@
 //! A context of the driver in the process.
 
-use super::backend::MemoryId;
+use super::backend::{Backend, BackendResult, MemoryId, Pinned};
 use super::board::{Board, POLL};
 use super::opencl::Side;
 use super::zeros::Records;
@@ -165,6 +165,38 @@ impl Drop for Hold {
     }
 }
 
+impl Held {
+    /// Pins memory, and enters it into the ATT.
+    fn enter(
+        &self,
+        region: &mut uapi::Register,
+        kind: MemoryKind,
+        pin: impl FnOnce(&mut dyn Backend, &uapi::Register) -> BackendResult<Pinned>,
+    ) -> Result<()> {
+        let permissions = match region.access {
+            access::READ => Permissions::Read,
+            access::WRITE => Permissions::Write,
+            both if both == access::READ | access::WRITE => Permissions::ReadWrite,
+            _ => return Err(Error::call("REGISTER", Errno::INVAL)),
+        };
+        let mut inner = self.present()?;
+        let Inner {
+            board,
+            regions,
+            caps,
+            ..
+        } = &mut *inner;
+        let memory = (kind, pin(&mut *board.backend, region)?, region.length);
+        let (handle, found) = regions.register(board, caps, self.number, memory, permissions)?;
+        region.handle = handle;
+        region.page_shift = found.page_size().bytes().trailing_zeros();
+        region.att_address = found.att_address(0).map_err(Error::Region)?.raw();
+        region.entries = found.layout().entries;
+        region.found = 0;
+        Ok(())
+    }
+}
+
 impl Context for Held {
     fn name(&self) -> String {
         self.name.clone()
@@ -189,36 +221,25 @@ impl Context for Held {
             provider::DMABUF if self.info.features & feature::DMABUF != 0 => MemoryKind::Gpu,
             _ => return Err(refused(Errno::OPNOTSUPP)),
         };
-        let permissions = match region.access {
-            access::READ => Permissions::Read,
-            access::WRITE => Permissions::Write,
-            both if both == access::READ | access::WRITE => Permissions::ReadWrite,
-            _ => return Err(refused(Errno::INVAL)),
-        };
-        let mut inner = self.present()?;
-        let Inner {
-            board,
-            regions,
-            caps,
-            ..
-        } = &mut *inner;
-        let pinned = match (region.provider, region.fd) {
+        let file = match (region.provider, region.fd) {
             (provider::DMABUF, ..0) => return Err(refused(Errno::BADF)),
-            (provider::DMABUF, file) => {
-                // SAFETY: the caller holds the file open (`Device::register_dmabuf`).
-                let file = unsafe { BorrowedFd::borrow_raw(file) };
-                (board.backend).pin_dmabuf(file, region.address, region.length)?
-            }
-            _ => board.backend.pin(kind, region.address, region.length)?,
+            // SAFETY: the caller holds the file open (`Device::register_dmabuf`).
+            (provider::DMABUF, file) => Some(unsafe { BorrowedFd::borrow_raw(file) }),
+            _ => None,
         };
-        let memory = (kind, pinned, region.length);
-        let (handle, found) = regions.register(board, caps, self.number, memory, permissions)?;
-        region.handle = handle;
-        region.page_shift = found.page_size().bytes().trailing_zeros();
-        region.att_address = found.att_address(0).map_err(Error::Region)?.raw();
-        region.entries = found.layout().entries;
-        region.found = 0;
-        Ok(())
+        self.enter(region, kind, |backend, region| match file {
+            Some(file) => backend.pin_dmabuf(file, region.address, region.length),
+            None => backend.pin(kind, region.address, region.length),
+        })
+    }
+
+    unsafe fn register_bus(&self, region: &mut uapi::Register) -> Result<()> {
+        if !self.present()?.board.backend.takes_bus_addresses() {
+            return Err(Error::call("REGISTER", Errno::OPNOTSUPP));
+        }
+        self.enter(region, MemoryKind::Gpu, |backend, region| {
+            backend.pin_bus(region.address, region.length)
+        })
     }
 
     /// Nothing is kept for later: the board has forgotten the memory when it returns well.

@@ -1,0 +1,643 @@
+//! DirectGMA: AMD's extension of OpenCL for memory that other devices reach by bus addresses
+//! (`cl_amd_bus_addressable_memory`). FirePro cards of its time have it; AMD's drivers of today do not.
+//!
+//! **Not verified on hardware**: there was no such GPU. What is here was written by AMD's header, sample and runtime, and
+//! runs against a stand-in that keeps to them (`tests/fake-amd`).
+//!
+//! | | the extension | with a Peerlane board |
+//! | --- | --- | --- |
+//! | [`BusBuffer`] | GPU memory with a bus address, for other devices to write and read | **not by the kernel's driver**: see below |
+//! | [`Remote`] | other devices' memory, for the GPU to write | the GPU pushes into the board's window ([`Aperture`]) |
+//! | [`BusBuffer::wait_signal`] | the GPU waits for a number that another device writes | as a [`BusBuffer`] |
+//! | [`Remote::write_signal`] | the GPU writes a number behind what it has written | into FPGA memory that the window shows |
+//!
+//! [`GmaMemory`] is a [`BusBuffer`] as an end of routes: through the host's memory always, by push where there is an
+//! [`Aperture`], and directly where the board's driver takes bus addresses.
+//!
+//! # Why the kernel's driver takes no bus addresses
+//!
+//! A bus address that a process names is whatever lies there: the host's memory, where no IOMMU translates, or any
+//! device's registers. A check cannot make it safe. The driver could see that the address lies in a GPU's BAR, and not whose
+//! buffer is behind it, and nobody tells it when the buffer is given back: the board would go on writing into what is
+//! another process's by then. A privilege (`CAP_SYS_RAWIO`) would move this into programs that run as root and change
+//! nothing about the end of a buffer. What the kernel has for this is the dma-buf, whose exporter says what may be reached
+//! and takes it back; AMD's driver exports them ([`crate::amd`]). A driver in the process, which has a board to itself,
+//! may take bus addresses ([`Device::register_bus`]); the simulated board does.
+//!
+//! The other way round the GPU's driver takes a bus address from a process: a [`Remote`]. Whoever has a GPU with DirectGMA
+//! can have it write anywhere on the bus, whatever Peerlane does. `driver/README.md` says what that means for the window.
+
+mod api;
+mod side;
+
+pub use api::Handle;
+pub use side::{Aperture, BoardAperture, GmaMemory};
+
+use crate::error::{Error, Result};
+use crate::region::GpuRegion;
+use api::{
+    Api, BusAddress, CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD,
+    CL_MEM_BUS_ADDRESSABLE_AMD, CL_MEM_EXTERNAL_PHYSICAL_AMD, CL_SUCCESS, CL_TRUE, EXTENSION,
+    Extension, checked, lacks, made,
+};
+use peerlane_host::{Device, Errno, Permissions};
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the extension's addresses are multiples of.
+pub const PAGE: u64 = 4096;
+
+/// An OpenCL device with DirectGMA. Clones are the same.
+#[derive(Clone)]
+pub struct GmaDevice(Arc<Context>);
+
+/// A context with one device.
+struct Context {
+    api: &'static Api,
+    extension: Extension,
+    context: Handle,
+    device: Handle,
+    name: String,
+    bus: Option<String>,
+}
+
+// SAFETY: OpenCL's objects may be used by any thread, and by several at once (OpenCL API 3.0, "Multiple Host Threads").
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl fmt::Debug for GmaDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GmaDevice")
+            .field("name", &self.0.name)
+            .field("bus", &self.0.bus)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that was taken.
+        unsafe { (self.api.release_context)(self.context) };
+    }
+}
+
+/// The machine's devices with DirectGMA: those that name the extension and whose platform has its functions.
+///
+/// # Errors
+/// [`Error::NoDirectGma`] where there are none, with what is missing, and [`Error::OpenClCall`].
+pub fn devices() -> Result<Vec<GmaDevice>> {
+    let api = Api::get()?;
+    let (mut found, mut without) = (Vec::new(), Vec::new());
+    for (platform, device) in api.gpus()? {
+        // SAFETY: both are the loader's.
+        let opened = unsafe { GmaDevice::open(api, platform, device) };
+        match opened {
+            Ok(device) => found.push(device),
+            Err(Error::NoDirectGma { reason }) => without.push(reason),
+            Err(error) => return Err(error),
+        }
+    }
+    match (found.is_empty(), without.is_empty()) {
+        (true, true) => Err(lacks("OpenCL has no GPU")),
+        (true, false) => Err(lacks(without.join("; "))),
+        _ => Ok(found),
+    }
+}
+
+/// Where a device is on the bus: `cl_device_topology_amd` has a type, 1 for PCIe, and bus, device and function in its last
+/// three bytes. It does not tell the domain, which is 0 on computers of the time.
+fn slot(topology: &[u8]) -> Option<String> {
+    let (kind, rest) = topology.split_first_chunk()?;
+    let [bus, device, function] = *rest.last_chunk()?;
+    let pcie = u32::from_ne_bytes(*kind) == 1 && topology.len() == 24;
+    pcie.then(|| format!("0000:{bus:02x}:{device:02x}.{function}"))
+}
+
+impl GmaDevice {
+    /// # Safety
+    /// Both are this OpenCL's, and the device is the platform's.
+    unsafe fn open(api: &'static Api, platform: Handle, device: Handle) -> Result<Self> {
+        // SAFETY: the caller promises the device.
+        let name = unsafe { api.text(device, CL_DEVICE_NAME)? };
+        // SAFETY: as above.
+        let extensions = unsafe { api.text(device, CL_DEVICE_EXTENSIONS)? };
+        if !extensions.split_whitespace().any(|word| word == EXTENSION) {
+            return Err(lacks(format!("{name} has no {EXTENSION}")));
+        }
+        // SAFETY: the platform has a device with the extension.
+        let extension = unsafe { api.extension(platform)? };
+        // SAFETY: as above. Where it is, is told by another extension.
+        let topology = unsafe { api.info(device, CL_DEVICE_TOPOLOGY_AMD) }.ok();
+        let context = made("clCreateContext", |code| {
+            // SAFETY: no properties, one device, no callback.
+            unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
+        })?;
+        Ok(Self(Arc::new(Context {
+            api,
+            extension,
+            context,
+            device,
+            name,
+            bus: topology.as_deref().and_then(slot),
+        })))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its place on the bus, as Linux names it, where it tells.
+    pub fn bus(&self) -> Option<&str> {
+        self.0.bus.as_deref()
+    }
+
+    /// Its `cl_context`, for kernels; it lives as long as this.
+    pub fn context(&self) -> Handle {
+        self.0.context
+    }
+
+    /// Its `cl_device_id`.
+    pub fn raw(&self) -> Handle {
+        self.0.device
+    }
+
+    /// New memory, all zero, that has a bus address for as long as it lives. The GPU's driver has an aperture for such
+    /// memory, of some tens of megabytes.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::NotResident`], and [`Error::OpenClCall`].
+    pub fn buffer(&self, length: u64) -> Result<BusBuffer> {
+        if length == 0 {
+            return Err(Error::Empty);
+        }
+        let (api, size) = (self.0.api, length as usize);
+        let memory = made("clCreateBuffer", |code| {
+            let flags = CL_MEM_BUS_ADDRESSABLE_AMD;
+            // SAFETY: a living context, and no memory of the host's.
+            unsafe { (api.buffer)(self.0.context, flags, size, null_mut(), code) }
+        })?;
+        let mut buffer = Bus {
+            memory: Object {
+                device: self.clone(),
+                raw: memory,
+            },
+            queue: Queue::new(self)?,
+            length,
+            at: BusAddress::default(),
+        };
+        let queue = buffer.queue.raw;
+        let zero = [0_u8];
+        let fill = zero.as_ptr().cast();
+        // SAFETY: queue and buffer are living ones of one context, the range is all of the buffer, and the pattern of one
+        // byte was taken when it returns.
+        let code = unsafe { (api.fill)(queue, memory, fill, 1, 0, size, 0, null(), null_mut()) };
+        checked("clEnqueueFillBuffer", code)?;
+        let place = &raw mut buffer.at;
+        // SAFETY: as above, with a place for one address, which is written before it returns.
+        let code = unsafe {
+            let make = self.0.extension.make_resident;
+            make(
+                queue,
+                1,
+                &raw const memory,
+                CL_TRUE,
+                place,
+                0,
+                null(),
+                null_mut(),
+            )
+        };
+        checked("clEnqueueMakeBuffersResidentAMD", code)?;
+        // A command that fails when it runs leaves zeros, and the call says that all is well (AMD's runtime).
+        let good = |address: u64| address != 0 && address.is_multiple_of(PAGE);
+        if !good(buffer.at.surface) || buffer.at.marker == 0 {
+            return Err(Error::NotResident { length });
+        }
+        Ok(BusBuffer(Arc::new(buffer)))
+    }
+
+    /// Other devices' memory from a bus address on, for the GPU to write, and never to read. Signals go to the page at
+    /// `marker`.
+    ///
+    /// # Safety
+    /// All of it, and the page at `marker`, is the caller's to have the GPU write, until this is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Misplaced`], and [`Error::OpenClCall`].
+    pub unsafe fn remote(&self, address: u64, marker: u64, length: u64) -> Result<Remote> {
+        if length == 0 {
+            return Err(Error::Empty);
+        }
+        // AMD's runtime says no more than "invalid host pointer" of these.
+        if [address, marker]
+            .iter()
+            .any(|at| *at == 0 || !at.is_multiple_of(PAGE))
+        {
+            return Err(Error::Misplaced {
+                address,
+                marker,
+                length,
+            });
+        }
+        let api = self.0.api;
+        let mut at = BusAddress {
+            surface: address,
+            marker,
+        };
+        let memory = made("clCreateBuffer", |code| {
+            let (flags, size) = (CL_MEM_EXTERNAL_PHYSICAL_AMD, length as usize);
+            let place = (&raw mut at).cast();
+            // SAFETY: a living context; with this flag the pointer is to a `cl_bus_address_amd`, and the caller promises
+            // what is there.
+            unsafe { (api.buffer)(self.0.context, flags, size, place, code) }
+        })?;
+        let remote = Remote {
+            memory: Object {
+                device: self.clone(),
+                raw: memory,
+            },
+            queue: Queue::new(self)?,
+            length,
+        };
+        // "Needs to be called explicitly before using this external physical mem object" (AMD's sample, `CLTransferBuffer`).
+        // SAFETY: queue and buffer are living ones of one context.
+        let code = unsafe {
+            let queue = remote.queue.raw;
+            (api.migrate)(queue, 1, &raw const memory, 0, 0, null(), null_mut())
+        };
+        checked("clEnqueueMigrateMemObjects", code)?;
+        remote.queue.finish()?;
+        Ok(remote)
+    }
+}
+
+/// A `cl_mem` with the one reference to it that is given back.
+struct Object {
+    device: GmaDevice,
+    raw: Handle,
+}
+
+// SAFETY: as for a context.
+unsafe impl Send for Object {}
+// SAFETY: as above.
+unsafe impl Sync for Object {}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that was taken. Commands under way keep theirs.
+        unsafe { (self.device.0.api.release_memory)(self.raw) };
+    }
+}
+
+/// A command queue, in order.
+struct Queue {
+    device: GmaDevice,
+    raw: Handle,
+}
+
+// SAFETY: as for a context.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: the queue is this value's. Commands under way go on to their ends.
+        unsafe { (self.device.0.api.release_queue)(self.raw) };
+    }
+}
+
+impl Queue {
+    fn new(device: &GmaDevice) -> Result<Self> {
+        let raw = made("clCreateCommandQueue", |code| {
+            // SAFETY: the device is the context's.
+            unsafe { (device.0.api.queue)(device.0.context, device.0.device, 0, code) }
+        })?;
+        Ok(Self {
+            device: device.clone(),
+            raw,
+        })
+    }
+
+    /// Begins what was enqueued.
+    fn flush(&self) -> Result<()> {
+        // SAFETY: a living queue.
+        checked("clFlush", unsafe { (self.device.0.api.flush)(self.raw) })
+    }
+
+    /// Waits until what was enqueued has ended.
+    fn finish(&self) -> Result<()> {
+        // SAFETY: a living queue.
+        checked("clFinish", unsafe { (self.device.0.api.finish)(self.raw) })
+    }
+}
+
+/// GPU memory with a bus address. Clones are the same memory.
+#[derive(Clone)]
+pub struct BusBuffer(Arc<Bus>);
+
+struct Bus {
+    memory: Object,
+    /// For signals: a wait holds up what is behind it.
+    queue: Queue,
+    length: u64,
+    at: BusAddress,
+}
+
+impl fmt::Debug for BusBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BusBuffer")
+            .field("device", self.device())
+            .field("length", &self.0.length)
+            .field("bus_address", &format_args!("{:#x}", self.0.at.surface))
+            .finish_non_exhaustive()
+    }
+}
+
+impl BusBuffer {
+    /// Its device.
+    pub fn device(&self) -> &GmaDevice {
+        &self.0.memory.device
+    }
+
+    /// The `cl_mem`, for kernels' arguments.
+    pub fn raw(&self) -> Handle {
+        self.0.memory.raw
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        self.0.length
+    }
+
+    /// Bus address of the first byte.
+    pub fn bus_address(&self) -> u64 {
+        self.0.at.surface
+    }
+
+    /// Bus address of the 32 bits that [`wait_signal`](Self::wait_signal) waits for.
+    pub fn marker_address(&self) -> u64 {
+        self.0.at.marker
+    }
+
+    /// Registers a part of it at a board whose driver takes bus addresses.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`]; [`Error::BusAddress`] where the driver takes none, as the kernel's; [`Error::Board`] as
+    /// [`Device::register_bus`].
+    pub fn register(
+        &self,
+        device: &Device,
+        range: Range<u64>,
+        permissions: Permissions,
+    ) -> Result<GpuRegion> {
+        let length = range.end.saturating_sub(range.start);
+        if range.end > self.0.length {
+            return Err(Error::Bounds {
+                offset: range.start,
+                length,
+                size: self.0.length,
+            });
+        }
+        self.reach(device, self.0.at.surface + range.start, length, permissions)
+    }
+
+    /// Registers what [`wait_signal`](Self::wait_signal) waits for: 4 bytes that the board writes.
+    ///
+    /// # Errors
+    /// As [`register`](Self::register).
+    pub fn register_marker(&self, device: &Device) -> Result<GpuRegion> {
+        self.reach(device, self.0.at.marker, 4, Permissions::Write)
+    }
+
+    fn reach(
+        &self,
+        device: &Device,
+        address: u64,
+        length: u64,
+        permissions: Permissions,
+    ) -> Result<GpuRegion> {
+        let keep = Arc::clone(&self.0);
+        // SAFETY: the addresses are those of the buffer, which the region keeps; it is resident for as long as it lives.
+        let region = unsafe { device.register_bus(address, length, permissions, keep) };
+        match region {
+            Ok(region) => Ok(GpuRegion::new(region, 0, length)),
+            Err(peerlane_host::Error::Call { source, .. }) if source == Errno::OPNOTSUPP => {
+                Err(Error::BusAddress)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Has the GPU wait until the marker holds at least this number; commands that wait for it begin then.
+    ///
+    /// # Errors
+    /// [`Error::OpenClCall`].
+    pub fn wait_signal(&self, value: u32) -> Result<Signal> {
+        let (context, queue) = (&*self.device().0, &self.0.queue);
+        let mut event = null_mut();
+        // SAFETY: queue and buffer are living ones of one context, and there is a place for the event.
+        let code = unsafe {
+            let wait = context.extension.wait_signal;
+            wait(queue.raw, self.raw(), value, 0, null(), &raw mut event)
+        };
+        checked("clEnqueueWaitSignalAMD", code)?;
+        let signal = Signal::new(self.device(), event)?;
+        queue.flush()?;
+        Ok(signal)
+    }
+}
+
+/// A signal that the GPU waits for, or writes. Dropping it changes nothing.
+pub struct Signal {
+    device: GmaDevice,
+    event: Handle,
+    end: Arc<End>,
+}
+
+/// The end of a command, as its callback tells it.
+#[derive(Default)]
+struct End {
+    status: Mutex<Option<i32>>,
+    told: Condvar,
+}
+
+// SAFETY: as for a context; the rest is shared by locks.
+unsafe impl Send for Signal {}
+// SAFETY: as above.
+unsafe impl Sync for Signal {}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Signal")
+    }
+}
+
+/// Tells the end of a command.
+///
+/// # Safety
+/// `user` is an `Arc<End>` that nobody else gives back.
+unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
+    // SAFETY: the caller promises it.
+    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
+    *end.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+    end.told.notify_all();
+}
+
+impl Signal {
+    /// Takes an event.
+    fn new(device: &GmaDevice, event: Handle) -> Result<Self> {
+        let signal = Self {
+            device: device.clone(),
+            event,
+            end: Arc::default(),
+        };
+        let user = Arc::into_raw(Arc::clone(&signal.end)).cast_mut().cast();
+        // SAFETY: the event is the command's, and the callback takes what it is given.
+        let code = unsafe { (device.0.api.callback)(event, CL_COMPLETE, ended, user) };
+        if code != CL_SUCCESS {
+            // SAFETY: nobody calls back, so this is the one who gives it back.
+            drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
+        }
+        checked("clSetEventCallback", code)?;
+        Ok(signal)
+    }
+
+    /// Its `cl_event`, for commands that are to wait for it; it lives as long as this.
+    pub fn raw(&self) -> Handle {
+        self.event
+    }
+
+    /// Waits for it, for so long at most. Says whether it has come.
+    ///
+    /// # Errors
+    /// [`Error::OpenClCall`]: the command has failed.
+    pub fn wait(&self, limit: Duration) -> Result<bool> {
+        let begin = Instant::now();
+        let mut status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(code) = *status {
+                return checked("a signal's command", code.min(CL_COMPLETE)).map(|()| true);
+            }
+            let left = limit.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            let woken = self.end.told.wait_timeout(status, left);
+            status = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        // SAFETY: this gives back the reference that the call made.
+        unsafe { (self.device.0.api.release_event)(self.event) };
+    }
+}
+
+/// Other devices' memory that the GPU writes.
+pub struct Remote {
+    memory: Object,
+    queue: Queue,
+    length: u64,
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("device", &self.memory.device)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// Bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Has the GPU copy from a buffer of its own to here. The stores are on their way when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] and [`Error::OpenClCall`].
+    pub fn push(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<()> {
+        for (offset, size) in [(at, from.length()), (to, self.length)] {
+            if offset.checked_add(length).is_none_or(|end| end > size) {
+                return Err(Error::Bounds {
+                    offset,
+                    length,
+                    size,
+                });
+            }
+        }
+        if length == 0 {
+            return Ok(());
+        }
+        let copy = self.memory.device.0.api.copy;
+        let [at, to, length] = [at, to, length].map(|number| number as usize);
+        let (queue, source, target) = (self.queue.raw, from.raw(), self.memory.raw);
+        // SAFETY: queue and buffers are living ones, and the ranges lie in them. OpenCL keeps what commands use.
+        let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), null_mut()) };
+        checked("clEnqueueCopyBuffer", code)?;
+        self.queue.flush()
+    }
+
+    /// Has the GPU write a number at `offset` of the page for signals, behind what it has pushed.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`] if it is not in the page, or not at a multiple of 4 bytes, and [`Error::OpenClCall`].
+    pub fn write_signal(&self, value: u32, offset: u64) -> Result<Signal> {
+        if offset > PAGE - 4 || !offset.is_multiple_of(4) {
+            return Err(Error::Bounds {
+                offset,
+                length: 4,
+                size: PAGE,
+            });
+        }
+        let device = &self.memory.device;
+        let mut event = null_mut();
+        // SAFETY: queue and buffer are living ones of one context, and there is a place for the event.
+        let code = unsafe {
+            let write = device.0.extension.write_signal;
+            let (queue, memory) = (self.queue.raw, self.memory.raw);
+            write(queue, memory, value, offset, 0, null(), &raw mut event)
+        };
+        checked("clEnqueueWriteSignalAMD", code)?;
+        let signal = Signal::new(device, event)?;
+        self.queue.flush()?;
+        Ok(signal)
+    }
+
+    /// Waits until the GPU has sent all that it was to push.
+    ///
+    /// # Errors
+    /// [`Error::OpenClCall`].
+    pub fn finish(&self) -> Result<()> {
+        self.queue.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_says_where_it_is() {
+        // cl_device_topology_amd: a type of 32 bits, 17 bytes of nothing, bus, device, function.
+        let mut topology = [0_u8; 24];
+        topology[..4].copy_from_slice(&1_u32.to_ne_bytes());
+        topology[21..].copy_from_slice(&[0x3b, 0x1f, 1]);
+        assert_eq!(slot(&topology).unwrap(), "0000:3b:1f.1");
+        assert!(slot(&topology[..23]).is_none() && slot(&[]).is_none());
+        topology[0] = 0;
+        assert!(slot(&topology).is_none(), "no PCIe device");
+    }
+}

@@ -1,0 +1,250 @@
+//! DirectGMA's memory as an end of routes.
+
+use super::{BusBuffer, GmaDevice, PAGE, Remote};
+use crate::error::Error;
+use peerlane_host::{Device, Memory, Permissions, Window};
+use peerlane_routes::opencl::ClMemory;
+use peerlane_routes::{Engine, Push, Reach, Residence, Result, Side, Staging};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A board's window into FPGA memory, for a GPU that stores to it by its bus address.
+pub trait Aperture: Send {
+    /// Bus address of its first byte, a multiple of [`PAGE`].
+    fn bus_address(&self) -> u64;
+
+    /// Bytes: it stands at multiples of them, and shows FPGA memory from there on.
+    fn length(&self) -> u64;
+
+    /// Moves it to an FPGA address. Nothing is stored to it meanwhile.
+    ///
+    /// # Errors
+    /// What the board says.
+    fn place(&mut self, fpga: u64) -> Result<()>;
+
+    /// Waits until what was stored is in FPGA memory.
+    ///
+    /// # Errors
+    /// What the board says.
+    fn settle(&mut self) -> Result<()>;
+}
+
+/// The window of a board that the kernel drives.
+#[derive(Debug)]
+pub struct BoardAperture {
+    window: Window,
+    bus: u64,
+}
+
+impl BoardAperture {
+    /// A window whose bus address is known: the start of the board's BAR, from the first line with an address in its file
+    /// `resource` in sysfs, and the window's offset in it, which is in the table of boards (`peerlane driver`).
+    ///
+    /// # Safety
+    /// The window is there. No GPU stores to it by this address once this is dropped: the kernel cannot take it from
+    /// one, and the next who has the window has other FPGA memory in it.
+    pub unsafe fn new(window: Window, bus: u64) -> Self {
+        Self { window, bus }
+    }
+}
+
+impl Aperture for BoardAperture {
+    fn bus_address(&self) -> u64 {
+        self.bus
+    }
+
+    fn length(&self) -> u64 {
+        self.window.length() as u64
+    }
+
+    fn place(&mut self, fpga: u64) -> Result<()> {
+        match self.window.base() == fpga {
+            true => Ok(()),
+            false => Ok(self.window.place(fpga)?),
+        }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.window.settle();
+        Ok(())
+    }
+}
+
+/// Takes a board's window.
+type Open = dyn Fn(&Device) -> Result<Box<dyn Aperture>> + Send + Sync;
+
+/// A [`BusBuffer`] as an end of routes. Clones are the same.
+#[derive(Clone)]
+pub struct GmaMemory {
+    buffer: BusBuffer,
+    /// The same by OpenCL alone.
+    plain: ClMemory,
+    aperture: Option<Arc<Open>>,
+}
+
+impl fmt::Debug for GmaMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GmaMemory")
+            .field("buffer", &self.buffer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An error of the GPU's, for routes: with what to do, where another way is the remedy.
+fn told(device: &GmaDevice, error: Error) -> peerlane_routes::Error {
+    let name = format!("the GPU {}", device.name());
+    match error {
+        Error::Board(error) => error.into(),
+        Error::BusAddress => {
+            let remedy = error.remedy();
+            peerlane_routes::Error::side(name, format!("{error}. {remedy}"))
+        }
+        error => peerlane_routes::Error::side(name, error),
+    }
+}
+
+impl GmaMemory {
+    /// The buffer as a side.
+    ///
+    /// # Errors
+    /// Those of OpenCL.
+    pub fn new(buffer: BusBuffer) -> Result<Self> {
+        let device = buffer.device();
+        let (context, raw, length) = (device.context(), device.raw(), buffer.length());
+        // SAFETY: all three are living ones, the buffer is the context's and has so many bytes.
+        let plain = unsafe { ClMemory::over(context, raw, buffer.raw(), length) }?;
+        Ok(Self {
+            buffer,
+            plain,
+            aperture: None,
+        })
+    }
+
+    /// With a way to take a board's window, so that the GPU pushes into it.
+    #[must_use]
+    pub fn with_aperture(
+        mut self,
+        open: impl Fn(&Device) -> Result<Box<dyn Aperture>> + Send + Sync + 'static,
+    ) -> Self {
+        self.aperture = Some(Arc::new(open));
+        self
+    }
+
+    /// The buffer.
+    pub fn buffer(&self) -> &BusBuffer {
+        &self.buffer
+    }
+
+    /// The same by OpenCL alone, to look at.
+    pub fn plain(&self) -> &ClMemory {
+        &self.plain
+    }
+}
+
+impl Side for GmaMemory {
+    fn name(&self) -> String {
+        format!("the GPU {}", self.buffer.device().name())
+    }
+
+    fn length(&self) -> u64 {
+        self.buffer.length()
+    }
+
+    fn staging(&self, bytes: usize) -> Result<Option<Staging>> {
+        self.plain.staging(bytes)
+    }
+
+    fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
+        self.plain.attach(staging)
+    }
+
+    fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
+        let device = self.buffer.device();
+        let buffer = device.buffer(bytes).map_err(|error| told(device, error))?;
+        let another = Self::new(buffer)?;
+        Ok(Box::new(Self {
+            aperture: self.aperture.clone(),
+            ..another
+        }))
+    }
+
+    fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
+        let region = self.buffer.register(device, range, permissions);
+        let region = region.map_err(|error| told(self.buffer.device(), error))?;
+        Ok(Reach {
+            region: region.region().clone(),
+            offset: region.offset(),
+        })
+    }
+
+    /// Memory with a bus address is the GPU's own.
+    fn residence(&self) -> Residence {
+        Residence::Device
+    }
+
+    fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
+        let gpu = self.buffer.device();
+        let Some(open) = &self.aperture else {
+            return Err(peerlane_routes::Error::side(
+                self.name(),
+                "nobody has told the bus address of the board's window (GmaMemory::with_aperture)",
+            ));
+        };
+        let aperture = open(device)?;
+        let (bus, length) = (aperture.bus_address(), aperture.length());
+        // Signals, of which a push has none, would go to the last page.
+        let marker = (bus + length).saturating_sub(PAGE);
+        // SAFETY: the window is the caller's for as long as there is the aperture, which is dropped behind this.
+        let remote = unsafe { gpu.remote(bus, marker, length) };
+        Ok(Box::new(Stores {
+            remote: remote.map_err(|error| told(gpu, error))?,
+            buffer: self.buffer.clone(),
+            aperture,
+        }))
+    }
+}
+
+/// The GPU's stores to a board's window.
+struct Stores {
+    // Before the window goes.
+    remote: Remote,
+    buffer: BusBuffer,
+    aperture: Box<dyn Aperture>,
+}
+
+impl Stores {
+    fn told(&self) -> impl Fn(Error) -> peerlane_routes::Error + use<> {
+        let device = self.buffer.device().clone();
+        move |error| told(&device, error)
+    }
+}
+
+impl Push for Stores {
+    fn window(&self) -> u64 {
+        self.aperture.length()
+    }
+
+    fn place(&mut self, fpga: u64) -> Result<()> {
+        // What the GPU still sends is for the old place.
+        self.remote.finish().map_err(self.told())?;
+        self.aperture.place(fpga)
+    }
+
+    fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
+        let pushed = self.remote.push(&self.buffer, from, to, length);
+        pushed.map_err(self.told())
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.remote.finish().map_err(self.told())?;
+        self.aperture.settle()
+    }
+}
+
+impl Drop for Stores {
+    fn drop(&mut self) {
+        // Nothing is stored to a window that is another's by then.
+        let _ = self.remote.finish();
+    }
+}
