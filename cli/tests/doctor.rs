@@ -15,6 +15,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+#[path = "../../tests/fake-amd/mod.rs"]
+mod fake_amd;
+
 fn write(path: &Path, text: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
@@ -209,4 +212,50 @@ fn the_simulated_board_is_probed() {
         assert!(text.contains(part), "{text}");
     }
     assert!(output.status.success());
+}
+
+/// AMD's GPUs, of which there is a stand-in: what they can, and what they lack.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn gpus_of_amd_are_listed_with_what_they_can() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fake-amd");
+    let fake = fake_amd::FakeAmd::new(&sources);
+    let said = |variables: &[(&str, &str)]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+            .arg("doctor")
+            .env("LD_LIBRARY_PATH", fake.path(""))
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("amd: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lines = said(&[]);
+    assert_eq!(
+        lines,
+        [
+            "amd: ok: 0000:c3:00.0 (Stand-in for an AMD GPU): ROCm exports its memory as dma-bufs (not verified on hardware: believe the probe)",
+            "amd: ok: 0000:c3:00.0 (FirePro (stand-in)): has DirectGMA, by which it pushes into a board's window (not verified on hardware: believe the probe)",
+        ]
+    );
+    let lines = said(&[("FAKE_AMD_NO_DIRECTGMA", "1")]);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(
+        lines[1].starts_with("amd: note: there is no DirectGMA: FirePro (stand-in) has no cl_amd_bus_addressable_memory")
+            && lines[1].contains("dma-bufs"),
+        "{lines:?}"
+    );
+    // A computer without such a GPU hears nothing of them.
+    let here = said(&[("FAKE_AMD_NO_GPU", "1")]);
+    let pci = fs::read_dir("/sys/bus/pci/devices")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let amd = pci.filter(|device| {
+        let vendor = fs::read_to_string(device.path().join("vendor")).unwrap_or_default();
+        let class = fs::read_to_string(device.path().join("class")).unwrap_or_default();
+        vendor.trim() == "0x1002" && class.starts_with("0x03")
+    });
+    assert!(here.is_empty() || amd.count() > 0, "{here:?}");
 }

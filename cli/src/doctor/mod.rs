@@ -1,5 +1,6 @@
 //! What `peerlane doctor` looks at: findings, each with what to do about it.
 
+mod amd;
 mod checks;
 mod pci;
 mod probes;

@@ -1,12 +1,15 @@
 //! What works, by data: between each board and the host's memory, and between each board and each GPU.
 
-use super::Finding;
+use super::pci::Bus;
+use super::{Finding, amd};
+use peerlane_gpu::amd::AmdMemory;
 use peerlane_gpu::{Gpu, GpuMemory};
 use peerlane_host::driver;
 use peerlane_host::{Device, Direction};
 use peerlane_routes::{Board, Options, Routes, Side, Verdict};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
+use std::path::Path;
 use std::sync::Arc;
 
 const ABOUT: &str = "probe";
@@ -69,17 +72,19 @@ fn here(reads: bool) -> Vec<Finding> {
         })
         .collect();
     numbers.sort_unstable();
+    let of_amd = amd::gpus();
+    let mut findings = amd::abilities(&Bus::read(Path::new("/")), &of_amd);
     if numbers.is_empty() {
-        return vec![Finding::note(
+        findings.push(Finding::note(
             ABOUT,
             "no board can be probed: there is no /dev/peerlane*",
             "See what is said of the driver. `peerlane doctor --simulated` shows what a probe says.",
-        )];
+        ));
+        return findings;
     }
     let gpus: Vec<Gpu> = (0..Gpu::count().unwrap_or(0))
         .filter_map(|number| Gpu::open(number).ok())
         .collect();
-    let mut findings = Vec::new();
     for number in numbers {
         let path = format!("/dev/peerlane{number}");
         let device = match Device::open(&path) {
@@ -96,12 +101,24 @@ fn here(reads: bool) -> Vec<Finding> {
                 continue;
             }
         };
-        if gpus.is_empty() {
+        if gpus.is_empty() && of_amd.is_empty() {
             findings.push(Finding::note(
                 ABOUT,
-                format!("{path} answers; no GPU of NVIDIA's is there to be probed with it"),
-                "Install the GPU's driver with CUDA (libcuda.so.1). For AMD's GPUs there is no probe yet.",
+                format!("{path} answers; no GPU is there to be probed with it"),
+                "Install the GPU's driver with CUDA (libcuda.so.1), or ROCm (libamdhip64.so).",
             ));
+        }
+        for gpu in &of_amd {
+            match gpu.buffer(BYTES) {
+                Ok(buffer) => {
+                    let memory = AmdMemory::new(Arc::new(buffer));
+                    findings.extend(between(&board, Arc::new(memory), reads));
+                }
+                Err(error) => {
+                    let what = format!("the GPU {}", gpu.bus());
+                    findings.push(failed(&what, &error, error.remedy()));
+                }
+            }
         }
         for gpu in &gpus {
             let memory = gpu

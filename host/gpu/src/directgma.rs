@@ -435,7 +435,8 @@ impl BusBuffer {
         }
     }
 
-    /// Has the GPU wait until the marker holds at least this number; commands that wait for it begin then.
+    /// Has the GPU wait until this number is written to the marker; commands that wait for it begin then. Take another
+    /// number each time: the marker keeps the last one.
     ///
     /// # Errors
     /// [`Error::OpenClCall`].

@@ -230,7 +230,10 @@ impl AmdDmaBuf {
         let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
         let size = file.seek(SeekFrom::End(0));
         let size = size.map_err(|error| bad(format!("its length cannot be had: {error}")))?;
-        let inside = offset.checked_add(length).is_some_and(|end| end <= size);
+        let end = offset.checked_add(length);
+        let inside = end
+            .and_then(|end| end.checked_next_multiple_of(PAGE))
+            .is_some_and(|end| end <= size);
         if !inside {
             return Err(bad(format!(
                 "{length} bytes at {offset} of it do not lie in its {size} bytes"
@@ -260,11 +263,18 @@ impl AmdDmaBuf {
         if length == 0 {
             return Err(Error::Empty);
         }
-        let range = widen(&asked, allocation).ok_or_else(|| Error::Bounds {
+        let bounds = || Error::Bounds {
             offset: asked.start.saturating_sub(allocation.start),
             length,
             size: self.length,
-        })?;
+        };
+        if asked.end > allocation.end {
+            return Err(bounds());
+        }
+        // An allocation has its last page to itself (ROCR-Runtime, `MemoryRegion::Allocate`), whatever size was asked for.
+        let end = allocation.end.checked_next_multiple_of(PAGE);
+        let whole = allocation.start..end.unwrap_or(allocation.end);
+        let range = widen(&asked, &whole).ok_or_else(bounds)?;
         let at = self.offset + (range.start - allocation.start);
         let whole = range.end - range.start;
         let region = device.register_dmabuf(&self.file, at, whole, permissions)?;
