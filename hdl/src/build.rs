@@ -1,6 +1,7 @@
 //! From build parameters to Verilog.
 
-use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
+use crate::params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
+use crate::pcie::bridge::{Bridge, Sizes};
 use crate::pcie::{self, PATIENCE_LOG2, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
@@ -39,30 +40,48 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
         _ => parts::<256, 32, 257>(params, &header)?,
     };
     if params.port == Port::Tlp {
+        let reach = params
+            .slaves
+            .as_ref()
+            .map_or_else(Reach::default, |slaves| reach(params, slaves));
         parts.push(pcie::layer(
             params.port_bits,
             PATIENCE_LOG2,
-            Reach::default(),
+            reach,
             &header,
         )?);
     }
-    let mut narrow = vec![
-        cut("chan_address", 10 + params.channels_log2()),
-        cut("att_address", params.att_log2 + 1),
-    ];
+    let mut narrow = Vec::new();
+    let bridged = params.bridged();
+    if let Some(slaves) = bridged {
+        let mut bridge = Bridge::new(slaves, sizes(params));
+        bridge.connect_all();
+        parts.push(emit("peerlane_bridge", &bridge, &header)?);
+    } else {
+        narrow.push(cut("chan_address", 10 + params.channels_log2()));
+        narrow.push(cut("att_address", params.att_log2 + 1));
+    }
     if params.port == Port::Txs {
         narrow.push(cut("txs_address", params.txs_addr_bits));
         narrow.push(cut("txs_burstcount", txs_burst_bits(params.port_bits)));
     }
     if params.irq == Irq::Rxm {
-        // A transaction layer sees the capability by itself.
-        let seen = |name: &&str| params.port == Port::Tlp && MSIX_STATE.contains(name);
-        let absent = MSIX_PORTS.iter().filter(|name| !seen(name));
+        // A transaction layer sees the capability by itself, and makes a message of the kernel's line. A bridge has
+        // a table's ports in any build.
+        let kept = |name: &&str| match params.port {
+            Port::Tlp if MSIX_STATE.contains(name) => true,
+            Port::Tlp => bridged.is_some() && MSIX_TABLE.contains(name),
+            Port::Txs | Port::Stream => false,
+        };
+        let absent = MSIX_TABLE
+            .iter()
+            .chain(&MSIX_STATE)
+            .filter(|name| !kept(name));
         narrow.extend(absent.map(|name| cut(name, 0)));
     }
     let untold: &[&str] = match params.port {
-        Port::Txs => &[LIMITS, FINDINGS].concat(),
-        Port::Stream => FINDINGS,
+        Port::Txs => &[LIMITS, FINDINGS, MSI_STATE].concat(),
+        Port::Stream => &[FINDINGS, MSI_STATE].concat(),
         Port::Tlp => UNUSED,
     };
     narrow.extend(untold.iter().map(|name| cut(name, 0)));
@@ -92,30 +111,48 @@ const UNUSED: &[&str] = &[
     "read_boundary",
     "bus_master",
     "requester_id",
-    "msi_enable",
-    "msi_address",
-    "msi_data",
     "host_down",
     "host_refused",
     "host_aborted",
     "host_dropped",
 ];
 
-/// What the function's MSI-X capability says.
-const MSIX_STATE: [&str; 2] = ["msix_enable", "msix_mask"];
+/// What the function's MSI capability says; only a transaction layer sees it.
+const MSI_STATE: &[&str] = &["msi_enable", "msi_address", "msi_data"];
 
-/// What a block without an MSI-X table does not have.
-const MSIX_PORTS: [&str; 9] = [
+/// What the function's MSI-X capability says, and the interrupt that would become a message with it.
+const MSIX_STATE: [&str; 3] = ["msix_enable", "msix_mask", "kernel_irq"];
+
+/// What else a block without an MSI-X table does not have.
+const MSIX_TABLE: [&str; 6] = [
     "msix_address",
     "msix_read",
     "msix_write",
     "msix_writedata",
     "msix_byteenable",
     "msix_readdata",
-    "msix_enable",
-    "msix_mask",
-    "kernel_irq",
 ];
+
+/// The slaves that the block itself leads the host to.
+fn sizes(params: &Params) -> Sizes {
+    Sizes {
+        chan_log2: 12 + params.channels_log2(),
+        att_log2: 3 + params.att_log2,
+    }
+}
+
+/// The BAR that they are in: as large as it must be, and no smaller than the OpenCL BSPs'.
+fn reach(params: &Params, slaves: &Slaves) -> Reach {
+    let usual = Reach::default();
+    Reach {
+        // The hard IP's documents do not say which bit shows a BAR of 64 bits.
+        bars: 0b11 << slaves.bar,
+        bar_log2: usual
+            .bar_log2
+            .max(params.slaves_end(slaves).next_power_of_two().ilog2() as usize),
+        ..usual
+    }
+}
 
 fn cut(name: &str, width: u32) -> Narrow<'_> {
     Narrow {

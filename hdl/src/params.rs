@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::pcie::bridge::{CSR_LOG2, MSIX_LOG2};
+
 /// Form of the PCIe port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,8 +28,9 @@ pub enum Irq {
 
 /// Where the block's slaves lie in the BAR that the host reaches them by: byte offsets.
 ///
-/// They are decided by the system around the block. The block does not use them, but they are a part
-/// of what software must know before it may touch it, so `BUILD_ID` stands for them, too.
+/// They are decided by the system around the block. Only a build with a transaction layer uses them, for what the host
+/// asks. But they are a part of what software must know before it may touch the block, so `BUILD_ID` stands for them,
+/// too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slaves {
@@ -59,6 +62,9 @@ impl Slaves {
         )
     }
 }
+
+/// Bytes of the window into FPGA memory.
+const WINDOW_BYTES: u64 = 1 << 16;
 
 /// Bits of a count of beats on `Txs`, as wide as its largest burst of 512 bytes needs and no wider
 /// (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): what a master declares, the
@@ -206,7 +212,53 @@ impl Params {
             "slaves.msix",
             u32::from(!table),
             "given in builds with irq = \"msix\", and in no other",
-        )
+        )?;
+        let Some(slaves) = self.bridged() else {
+            return Ok(());
+        };
+        check(
+            slaves.bar < 6,
+            "slaves.bar",
+            slaves.bar,
+            "0 to 5 in builds with port = \"tlp\"",
+        )?;
+        let places = self.places(slaves);
+        for (index, (name, at, bytes)) in places.iter().enumerate() {
+            let apart = places[..index]
+                .iter()
+                .all(|(_, other, size)| at + bytes <= *other || other + size <= *at);
+            check(
+                at.is_multiple_of(*bytes) && at + bytes <= 1 << 31 && apart,
+                name,
+                *at as u32,
+                "a multiple of the slave's size, below 2 GiB, and in no other's range, in builds with port = \"tlp\"",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The slaves' places, where the block itself leads the host to them.
+    pub(crate) fn bridged(&self) -> Option<&Slaves> {
+        self.slaves.as_ref().filter(|_| self.port == Port::Tlp)
+    }
+
+    /// Name, offset and bytes of each slave that the host reaches through the block.
+    fn places(&self, slaves: &Slaves) -> Vec<(&'static str, u64, u64)> {
+        let mut places = vec![
+            ("slaves.csr", slaves.csr, 1 << CSR_LOG2),
+            ("slaves.chan", slaves.chan, u64::from(self.channels) << 12),
+            ("slaves.att", slaves.att, 8 << self.att_log2),
+        ];
+        places.extend(slaves.msix.map(|at| ("slaves.msix", at, 1 << MSIX_LOG2)));
+        places
+    }
+
+    /// The end of the last of them, or of the window.
+    pub(crate) fn slaves_end(&self, slaves: &Slaves) -> u64 {
+        let places = self.places(slaves).into_iter();
+        let ends = places.map(|(_, at, bytes)| at + bytes);
+        let window = slaves.window.map(|at| at + WINDOW_BYTES);
+        ends.chain(window).max().unwrap_or(0)
     }
 
     /// Channels, log2.

@@ -11,6 +11,7 @@ use crate::{
     bus::Bus,
     config::BoardConfig,
     ddr::{Budget, DdrPort},
+    interconnect::Interconnect,
     memory::{Gpu, HostMemory, Memory},
     packets::PacketPort,
     pcie::{Pcie, Shape},
@@ -23,6 +24,9 @@ use crate::{
 
 /// Cycles of each clock that a reset lasts.
 const RESET_CYCLES: u64 = 16;
+
+/// Cycles until a design has been shown the function's configuration twice.
+const CONFIGURED: u64 = 256;
 
 #[derive(Debug)]
 struct Domain {
@@ -68,6 +72,7 @@ pub struct Board {
     budget: Budget,
     slaves: Slaves,
     window: Window,
+    interconnect: Option<Interconnect>,
     wires: Wires,
     opencl: Option<OpenClSide>,
     /// Accesses of its kernels outside of FPGA memory.
@@ -75,7 +80,7 @@ pub struct Board {
     /// `kernel_irq` as set from outside.
     kernel_irq: bool,
     irq: Option<Port>,
-    /// The hard IP makes messages of lines. A design with an MSI-X table has messages of its own.
+    /// The hard IP makes messages of lines. A design with an MSI-X table, or that makes packets, has messages of its own.
     lines: bool,
     irq_level: bool,
     irqs: u64,
@@ -196,6 +201,7 @@ impl Board {
             bus.signals = ["tx_st_data"; 2];
         }
         let irq = library.ports().iter().any(|port| port.name == "dma_irq");
+        let window = Window::bind(&library)?;
         let mut board = Self {
             pcie_clk,
             clk,
@@ -210,8 +216,12 @@ impl Board {
             mem_wr: port("mem_wr", 4)?,
             mem_win: port("mem_win", 5)?,
             budget: Budget::default(),
-            slaves: Slaves::bind(&library)?,
-            window: Window::bind(&library)?,
+            slaves: Slaves::bind(&library, &config.bar)?,
+            interconnect: Interconnect::bind(
+                &library,
+                config.bar.window..config.bar.window + window.size(),
+            )?,
+            window,
             wires: Wires::bind(&library)?,
             opencl: None,
             kernel_strays: 0,
@@ -227,7 +237,7 @@ impl Board {
             model,
             config,
         };
-        board.lines = board.space_size(Space::Msix) == 0;
+        board.lines = board.space_size(Space::Msix) == 0 && board.packets.is_none();
         board.reset()?;
         Ok(board)
     }
@@ -269,12 +279,22 @@ impl Board {
         self.set_resets(sides, false);
         self.settle()?;
         self.irq_level = false;
+        if self.interconnect.is_some() && sides.contains(&Side::Pcie) {
+            // The host asks for nothing before it has given the function its number, which the design has
+            // been shown by then.
+            for _ in 0..CONFIGURED {
+                while !self.edge()? {}
+            }
+        }
         Ok(())
     }
 
     fn forget_pcie(&mut self) {
         self.pcie.reset();
         self.slaves.reset();
+        if let Some(interconnect) = &mut self.interconnect {
+            interconnect.reset();
+        }
         self.reset_hard_ip();
         if let Some(txs) = &mut self.txs {
             txs.reset();
@@ -354,6 +374,9 @@ impl Board {
         if pcie_rises {
             self.model.set(self.pcie_clk.clock, 0);
             self.slaves.drive(&mut self.model);
+            if let Some(interconnect) = &self.interconnect {
+                interconnect.drive(&mut self.model);
+            }
             if let Some(txs) = &self.txs {
                 txs.drive(&mut self.model);
             }
@@ -404,7 +427,12 @@ impl Board {
             let (pcie, bus) = (&mut self.pcie, &mut self.bus);
             packets.sample(&self.model, now, cycle, pcie, bus, &mut self.log);
         }
-        self.slaves.sample(&self.model, now, cycle);
+        let host = self.packets.as_mut().map(PacketPort::host_mut);
+        self.slaves.sample(&self.model, now, cycle, host);
+        if let Some(interconnect) = &mut self.interconnect {
+            let (window, side) = (&mut self.window, self.opencl.as_mut());
+            interconnect.sample(&self.model, cycle, window, side, &mut self.log);
+        }
         if self.clk.is_none() {
             self.tick_opencl();
         }
@@ -430,7 +458,7 @@ impl Board {
                 cra.set_lines(line(kernel, Cra::KERNEL) | line(level, Cra::DMA));
                 cra.take_message()
             }
-            None => rises,
+            None => rises && self.packets.is_none(),
         };
         if message {
             self.pcie.interrupt(now);
@@ -514,6 +542,7 @@ impl Board {
                     && board.packets.as_ref().is_none_or(PacketPort::quiet)
                     && board.slaves.idle()
                     && board.window.idle()
+                    && board.interconnect.as_ref().is_none_or(Interconnect::idle)
                     && now == last;
                 last = now;
                 still = if idle { still + 1 } else { 0 };

@@ -261,6 +261,22 @@ pub struct BarConfig {
     pub att: u64,
     /// MSI-X table and pending bits.
     pub msix: u64,
+    /// Number of the BAR. Only a design that leads the host to its slaves itself is shown it.
+    pub number: u8,
+    /// Sizes of the slaves of such a design: nothing else says them.
+    pub sizes: Option<BarSizes>,
+}
+
+/// Bytes of slaves; 0 of one that the design does not have. The registers have 1 KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BarSizes {
+    /// Channel pages.
+    pub channels: u64,
+    /// ATT.
+    pub att: u64,
+    /// MSI-X table and pending bits.
+    pub msix: u64,
 }
 
 impl Default for BarConfig {
@@ -271,6 +287,8 @@ impl Default for BarConfig {
             channels: 0x4_0000,
             att: 0x10_0000,
             msix: 0x8_0000,
+            number: 0,
+            sizes: None,
         }
     }
 }

@@ -30,12 +30,14 @@
 //! # }
 //! ```
 
+mod across;
 mod avalon;
 mod board;
 mod bus;
 mod config;
 mod ddr;
 pub mod hip;
+mod interconnect;
 mod link;
 mod memory;
 mod packets;
@@ -54,8 +56,8 @@ pub use bus::{
     Unsupported, WriteFault,
 };
 pub use config::{
-    Backpressure, BarConfig, BoardConfig, DdrConfig, GpuConfig, Granularity, StreamConfig,
-    TlpConfig, TxsConfig,
+    Backpressure, BarConfig, BarSizes, BoardConfig, DdrConfig, GpuConfig, Granularity,
+    StreamConfig, TlpConfig, TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};

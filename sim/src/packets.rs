@@ -1,14 +1,14 @@
 //! The hard IP's Avalon-ST interface, of a design that makes packets itself: [`crate::hip`], with the board's link and
 //! bus behind it.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
     bus::Bus,
     config::{Backpressure, BoardConfig},
-    hip::{Hip, HipConfig, Kind, RootConfig},
+    hip::{Hip, HipConfig, Host, Kind, RootConfig},
     pcie::{BusEnd, Pcie},
     rng::Rng,
     stats::TxsStats,
@@ -67,8 +67,10 @@ impl PacketPort {
             seed: config.seed,
             ..HipConfig::default()
         };
+        let mut hip = Hip::bind(library, hip)?;
+        hip.host.registers = true;
         Ok(Some(Self {
-            hip: Hip::bind(library, hip)?,
+            hip,
             valid: library.port_as("tx_st_valid", Direction::Output, 1)?,
             sop: library.port_as("tx_st_sop", Direction::Output, 1)?,
             data: library.port_as("tx_st_data", Direction::Output, bits)?,
@@ -95,6 +97,16 @@ impl PacketPort {
         self.hip.config.msix = (enable, mask);
     }
 
+    /// What its MSI capability says where MSI is enabled: address and data.
+    pub(crate) fn set_msi(&mut self, msi: Option<(u64, u16)>) {
+        self.hip.config.msi = msi;
+    }
+
+    /// The host, whose packets are those of [`crate::across`].
+    pub(crate) fn host_mut(&mut self) -> &mut Host {
+        &mut self.hip.host
+    }
+
     /// Whether no packet is between the design and the link.
     pub(crate) fn quiet(&self) -> bool {
         self.hip.quiet()
@@ -102,6 +114,7 @@ impl PacketPort {
 
     pub(crate) fn reset(&mut self) {
         self.hip.reset();
+        self.hip.host.forget(&HashMap::new());
     }
 
     /// Looks at the port at a clock edge, before the edge changes it, and decides what the design is told next.

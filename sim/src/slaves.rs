@@ -1,11 +1,18 @@
 //! The host's way to the block: CSR (read latency 2), channel, ATT and MSI-X slaves (read latency 1), none of
-//! which ever waits, and the memory window.
+//! which ever waits, and the memory window. A design that leads the host to its slaves itself gets packets instead
+//! ([`crate::across`]).
 
 use std::collections::VecDeque;
 
 use peerlane_verilated::{Direction, Library, Model, Port};
 
-use crate::violation::Result;
+use crate::{
+    across::Across,
+    config::BarConfig,
+    hip::Host,
+    interconnect::has_master,
+    violation::{Error, Result},
+};
 
 /// A 32-bit slave of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,6 +70,8 @@ struct Access {
 #[derive(Debug)]
 pub(crate) struct Slaves {
     ports: [Option<SlavePorts>; 4],
+    /// In place of all that follows.
+    across: Option<Across>,
     queue: VecDeque<Access>,
     /// What is driven in this cycle.
     driving: Option<Access>,
@@ -73,12 +82,18 @@ pub(crate) struct Slaves {
     answer: Option<(u64, u32)>,
     reads: u64,
     last_due: u64,
-    /// Cycle at which the last write was taken by a slave.
-    pub(crate) last_write_cycle: u64,
+    last_write_cycle: u64,
 }
 
 impl Slaves {
-    pub(crate) fn bind(library: &Library) -> Result<Self> {
+    pub(crate) fn bind(library: &Library, bar: &BarConfig) -> Result<Self> {
+        let across = has_master(library).then(|| Across::new(bar.clone()));
+        if across.is_some() && bar.sizes.is_none() {
+            return Err(Error::Config {
+                message: "the design leads the host to its slaves itself: bar.sizes must say how large they are"
+                    .to_owned(),
+            });
+        }
         let mut ports = [None; 4];
         for (slot, space) in ports.iter_mut().zip(Space::ALL) {
             let prefix = space.prefix();
@@ -101,6 +116,7 @@ impl Slaves {
         }
         Ok(Self {
             ports,
+            across,
             queue: VecDeque::new(),
             driving: None,
             clear: None,
@@ -118,16 +134,55 @@ impl Slaves {
 
     /// Size of a slave in bytes; 0 if the design has none.
     pub(crate) fn size(&self, space: Space) -> u64 {
-        self.port(space).map_or(0, |ports| ports.bytes)
+        match &self.across {
+            Some(across) => across.size(space),
+            None => self.port(space).map_or(0, |ports| ports.bytes),
+        }
     }
 
-    /// A write that arrives at `due`.
-    pub(crate) fn write(&mut self, due: u64, space: Space, offset: u64, value: u32, enable: u8) {
-        self.push(due, space, offset, Kind::Write { value, enable });
+    /// The host's packets, to a design that gets them.
+    pub(crate) fn across_mut(&mut self) -> Option<&mut Across> {
+        self.across.as_mut()
+    }
+
+    /// Cycles that a design which gets packets took for the last read; 0 of another.
+    pub(crate) fn last_read_cycles(&self) -> u64 {
+        let across = self.across.as_ref();
+        across.map_or(0, |across| across.last_read_cycles)
+    }
+
+    /// Cycle at which the last write was taken by a slave, or shown to a design that gets packets.
+    pub(crate) fn last_write_cycle(&self) -> u64 {
+        let across = self.across.as_ref();
+        across.map_or(self.last_write_cycle, |across| across.last_write_cycle)
+    }
+
+    /// Dwords that arrive at `due` in one packet; of a single one the bytes that are enabled.
+    pub(crate) fn write(
+        &mut self,
+        due: u64,
+        space: Space,
+        offset: u64,
+        values: &[u32],
+        enable: u8,
+    ) {
+        if let Some(across) = &mut self.across {
+            let at = across.base(space) + offset;
+            return across.write(due, at, values, enable);
+        }
+        for (index, value) in values.iter().enumerate() {
+            let value = *value;
+            let at = offset + index as u64 * 4;
+            self.push(due, space, at, Kind::Write { value, enable });
+        }
     }
 
     /// A read that arrives at `due`; gives its number.
     pub(crate) fn read(&mut self, due: u64, space: Space, offset: u64) -> u64 {
+        if let Some(across) = &mut self.across {
+            let at = across.base(space) + offset;
+            return across.read(due, at);
+        }
         self.reads += 1;
         let number = self.reads;
         self.push(due, space, offset, Kind::Read { number });
@@ -146,6 +201,9 @@ impl Slaves {
 
     /// The value of a read, once it is there.
     pub(crate) fn answer(&self, number: u64) -> Option<u32> {
+        if let Some(across) = &self.across {
+            return across.answer(number);
+        }
         self.answer
             .filter(|(answered, _)| *answered == number)
             .map(|(_, value)| value)
@@ -153,22 +211,33 @@ impl Slaves {
 
     /// Accesses that have not been taken yet.
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.len()
+        self.across
+            .as_ref()
+            .map_or(self.queue.len(), Across::waiting)
     }
 
-    /// Whether everything the host sent has been taken.
+    /// Whether everything the host sent has been taken, or shown to a design that gets packets.
     pub(crate) fn idle(&self) -> bool {
-        self.queue.is_empty() && self.driving.is_none() && self.awaited.is_none()
+        self.queue.is_empty()
+            && self.driving.is_none()
+            && self.awaited.is_none()
+            && self.across.as_ref().is_none_or(Across::idle)
     }
 
     pub(crate) fn reset(&mut self) {
+        if let Some(across) = &mut self.across {
+            across.reset();
+        }
         self.queue.clear();
         self.clear = self.driving.take().map(|access| access.space);
         self.awaited = None;
     }
 
     /// An edge of `pcie_clk`: what was driven is taken, what comes next is chosen.
-    pub(crate) fn sample(&mut self, model: &Model, now: u64, cycle: u64) {
+    pub(crate) fn sample(&mut self, model: &Model, now: u64, cycle: u64, host: Option<&mut Host>) {
+        if let (Some(across), Some(host)) = (&mut self.across, host) {
+            return across.exchange(now, cycle, host);
+        }
         if let Some((edges, space, number)) = self.awaited {
             if edges > 0 {
                 self.awaited = Some((edges - 1, space, number));

@@ -1,6 +1,6 @@
 //! The Verilog of the block, read by Verilator, Icarus Verilog and Yosys.
 
-use peerlane_hdl::{Design, Irq, Params, Port, TOP, generate, pcie};
+use peerlane_hdl::{Design, Irq, Params, Port, Slaves, TOP, generate, pcie};
 use peerlane_tests::lint::{Finding, Reader, Source, Waiver, lint};
 use peerlane_tools::Cache;
 
@@ -160,6 +160,26 @@ fn the_block_with_its_transaction_layer_is_clean() {
             port_bits,
             reads_log2: 6,
             receive_log2: 10,
+            ..Params::default()
+        });
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_block_that_leads_the_host_to_its_slaves_is_clean() {
+    for (irq, msix) in [(Irq::Rxm, None), (Irq::Msix, Some(0x3_0000))] {
+        the_block_is_clean(Params {
+            port: Port::Tlp,
+            irq,
+            slaves: Some(Slaves {
+                bar: 0,
+                csr: 0xC800,
+                chan: 0x2_0000,
+                att: 0x2_8000,
+                msix,
+                window: Some(0x1_0000),
+            }),
             ..Params::default()
         });
     }

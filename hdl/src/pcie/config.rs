@@ -43,6 +43,8 @@ pub struct Config {
     boundary_bit: DFF<Bit>,
     master_bit: DFF<Bit>,
     msix: DFF<Bits<2>>,
+    /// MSI was enabled when its word stood there last; and the time before, too.
+    msi_seen: DFF<Bit>,
     msi: DFF<Bit>,
     msi_to: DFF<Bits<64>>,
     msi_word: DFF<Bits<16>>,
@@ -62,6 +64,7 @@ impl Logic for Config {
             boundary_bit,
             master_bit,
             msix,
+            msi_seen,
             msi,
             msi_to,
             msi_word,
@@ -102,7 +105,9 @@ impl Logic for Config {
             }
             if self.add.val() == 13 {
                 self.msix.d.next = self.ctl.val().get_bits::<2>(30);
-                self.msi.d.next = self.ctl.val().get_bit(0);
+                // Address and data of what is enabled have come in the turn of the words behind it.
+                self.msi_seen.d.next = self.ctl.val().get_bit(0);
+                self.msi.d.next = self.ctl.val().get_bit(0) & self.msi_seen.q.val();
             }
             if self.add.val() == 15 {
                 self.msi_word.d.next = self.ctl.val().get_bits::<16>(16);
@@ -126,6 +131,7 @@ impl Logic for Config {
             self.boundary_bit.d.next = false;
             self.master_bit.d.next = false;
             self.msix.d.next = 0.into();
+            self.msi_seen.d.next = false;
             self.msi.d.next = false;
             self.msi_to.d.next = 0.into();
             self.msi_word.d.next = 0.into();

@@ -5,11 +5,12 @@
 //! counts what the other end takes, [`config`] follows what software has set, [`tally`] counts what goes wrong. [`layer`]
 //! joins them.
 //!
-//! What the host asks of the board (its BARs): [`target`].
+//! What the host asks of the board (its BARs): [`target`], and [`bridge`] to the block's own slaves.
 //!
 //! In a build with [`crate::Port::Tlp`] it is a part of the block.
 
 pub mod asks;
+pub mod bridge;
 pub mod completions;
 pub mod config;
 pub mod credits;

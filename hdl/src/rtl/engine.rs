@@ -101,7 +101,11 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub msix: RegisterSlave<10>,
     pub msix_enable: Signal<In, Bit>,
     pub msix_mask: Signal<In, Bit>,
-    /// Interrupt of the OpenCL kernel, to become a vector; any clock.
+    /// What its MSI capability says, of a transaction layer that sees it: then the lines become a message.
+    pub msi_enable: Signal<In, Bit>,
+    pub msi_address: Signal<In, Bits<64>>,
+    pub msi_data: Signal<In, Bits<16>>,
+    /// Interrupt of the OpenCL kernel, to become a message; any clock.
     pub kernel_irq: Signal<In, Bit>,
     /// Interrupt, level.
     pub dma_irq: Signal<Out, Bit>,

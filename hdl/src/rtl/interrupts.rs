@@ -1,11 +1,14 @@
 //! The block's interrupts: descriptors that have ended go through [`moderation`] to [`msix`], or, where
-//! MSI-X is not used, to the interrupt line.
+//! MSI-X is not used, to the interrupt line. Behind a transaction layer nobody makes a message of that line but
+//! [`msi`].
 
 pub mod moderation;
+pub mod msi;
 pub mod msix;
 
 use super::ports::{PostSource, RegisterSlave};
 use moderation::Moderation;
+use msi::Msi;
 use msix::Msix;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -38,12 +41,18 @@ pub struct Interrupts {
     pub msix_enable: Signal<In, Bit>,
     /// Bit 14.
     pub msix_mask: Signal<In, Bit>,
+    /// The block's interrupt line, and what the function's MSI capability says.
+    pub line: Signal<In, Bit>,
+    pub msi_enable: Signal<In, Bit>,
+    pub msi_address: Signal<In, Bits<64>>,
+    pub msi_data: Signal<In, Bits<16>>,
     /// A message for the port: a write of four bytes that stands until it is taken.
     pub message: PostSource<32>,
     #[given]
     moderation: Moderation,
     #[given]
     vectors: Msix,
+    single: Msi,
 }
 
 impl Interrupts {
@@ -80,6 +89,25 @@ impl Logic for Interrupts {
         RegisterSlave::<10>::link(&mut self.msix, &mut self.vectors.table);
         self.vectors.enable.next = self.msix_enable.val();
         self.vectors.function_mask.next = self.msix_mask.val();
-        PostSource::<32>::link(&mut self.message, &mut self.vectors.message);
+
+        // Neither begins while the other stands, MSI first if both would in one cycle.
+        self.single.clock.next = self.clock.val();
+        self.single.reset.next = self.reset.val();
+        self.single.enable.next = self.msi_enable.val() & !self.msix_enable.val();
+        self.single.address.next = self.msi_address.val();
+        self.single.data.next = self.msi_data.val();
+        self.single.line.next = self.line.val();
+        self.single.kernel_irq.next = self.kernel_irq.val();
+        self.single.hold.next = self.vectors.message.valid.val();
+        self.single.message.take.next = self.message.take.val() & self.single.message.valid.val();
+        self.vectors.message.take.next = self.message.take.val() & !self.single.message.valid.val();
+        self.message.valid.next =
+            self.single.message.valid.val() | self.vectors.message.valid.val();
+        self.message.address.next = self.vectors.message.address.val();
+        self.message.data.next = self.vectors.message.data.val();
+        if self.single.message.valid.val() {
+            self.message.address.next = self.single.message.address.val();
+            self.message.data.next = self.single.message.data.val();
+        }
     }
 }

@@ -4,6 +4,7 @@ mod channels;
 mod counters;
 mod faults;
 mod fence;
+mod host;
 mod interrupts;
 mod long;
 mod packets;

@@ -1,5 +1,6 @@
 //! The transaction layer's Verilog on the modelled hard IP.
 
+mod bridge;
 mod faults;
 mod limits;
 mod matrix;

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use peerlane_hdl::{Irq, Params};
 use peerlane_sim::opencl::{self, Contents, Cvp, CvpConfig, Program};
 use peerlane_sim::{
-    Answer, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, OpenClSide,
+    Answer, BarConfig, BarSizes, Board, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig,
+    OpenClSide,
 };
 use peerlane_verilated::Library;
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,28 @@ impl Config {
         }
     }
 
+    /// The board, whose host finds the slaves where the layout has them.
+    fn board(&self) -> BoardConfig {
+        let layout = &self.layout;
+        BoardConfig {
+            bar: BarConfig {
+                csr: layout.csr,
+                // Nowhere, without a window.
+                window: layout.window.unwrap_or(layout.size),
+                channels: layout.chan,
+                att: layout.att,
+                msix: layout.msix.unwrap_or(layout.size),
+                number: layout.bar,
+                sizes: Some(BarSizes {
+                    channels: u64::from(self.params.channels) << 12,
+                    att: 8 << self.params.att_log2,
+                    msix: if layout.msix.is_some() { 4096 } else { 0 },
+                }),
+            },
+            ..self.board.clone()
+        }
+    }
+
     fn messages(&self) -> Messages {
         match self.params.irq {
             Irq::Rxm => Messages::Msi,
@@ -195,7 +218,7 @@ impl Endpoint {
         let gpu = config.gpu.as_deref().map(FileId::at).transpose()?;
         let memory = Memory::new(gpu);
         let model = library.instance().map_err(peerlane_block::Error::from)?;
-        let mut board = Board::new(model, config.board.clone())?;
+        let mut board = Board::new(model, config.board())?;
         board.bus_mut().attach(Box::new(memory.clone()));
         if let Some(offsets) = config.layout.offsets() {
             let side = opencl::Config {

@@ -405,6 +405,9 @@ impl Machine {
         }
         self.board.bus_mut().set_master(function.master);
         self.board.set_msix(function.msix, function.msix_mask);
+        // One message, of a block that makes it itself; the client has its address and data.
+        self.board
+            .set_msi((function.msi && !self.table).then_some((ADDRESS, 0)));
     }
 
     pub(crate) fn reset(&mut self, resets: Resets) {

@@ -2,6 +2,7 @@
 
 use crate::{
     board::Board,
+    interconnect::Interconnect,
     link::FS_PER_NS,
     slaves::Space,
     violation::{Error, Result},
@@ -39,10 +40,7 @@ impl Board {
     pub fn bar_write(&mut self, space: Space, offset: u64, values: &[u32]) -> Result<()> {
         self.check_offset(space, offset, values.len() as u64 * 4)?;
         let due = self.pcie.host_write(self.now, values.len() as u32) + self.mmio_latency();
-        for (index, value) in values.iter().enumerate() {
-            let at = offset + index as u64 * 4;
-            self.slaves.write(due, space, at, *value, 15);
-        }
+        self.slaves.write(due, space, offset, values, 15);
         Ok(())
     }
 
@@ -59,7 +57,7 @@ impl Board {
     ) -> Result<()> {
         self.check_offset(space, offset, 4)?;
         let due = self.pcie.host_write(self.now, 1) + self.mmio_latency();
-        self.slaves.write(due, space, offset, value, enable & 15);
+        self.slaves.write(due, space, offset, &[value], enable & 15);
         Ok(())
     }
 
@@ -71,12 +69,12 @@ impl Board {
     pub fn bar_read32(&mut self, space: Space, offset: u64) -> Result<u32> {
         self.check_offset(space, offset, 4)?;
         let due = self.pcie.host_read(self.now) + self.mmio_latency();
-        self.read_answer(due, space, offset)
+        let number = self.slaves.read(due, space, offset);
+        self.read_answer(number)
     }
 
-    /// Hands a read to the slaves that arrives at `due`, and runs until its answer has come back.
-    fn read_answer(&mut self, due: u64, space: Space, offset: u64) -> Result<u32> {
-        let number = self.slaves.read(due, space, offset);
+    /// Runs until the answer of a read has come back.
+    fn read_answer(&mut self, number: u64) -> Result<u32> {
         self.run_until(|board| board.slaves.answer(number).is_some(), PATIENCE)
             .map_err(|error| waited("a register read", error))?;
         let value = self.slaves.answer(number).unwrap_or(u32::MAX);
@@ -111,17 +109,54 @@ impl Board {
         }
         let due = self.pcie.host_read(self.now) + self.mmio_latency();
         for (space, offset, value) in writes {
-            self.slaves.write(due, *space, *offset, *value, 15);
+            self.slaves.write(due, *space, *offset, &[*value], 15);
         }
-        self.read_answer(due, space, offset)
+        let number = self.slaves.read(due, space, offset);
+        self.read_answer(number)
     }
 
-    /// Runs until all host writes so far have been taken by the slaves.
+    /// Whether the design gets the host's accesses as packets, those to the rest of the board, too.
+    pub(super) fn is_across(&mut self) -> bool {
+        self.slaves.across_mut().is_some()
+    }
+
+    /// Writes the bytes of a dword at an offset of the BAR of a design that gets packets, and runs until it has been made.
+    pub(super) fn write_across(&mut self, offset: u64, value: u32, enable: u8) -> Result<()> {
+        let due = self.pcie.host_write(self.now, 1) + self.mmio_latency();
+        if let Some(across) = self.slaves.across_mut() {
+            across.write(due, offset, &[value], enable);
+        }
+        self.drain_host()
+    }
+
+    /// Reads a dword at an offset of the BAR of a design that gets packets.
+    pub(super) fn read_across(&mut self, offset: u64) -> Result<u32> {
+        let due = self.pcie.host_read(self.now) + self.mmio_latency();
+        match self
+            .slaves
+            .across_mut()
+            .map(|across| across.read(due, offset))
+        {
+            Some(number) => self.read_answer(number),
+            None => Ok(u32::MAX),
+        }
+    }
+
+    /// Runs until all host writes so far have been taken by the slaves. Of a design that gets packets a register is
+    /// read, behind them.
     ///
     /// # Errors
     /// As [`Board::run`].
     pub fn drain_host(&mut self) -> Result<()> {
-        self.run_until(|board| board.slaves.idle() && board.window.idle(), PATIENCE)
+        if self.is_across() {
+            self.bar_read32(Space::Csr, 0)?;
+        }
+        let done = |board: &Self| {
+            board.slaves.idle()
+                && board.window.idle()
+                && board.interconnect.as_ref().is_none_or(Interconnect::idle)
+        };
+        self.run_until(done, PATIENCE)
             .map(|_| ())
             .map_err(|error| waited("a register write", error))
     }
@@ -212,6 +247,17 @@ impl Board {
     /// When the range is not in the window, and as [`Board::run`].
     pub fn window_write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.check_window(offset, bytes.len())?;
+        if self.is_across() {
+            for (at, from, len) in dwords(offset, bytes.len()) {
+                let lane = (at % 4) as usize;
+                let mut word = [0; 4];
+                word[lane..lane + len].copy_from_slice(&bytes[from..from + len]);
+                let enable = lanes(lane, len) as u8;
+                let place = self.config.bar.window + (at & !3);
+                self.write_across(place, u32::from_le_bytes(word), enable)?;
+            }
+            return Ok(());
+        }
         let mut at = offset;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -235,6 +281,14 @@ impl Board {
     /// As [`Board::window_write`].
     pub fn window_read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         self.check_window(offset, bytes.len())?;
+        if self.is_across() {
+            for (at, from, len) in dwords(offset, bytes.len()) {
+                let lane = (at % 4) as usize;
+                let word = self.read_across(self.config.bar.window + (at & !3))?;
+                bytes[from..from + len].copy_from_slice(&word.to_le_bytes()[lane..lane + len]);
+            }
+            return Ok(());
+        }
         let mut at = offset;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -252,6 +306,17 @@ impl Board {
         }
         Ok(())
     }
+}
+
+/// The dwords that bytes from an offset on touch: where in each, from which byte on, and how many.
+fn dwords(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let (at, from) = (offset + done as u64, done);
+        let take = (4 - (at % 4) as usize).min(len - done);
+        done += take;
+        (take > 0).then_some((at, from, take))
+    })
 }
 
 /// Byte enables of `len` bytes from `lane` on.

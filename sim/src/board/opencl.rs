@@ -92,6 +92,19 @@ impl Board {
         }
     }
 
+    fn check_side(&self, offset: u64) -> Result<()> {
+        if !offset.is_multiple_of(4) {
+            return Err(Error::HostAccess {
+                offset,
+                message: "not a multiple of 4".to_owned(),
+            });
+        }
+        match self.opencl {
+            Some(_) => Ok(()),
+            None => Err(missing(offset)),
+        }
+    }
+
     /// Makes an access to the OpenCL side once it has come across, behind the host's accesses before it.
     fn opencl_access<R>(
         &mut self,
@@ -99,15 +112,7 @@ impl Board {
         write: bool,
         mut access: impl FnMut(&mut OpenClSide) -> std::result::Result<R, Wait>,
     ) -> Result<R> {
-        if !offset.is_multiple_of(4) {
-            return Err(Error::HostAccess {
-                offset,
-                message: "not a multiple of 4".to_owned(),
-            });
-        }
-        if self.opencl.is_none() {
-            return Err(missing(offset));
-        }
+        self.check_side(offset)?;
         self.drain_host()?;
         let crossed = match write {
             true => self.pcie.host_write(self.now, 1),
@@ -132,6 +137,10 @@ impl Board {
     /// # Errors
     /// When the offset is no multiple of 4 or there is no OpenCL side, and as [`Board::run`].
     pub fn opencl_write(&mut self, offset: u64, value: u32, lanes: u8) -> Result<()> {
+        if self.is_across() {
+            self.check_side(offset)?;
+            return self.write_across(offset, value, lanes & 15);
+        }
         self.opencl_access(offset, true, |side| side.write(offset, value, lanes))
     }
 
@@ -140,6 +149,10 @@ impl Board {
     /// # Errors
     /// As [`Board::opencl_write`].
     pub fn opencl_read(&mut self, offset: u64) -> Result<u32> {
+        if self.is_across() {
+            self.check_side(offset)?;
+            return self.read_across(offset);
+        }
         let value = self.opencl_access(offset, false, |side| side.read(offset))?;
         let back = self.pcie.host_answer(self.now) + self.mmio_latency();
         self.run_until_time(back)?;

@@ -105,6 +105,14 @@ impl Board {
         }
     }
 
+    /// What the function's MSI capability says from now on: address and data where MSI is enabled. Only a design that
+    /// makes packets sees it.
+    pub fn set_msi(&mut self, msi: Option<(u64, u16)>) {
+        if let Some(packets) = &mut self.packets {
+            packets.set_msi(msi);
+        }
+    }
+
     /// Drives `kernel_irq`, the interrupt of the OpenCL kernels, from the next edge of `pcie_clk`
     /// on. A kernel of an attached OpenCL side may drive it, too: the level is the OR of both.
     pub fn set_kernel_irq(&mut self, level: bool) {
@@ -211,9 +219,15 @@ impl Board {
         }
     }
 
-    /// Cycle of `pcie_clk` at which a slave last took a write.
+    /// Cycles of `pcie_clk` that a design which gets the host's accesses as packets took for the last read: from the
+    /// packet's beat to the completion's. 0 of another.
+    pub fn last_host_read_cycles(&self) -> u64 {
+        self.slaves.last_read_cycles()
+    }
+
+    /// Cycle of `pcie_clk` at which a slave last took a write, or at which a design that gets packets was shown one.
     pub fn last_host_write_cycle(&self) -> u64 {
-        self.slaves.last_write_cycle
+        self.slaves.last_write_cycle()
     }
 
     pub(super) fn port_stats(&self) -> TxsStats {

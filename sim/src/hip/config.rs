@@ -24,6 +24,8 @@ pub struct HipConfig {
     pub master: bool,
     /// MSI-X Enable and Function Mask.
     pub msix: (bool, bool),
+    /// Address and data of the function's MSI capability, where MSI is enabled.
+    pub msi: Option<(u64, u16)>,
     /// Bus and device.
     pub id: u16,
     /// Bytes that the link carries in 256 cycles, each way; 0: any number.
@@ -60,6 +62,7 @@ impl Default for HipConfig {
             extended: true,
             master: true,
             msix: (false, false),
+            msi: None,
             id: 0x0300,
             rate: 0,
             not_ready: 0,

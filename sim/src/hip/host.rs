@@ -20,6 +20,8 @@ pub struct HostEnd {
     pub status: u8,
     /// Bytes that came.
     pub bytes: u32,
+    /// What they are.
+    pub data: Vec<u8>,
     /// Cycles from the packet's first beat to the last completion's last one.
     pub took: u64,
 }
@@ -32,7 +34,7 @@ struct Open {
     /// Address of the first byte that counts, and how many do.
     start: u64,
     count: u32,
-    done: u32,
+    data: Vec<u8>,
     /// What each of them may be; nothing: anything.
     may_be: Vec<Vec<u8>>,
 }
@@ -48,6 +50,8 @@ pub struct Host {
     pub bars: u8,
     /// Bits of an address that are within one of them.
     pub window: u64,
+    /// There is no memory behind the BARs: a read may bring anything.
+    pub registers: bool,
     open: HashMap<(u16, u8), Open>,
     image: HashMap<u64, u8>,
 }
@@ -59,6 +63,7 @@ impl Host {
             ends: Vec::new(),
             bars: 0b11,
             window: (1 << 18) - 1,
+            registers: false,
             open: HashMap::new(),
             image: HashMap::new(),
         }
@@ -122,7 +127,7 @@ impl Host {
         let may_be = (0..count)
             .map(
                 |at| match named.contains(&(start + at - packet.address() * u64::from(is_read))) {
-                    true if is_read => vec![self.byte(start + at)],
+                    true if is_read && !self.registers => vec![self.byte(start + at)],
                     _ => Vec::new(),
                 },
             )
@@ -133,7 +138,7 @@ impl Host {
             begun: now,
             start,
             count: count as u32,
-            done: 0,
+            data: Vec::new(),
             may_be,
         };
         if self.open.insert(key, open).is_some() {
@@ -191,8 +196,9 @@ impl Host {
         check(header[2] & 0x80 == 0, "reserved bits");
         check((header[1] >> 16) as u16 == completer, "completer ID");
         check(header[1] & 0x1000 == 0, "byte count modified");
-        let left = open.count - open.done;
-        let at = open.start + u64::from(open.done);
+        let done = open.data.len() as u32;
+        let left = open.count - done;
+        let at = open.start + u64::from(done);
         check(header[1] & 0xFFF == left & 0xFFF, "byte count");
         check(u64::from(header[2] & 0x7F) == at & 0x7F, "lower address");
         let status = (header[1] >> 13 & 7) as u8;
@@ -210,16 +216,15 @@ impl Host {
                 check((at + u64::from(brings)) % 128 == 0, "end");
                 check(brings != 0, "no data");
             }
+            let mut good = true;
             for byte in 0..brings {
                 let place = pad + byte;
                 let value = (packet.payload[(place / 4) as usize] >> (place % 4 * 8)) as u8;
-                let may_be = &open.may_be[(open.done + byte) as usize];
-                if !may_be.is_empty() && !may_be.contains(&value) {
-                    check(false, "data");
-                    break;
-                }
+                let may_be = &open.may_be[(done + byte) as usize];
+                good &= may_be.is_empty() || may_be.contains(&value);
+                open.data.push(value);
             }
-            open.done += brings;
+            check(good, "data");
         } else {
             check(!packet.has_data() && header[0] & 0x3FF == 0, "data");
             check(status == 1 || status == 4, "status");
@@ -228,7 +233,8 @@ impl Host {
             self.ends.push(HostEnd {
                 request: open.request,
                 status,
-                bytes: open.done,
+                bytes: open.data.len() as u32,
+                data: open.data,
                 took: now - open.begun,
             });
         }

@@ -616,10 +616,22 @@ impl Hip {
             }
             2 => u32::from(config.root.boundary == 128) << 19,
             3 => u32::from(config.master) << 10,
-            13 => u32::from(config.msix.0) << 31 | u32::from(config.msix.1) << 30,
-            15 => u32::from(config.id >> 3),
-            // Rubbish where nobody looks.
-            other => 0x5EED_0000 | other as u32,
+            13 => {
+                u32::from(config.msix.0) << 31
+                    | u32::from(config.msix.1) << 30
+                    | u32::from(config.msi.is_some())
+            }
+            15 => {
+                u32::from(config.msi.map_or(0, |(_, data)| data)) << 16 | u32::from(config.id >> 3)
+            }
+            // The MSI's address, in four words; and rubbish where nobody looks.
+            other => match (other, config.msi) {
+                (5, Some((address, _))) => (address as u32 & 0xFFF) << 20 | 0x5EED,
+                (9, Some((address, _))) => address as u32 & 0xFFFF_F000 | 0xEED,
+                (6, Some((address, _))) => ((address >> 32) as u32 & 0xFFF) << 20 | 0x5EED,
+                (11, Some((address, _))) => (address >> 32) as u32 & 0xFFFF_F000 | 0xEED,
+                _ => 0x5EED_0000 | other as u32,
+            },
         }
     }
 

@@ -70,7 +70,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Counting> for Engine<W
             | (bit_cast::<9, 1>(self.write_path.starved.val().into()) << 5)
             | (bit_cast::<9, 1>(self.read_path.stalled_memory.val().into()) << 6)
             | (bit_cast::<9, 1>(self.completer.recorded.val().into()) << 7)
-            | (bit_cast::<9, 1>((self.irq_edge.val() | self.port_message.take.val()).into()) << 8);
+            | (bit_cast::<9, 1>(
+                ((self.irq_edge.val() & !self.has_layer.val().any())
+                    | self.port_message.take.val())
+                .into(),
+            ) << 8);
         self.counters.levels.next = self.levels.q.val();
         self.counters.take.next =
             self.registers.counter_snapshot_we.val() & self.csr.writedata.val().get_bit(0);

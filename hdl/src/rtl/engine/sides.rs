@@ -71,6 +71,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.interrupts.moderation_time.next = self.csr.writedata.val().get_bits::<16>(16);
         self.interrupts.msix_enable.next = self.msix_enable.val() & self.has_msix.val().any();
         self.interrupts.msix_mask.next = self.msix_mask.val();
+        self.interrupts.line.next = self.interrupt.val();
+        self.interrupts.msi_enable.next = self.msi_enable.val() & self.has_layer.val().any();
+        self.interrupts.msi_address.next = self.msi_address.val();
+        self.interrupts.msi_data.next = self.msi_data.val();
 
         // The port.
         WriteSource::<W, B>::link(&mut self.port_write, &mut self.write_path.write);

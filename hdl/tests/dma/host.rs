@@ -1,0 +1,138 @@
+//! The host's way to a block with a transaction layer and places for its slaves: every access is a packet, and finds its
+//! slave inside the block. What is not the block's own goes on to the board.
+
+use crate::packets;
+use crate::rig::{MIB, Rig, library, near, same};
+use crate::stream::{self, disorder};
+use peerlane_core::regs::{chan, csr};
+use peerlane_hdl::{Irq, Params, Slaves};
+use peerlane_sim::{BarConfig, BarSizes, BoardConfig, Space};
+
+/// The block with places for its slaves.
+pub fn params(port_bits: u32, irq: Irq) -> Params {
+    Params {
+        irq,
+        slaves: Some(Slaves {
+            bar: 2,
+            csr: 0xC800,
+            chan: 0x2_0000,
+            att: 0x2_8000,
+            msix: (irq == Irq::Msix).then_some(0x3_0000),
+            window: Some(0x1_0000),
+        }),
+        ..packets::params(port_bits)
+    }
+}
+
+/// A board whose host knows them.
+pub fn board(params: &Params, config: BoardConfig) -> BoardConfig {
+    let slaves = params.slaves.expect("places");
+    BoardConfig {
+        bar: BarConfig {
+            csr: slaves.csr,
+            window: slaves.window.expect("a place for the window"),
+            channels: slaves.chan,
+            att: slaves.att,
+            msix: slaves.msix.unwrap_or(1 << 20),
+            number: slaves.bar as u8,
+            sizes: Some(BarSizes {
+                channels: u64::from(params.channels) << 12,
+                att: 8 << params.att_log2,
+                msix: if slaves.msix.is_some() { 4096 } else { 0 },
+            }),
+        },
+        ..config
+    }
+}
+
+fn builds() -> [Params; 2] {
+    [params(128, Irq::Rxm), params(256, Irq::Msix)]
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_slave_is_found_by_packets() {
+    for params in builds() {
+        let mut rig = Rig::new(&library(&params), board(&params, near()));
+        assert_eq!(rig.read_csr(csr::BUILD_ID), params.build_id());
+        rig.csr(csr::CHANNEL_SELECT, 5);
+        assert_eq!(rig.read_csr(csr::CHANNEL_SELECT), 5);
+        // At the offsets of the BAR, too.
+        let at = |place: u64, register: usize| place + register as u64;
+        let select = at(0xC800, csr::CHANNEL_SELECT);
+        rig.board.bar_write32_at(select, 3).unwrap();
+        assert_eq!(rig.board.bar_read32_at(select).unwrap(), 3);
+        for channel in [0, 7] {
+            rig.open_channel(channel);
+            let page = u64::from(channel) << 12;
+            let free = at(page, chan::QUEUE_FREE);
+            let free = rig.board.bar_read32(Space::Chan, free).unwrap();
+            assert_eq!(free & 0xFFFF, params.queue_depth(), "channel {channel}");
+        }
+        assert_eq!(rig.board.bar_read32(Space::Att, 8).unwrap(), 0);
+        if params.irq == Irq::Msix {
+            for word in 0..3 {
+                rig.board
+                    .bar_write32(Space::Msix, 32 + 4 * word, 0x1230 + word as u32 * 16)
+                    .unwrap();
+            }
+            let words: Vec<u32> = (0..4)
+                .map(|word| rig.board.bar_read32(Space::Msix, 32 + 4 * word).unwrap())
+                .collect();
+            assert_eq!(words, [0x1230, 0x1240, 0x1250, 1]);
+        }
+        rig.board.check().unwrap();
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_is_not_the_blocks_goes_to_the_board() {
+    for params in builds() {
+        let mut rig = Rig::new(&library(&params), board(&params, near()));
+        let base = 3 * (MIB >> 4);
+        rig.csr(csr::WINDOW_LO, base as u32);
+        rig.csr(csr::WINDOW_HI, 0);
+        assert_eq!(rig.read_csr(csr::WINDOW_LO), base as u32);
+        let data: Vec<u8> = (0..300u32).map(|i| (i * 7 >> 1) as u8).collect();
+        rig.board.window_write(0x1235, &data).unwrap();
+        let mut got = vec![0; data.len()];
+        rig.board.ddr_mut().read(base + 0x1235, &mut got).unwrap();
+        same("through the window", &got, &data);
+        rig.board.ddr_mut().write(base + 0x4000, &data).unwrap();
+        rig.board.window_read(0x4000, &mut got).unwrap();
+        same("back", &got, &data);
+        // Where the board has nothing: it answers with zeros. The block's registers go on.
+        for nowhere in [0, 0xCC00, 0x3_8000] {
+            rig.board.bar_write32_at(nowhere, 7).unwrap();
+        }
+        assert_eq!(rig.read_csr(csr::BUILD_ID), params.build_id());
+        rig.board.check().unwrap();
+    }
+}
+
+/// From the packet's beat at the hard IP to the completion's.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_register_of_the_block_is_read_in_24_cycles() {
+    for params in builds() {
+        let mut rig = Rig::new(&library(&params), board(&params, near()));
+        for (space, offset) in [(Space::Csr, csr::BUILD_ID), (Space::Chan, chan::QUEUE_FREE)] {
+            rig.board.run(100).unwrap();
+            rig.board.bar_read32(space, offset as u64).unwrap();
+            let took = rig.board.last_host_read_cycles();
+            println!("{} bits, {space:?}: {took} cycles", params.port_bits);
+            assert!((1..=24).contains(&took), "{took} cycles");
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_driver_works_through_packets() {
+    for params in builds() {
+        let mut config = disorder();
+        config.tlp.own_packets = 5;
+        stream::transfers(&params, board(&params, config), 41, 30);
+    }
+}
