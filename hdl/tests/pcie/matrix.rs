@@ -134,7 +134,7 @@ fn a_sample_of_the_matrix() {
     assert!(count > 20_000, "{count}");
 }
 
-/// All of it: `cargo xtask test pcie`.
+/// One in 64 of it: `cargo xtask test pcie`.
 #[test]
 #[ignore = "external tools: cargo xtask test pcie"]
 fn full_matrix() {
