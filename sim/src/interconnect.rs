@@ -102,7 +102,7 @@ impl Interconnect {
         model: &Model,
         cycle: u64,
         window: &mut Window,
-        mut side: Option<&mut OpenClSide>,
+        side: Option<&mut OpenClSide>,
         log: &mut Log,
     ) {
         let ports = &self.ports;
@@ -142,7 +142,7 @@ impl Interconnect {
                 let offset = beat.at - self.window.start;
                 Self::through_window(&mut beat, offset, window)
             } else {
-                Self::through_side(&mut beat, side.as_deref_mut())
+                Self::through_side(&mut beat, side)
             };
             if done && !beat.write {
                 self.shown = Some(beat.data);
