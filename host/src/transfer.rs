@@ -96,6 +96,12 @@ impl Transfer {
         self.queue.poll(self.id)
     }
 
+    /// Whether nothing of the transfer is under way any more, as far as the queue has taken note. A queue that fails
+    /// ([`Error::Broken`](crate::Error::Broken)) has not ended its transfers: the board may still have them.
+    pub fn has_ended(&self) -> bool {
+        self.queue.has_ended(self.id)
+    }
+
     /// Waits for the transfer to end, and returns the bytes moved; `None`: for as long as it takes.
     /// May be called again, after a timeout and after the end.
     ///

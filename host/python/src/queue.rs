@@ -54,11 +54,15 @@ impl Queue {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of the memory of transfers that have ended.
+    /// Lets go of the memory of transfers that have ended. A queue that fails has not ended them.
     fn sweep(&self) {
         let ended = {
             let mut moving = self.moving();
-            let under_way = |moving: &Arc<Moving>| matches!(moving.transfer.poll(), Ok(None));
+            let under_way = |moving: &Arc<Moving>| {
+                // Takes note of what the board has told.
+                let _ = moving.transfer.poll();
+                !moving.transfer.has_ended()
+            };
             let (keep, ended): (Vec<_>, Vec<_>) = moving.drain(..).partition(under_way);
             *moving = keep;
             ended

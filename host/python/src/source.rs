@@ -194,7 +194,13 @@ impl Source {
             (!at.is_null()).then(|| std::slice::from_raw_parts(at, dimensions))
         };
         let shape = numbers(tensor.shape).unwrap_or_default();
-        let element = u64::from(tensor.bits).div_ceil(8) * u64::from(tensor.lanes);
+        let element = element(tensor.bits, tensor.lanes).ok_or_else(|| {
+            let text = format!(
+                "the tensor's elements have {} times {} bits, and these are no whole bytes",
+                tensor.lanes, tensor.bits
+            );
+            error::unsupported(py, &text, "Give a view of its bytes (dtype uint8).")
+        })?;
         if !is_compact(shape, numbers(tensor.strides), 1) {
             return Err(gaps(py));
         }
@@ -206,4 +212,11 @@ impl Source {
             keep: Keep::Tensor(capsule.unbind()),
         })
     }
+}
+
+/// Bytes of an element, of whole bytes: `(bits * lanes + 7) / 8` (dlpack.h, `DLDataType`). How elements of other sizes are
+/// padded is said from version 1.1 on only.
+fn element(bits: u8, lanes: u16) -> Option<u64> {
+    let all = u64::from(bits) * u64::from(lanes);
+    all.is_multiple_of(8).then_some(all / 8)
 }

@@ -20,6 +20,13 @@ impl Shared {
         found
     }
 
+    pub(crate) fn has_ended(&self, id: TransferId) -> bool {
+        let state = self.lock();
+        let ended = state.flow.result(id).is_some();
+        self.unlock(state);
+        ended
+    }
+
     /// Looks whether something has happened. Once in a while this looks for what brings no record.
     pub(super) fn look<T>(
         &self,
