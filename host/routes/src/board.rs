@@ -8,6 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Staging memory of a board. It is registered once for each direction: with pages of 4 KiB that takes half of the default
+/// build's table. A piece, a quarter of it, takes a board's link ten times what the host needs for one.
+pub(crate) const STAGING: usize = 4 << 20;
+
 /// A context of a board, with its queue and its FPGA memory. Clones are the same.
 ///
 /// A part of the FPGA memory is the library's own, for probes and measurements.
@@ -119,6 +123,11 @@ impl Side for Board {
             memory: self.0.device.memory(MemoryKind::Host, bytes)?,
             only: true,
         }))
+    }
+
+    /// More would take the board's address translation table from others.
+    fn staging_most(&self) -> usize {
+        STAGING
     }
 
     fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {

@@ -1,11 +1,10 @@
 //! The choice of a route, and copies by it.
 
-use crate::board::Board;
+use crate::board::{Board, STAGING};
 use crate::cost::Cost;
 use crate::ends::{Ends, Errand};
 use crate::error::{Error, Result};
 use crate::limits::{Limits, Watch};
-use crate::pair::STAGING;
 use crate::probe::{Findings, PROBE, Prober, Verdict};
 use crate::route::Route;
 use crate::side::{Side, check};

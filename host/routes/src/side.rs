@@ -47,6 +47,11 @@ pub trait Side: Send + Sync {
         Ok(None)
     }
 
+    /// Bytes of staging memory that its engine takes at most, where more would cost others something.
+    fn staging_most(&self) -> usize {
+        usize::MAX
+    }
+
     /// Its engine, ready to copy from and to this memory.
     ///
     /// # Errors

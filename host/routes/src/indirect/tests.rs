@@ -1,5 +1,7 @@
 //! The pipeline with engines that do what they are told.
 
+mod pace;
+
 use super::*;
 use crate::error::Error;
 use crate::limits::{Cancel, Clock, Limits};
