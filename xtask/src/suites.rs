@@ -395,7 +395,7 @@ pub(crate) const SUITES: &[Suite] = &[
             Of::Package("peerlane-python"),
             EXTERNAL,
         )],
-        ..ON_DEMAND
+        ..EVERY_RUN
     },
     Suite {
         name: "runtime",

@@ -86,8 +86,11 @@ fn transfers_on_the_simulated_board() {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let alone = alone();
     let directory = target().parent().unwrap().to_owned();
+    // All of the workspace's, as the tests were built: the package alone would have its dependencies' features for itself,
+    // and all of them compiled once more.
     run(Command::new(cargo)
-        .args(["build", "-p", "peerlane-python", "--features", "simulated"])
+        .args(["build", "--workspace", "--lib"])
+        .args(["--features", "peerlane-python/simulated"])
         .arg("--target-dir")
         .arg(&directory)
         .current_dir(here()));
