@@ -1,4 +1,4 @@
-//! What a transfer costs the host, beside what board and bus take: `cargo bench -p peerlane-mmd-core --bench transfers`.
+//! What a transfer costs the host, beside what board and bus take: `cargo bench -p peerlane-contract --bench transfers`.
 //!
 //! The calls are the runtime's: `aocl_mmd_write` and `aocl_mmd_read` of FPGA memory, with an operation, whose end the
 //! status handler is told, and blocking. The board below has ended a transfer before its doorbell returns, and moves
