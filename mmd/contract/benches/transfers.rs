@@ -15,7 +15,9 @@ use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
-use peerlane_host::{Area, Context, Device, Memory, MemoryKind, Moderation, OpenCl, RawChannel, Result};
+use peerlane_host::{
+    Area, Context, Device, Memory, MemoryKind, Moderation, OpenCl, RawChannel, Result,
+};
 use peerlane_mmd_core::{Boards, Flavour, Found, Mmd, Programmer};
 use std::ffi::{c_int, c_void};
 use std::hint::black_box;
@@ -242,7 +244,10 @@ fn main() {
     }));
     let user = std::ptr::from_ref(heard).cast_mut().cast();
     // SAFETY: the handler takes this pointer.
-    assert_eq!(unsafe { mmd.set_status_handler(handle, Some(told), user) }, 0);
+    assert_eq!(
+        unsafe { mmd.set_status_handler(handle, Some(told), user) },
+        0
+    );
     let mut memory = vec![0x5a_u8; 1 << 20];
     let from: *mut c_void = memory.as_mut_ptr().cast();
     let (op, none) = (std::ptr::without_provenance_mut(1), std::ptr::null_mut());
@@ -253,12 +258,17 @@ fn main() {
         }
     };
     // The last is handed to a thread of the library's, and staged like the others.
-    for (bytes, name) in [(64, "64 B"), (4 << 10, "4 KiB"), (8 << 10, "8 KiB, by another thread")] {
+    for (bytes, name) in [
+        (64, "64 B"),
+        (4 << 10, "4 KiB"),
+        (8 << 10, "8 KiB, by another thread"),
+    ] {
         criterion.bench_function(&format!("write {name}"), |bencher| {
             bencher.iter(|| {
                 let before = heard.ends.load(Ordering::Acquire);
                 // SAFETY: the memory is there until the end was told.
-                let begun = unsafe { mmd.write(handle, op, black_box(bytes), from, MEMORY, 0x1000) };
+                let begun =
+                    unsafe { mmd.write(handle, op, black_box(bytes), from, MEMORY, 0x1000) };
                 assert_eq!(begun, 0);
                 ended(before);
             });
@@ -277,7 +287,8 @@ fn main() {
         criterion.bench_function(&format!("write {name}, blocking"), |bencher| {
             bencher.iter(|| {
                 // SAFETY: the call blocks.
-                let written = unsafe { mmd.write(handle, none, black_box(bytes), from, MEMORY, 0x1000) };
+                let written =
+                    unsafe { mmd.write(handle, none, black_box(bytes), from, MEMORY, 0x1000) };
                 assert_eq!(written, 0);
             });
         });
@@ -285,13 +296,16 @@ fn main() {
     // What copies to memory that the board knows cost, and less than which registration must cost to pay.
     let mut slot = vec![0_u8; 1 << 20];
     for kib in [4, 16, 64] {
-        criterion.bench_function(&format!("a copy of {kib} KiB by the processor"), |bencher| {
-            bencher.iter(|| {
-                let bytes = kib << 10;
-                slot[..bytes].copy_from_slice(black_box(&memory[..bytes]));
-                black_box(&mut slot);
-            });
-        });
+        criterion.bench_function(
+            &format!("a copy of {kib} KiB by the processor"),
+            |bencher| {
+                bencher.iter(|| {
+                    let bytes = kib << 10;
+                    slot[..bytes].copy_from_slice(black_box(&memory[..bytes]));
+                    black_box(&mut slot);
+                });
+            },
+        );
     }
     let words = Descriptor {
         peer: AttAddress::new(PageSize::Kib64, 0, 0).expect("it is one"),

@@ -469,8 +469,7 @@ impl Runtime {
         let pointer = std::ptr::without_provenance_mut(op);
         let from = data.as_ptr().cast();
         // SAFETY: by the caller's promise.
-        let begun =
-            unsafe { mmd.write(self.handle(), pointer, data.len(), from, memory, offset) };
+        let begun = unsafe { mmd.write(self.handle(), pointer, data.len(), from, memory, offset) };
         assert_eq!(begun, 0);
     }
 

@@ -192,7 +192,9 @@ impl Mmd {
             ))
             .unwrap_or_default()
         };
-        guarded(c"".as_ptr(), || self.identity.get_or_init(identity).as_ptr())
+        guarded(c"".as_ptr(), || {
+            self.identity.get_or_init(identity).as_ptr()
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {

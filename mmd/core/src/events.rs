@@ -252,7 +252,8 @@ mod tests {
     #[test]
     fn interrupts_that_come_together_are_not_waited_with() {
         let mut row = Row::default();
-        let pauses = |row: &mut Row, count| (0..count).map(|_| row.next(true, Duration::ZERO)).sum();
+        let pauses =
+            |row: &mut Row, count| (0..count).map(|_| row.next(true, Duration::ZERO)).sum();
         let pause: Duration = pauses(&mut row, 63);
         assert!(pause.is_zero());
         assert!(!row.next(true, Duration::ZERO).is_zero());

@@ -71,7 +71,12 @@ fn no_handler_is_at_work_when_it_was_taken_away() {
     let none = std::ptr::null_mut();
     // SAFETY: there is none.
     let take = || unsafe { handlers.set_status(None, none) };
-    assert!(!taken(&handlers, of, |handlers| handlers.ended(1, 2, Owed::new()), take));
+    assert!(!taken(
+        &handlers,
+        of,
+        |handlers| handlers.ended(1, 2, Owed::new()),
+        take
+    ));
     let interrupted: [&dyn Fn(); 3] = [
         // SAFETY: as above.
         &|| unsafe { handlers.set_interrupt(None, none) },

@@ -421,7 +421,10 @@ fn ends_with(lab: &Lab, part: &str, arguments: &[&str], last: &str) {
     let ended = end(child, SOON);
     let all = format!("{}{}", ended.out, ended.errors);
     assert_eq!(ended.code, Some(0), "signal {:?}: {all}", ended.signal);
-    assert!(ended.out.ends_with(&format!("{part}: passed\n{last}\n")), "{all}");
+    assert!(
+        ended.out.ends_with(&format!("{part}: passed\n{last}\n")),
+        "{all}"
+    );
 }
 
 #[test]

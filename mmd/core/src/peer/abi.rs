@@ -4,7 +4,8 @@ use super::PeerMemory;
 use super::address::{Place, is_named};
 use super::code::{
     CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_EVENT_WAIT_LIST,
-    CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, gave, refused, text,
+    CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_SUCCESS, gave,
+    refused, text,
 };
 use super::copy::{Copy, Told, not_waited};
 use super::opencl::{
@@ -276,7 +277,11 @@ impl Mmd {
         if list.is_null() != (count == 0) {
             let cause = format_args!(
                 "{count} events, and a list that {}",
-                if list.is_null() { "is NULL" } else { "is not NULL" }
+                if list.is_null() {
+                    "is NULL"
+                } else {
+                    "is not NULL"
+                }
             );
             return Err(refused(CL_INVALID_EVENT_WAIT_LIST, cause));
         }

@@ -222,7 +222,8 @@ impl Peers {
             refused(code, cause)
         })?;
         // SAFETY: by the promise.
-        let keep = |event: &cl_event| unsafe { opencl.keep_event(*event) }.map_err(gave("clRetainEvent"));
+        let keep =
+            |event: &cl_event| unsafe { opencl.keep_event(*event) }.map_err(gave("clRetainEvent"));
         let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
         let body = move || {
             let list: Vec<cl_event> = events.iter().map(Kept::object).collect();

@@ -104,7 +104,10 @@ mod tests {
         // All of OpenCL 3.0 have one text or the other.
         for value in (-19..=-1).chain(-72..=-30) {
             let ours = ERRORS.iter().any(|error| error.value == value);
-            assert!(ours || OTHERS.iter().any(|(other, _)| *other == value), "{value}");
+            assert!(
+                ours || OTHERS.iter().any(|(other, _)| *other == value),
+                "{value}"
+            );
         }
     }
 }

@@ -40,7 +40,12 @@ fn leaves(toys: &Toys, before: fn(&Toys, &Runtime), uses: fn(&Runtime)) {
 fn ended(output: Option<Output>) {
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(DONE), "{:?}: {said}", output.status);
+    assert_eq!(
+        output.status.code(),
+        Some(DONE),
+        "{:?}: {said}",
+        output.status
+    );
 }
 
 #[test]
@@ -116,7 +121,9 @@ fn the_end_of_a_transfer_is_told_that_the_process_ends_in() {
                 runtime.begin_write(1, PLACE, data);
             };
             let uses = |runtime: &Runtime| {
-                runtime.until("a write that was begun", |heard| heard.ended.contains_key(&1));
+                runtime.until("a write that was begun", |heard| {
+                    heard.ended.contains_key(&1)
+                });
             };
             leaves(&Toys::new(EMPTY), before, uses);
         },

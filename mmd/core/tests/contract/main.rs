@@ -488,7 +488,10 @@ fn where_there_is_no_board_the_program_is_told_so_once() {
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
-    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("Peerlane MMD: ")).collect();
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("Peerlane MMD: "))
+        .collect();
     let [none, open] = lines[..] else {
         panic!("{said}");
     };

@@ -220,9 +220,14 @@ fn an_image_that_would_end_the_program_is_refused_with_the_reason() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     for (_, says) in SPOILED {
-        let mut lines = said.lines().skip_while(|line| *line != format!("wanted {says}"));
+        let mut lines = said
+            .lines()
+            .skip_while(|line| *line != format!("wanted {says}"));
         let refused = lines.find(|line| line.contains(": programming: "));
-        assert!(refused.is_some_and(|line| line.contains(says)), "{says}: {said}");
+        assert!(
+            refused.is_some_and(|line| line.contains(says)),
+            "{says}: {said}"
+        );
     }
 }
 
@@ -252,8 +257,7 @@ fn memory_that_is_calibrated_behind_a_programming_is_waited_for() {
 #[test]
 fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
     const OTHERS: u64 = 16 << 20;
-    let name =
-        "refused::a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted";
+    let name = "refused::a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted";
     let output = in_a_process(name, || {
         // SAFETY: no other thread looks at the environment.
         let accept = |value| unsafe { std::env::set_var("PEERLANE_ACCEPT_LESS_MEMORY", value) };
@@ -299,10 +303,23 @@ fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
         said.lines().filter(all).count()
     };
     let sizes = "the first 128 MiB of its memory, but this program has only the first 112 MiB: the other 16 MiB";
-    let refused = ["toy0 cannot be opened: OpenCL gives out", sizes, "memory_pool_mib", "=1"];
+    let refused = [
+        "toy0 cannot be opened: OpenCL gives out",
+        sizes,
+        "memory_pool_mib",
+        "=1",
+    ];
     assert_eq!(lines(&refused), 8, "{said}");
-    assert_eq!(lines(&["cannot be opened: ", "neither 0 nor 1"]), 4, "{said}");
-    assert_eq!(lines(&["toy0: OpenCL gives out", sizes, "accepts that"]), 4, "{said}");
+    assert_eq!(
+        lines(&["cannot be opened: ", "neither 0 nor 1"]),
+        4,
+        "{said}"
+    );
+    assert_eq!(
+        lines(&["toy0: OpenCL gives out", sizes, "accepts that"]),
+        4,
+        "{said}"
+    );
 }
 
 /// Who programs the board has it with whatever configuration; and no closed runtime was seen, so nobody knows what ends

@@ -31,16 +31,40 @@ fn events(blocking: u32, count: u32) -> Events {
 }
 
 const REFUSED: &[Refused] = &[
-    (|program, _| program.mmd.release_peer(null_mut()), NO_PEER, "PEER_MEMORY_PEERLANE: the memory is NULL"),
     (
-        |program, _| program.mmd.release_peer(std::ptr::without_provenance_mut(77)),
+        |program, _| program.mmd.release_peer(null_mut()),
+        NO_PEER,
+        "PEER_MEMORY_PEERLANE: the memory is NULL",
+    ),
+    (
+        |program, _| {
+            program
+                .mmd
+                .release_peer(std::ptr::without_provenance_mut(77))
+        },
         NO_PEER,
         "no peer memory 0x4d",
     ),
-    (|program, _| error(program.by_pointer(7, 1 << 40, 64)), VALUE, "VALUE: flags of 0x7"),
-    (|program, _| error(program.by_pointer(0, 1 << 40, 0)), VALUE, "memory of 0 bytes"),
-    (|program, _| error(program.by_pointer(0, 0, 64)), VALUE, "64 bytes at 0x0 are no memory"),
-    (|program, _| error(program.by_dma_buf(-1, 0, 64)), VALUE, "no open file -1"),
+    (
+        |program, _| error(program.by_pointer(7, 1 << 40, 64)),
+        VALUE,
+        "VALUE: flags of 0x7",
+    ),
+    (
+        |program, _| error(program.by_pointer(0, 1 << 40, 0)),
+        VALUE,
+        "memory of 0 bytes",
+    ),
+    (
+        |program, _| error(program.by_pointer(0, 0, 64)),
+        VALUE,
+        "64 bytes at 0x0 are no memory",
+    ),
+    (
+        |program, _| error(program.by_dma_buf(-1, 0, 64)),
+        VALUE,
+        "no open file -1",
+    ),
     (
         |program, peer| copies(program, handle(program.buffer), peer.handle(), 4097),
         VALUE,
@@ -83,18 +107,31 @@ const REFUSED: &[Refused] = &[
         OPERATION,
         "for the board to write it only",
     ),
-    (|program, peer| with_events(program, peer, events(1, 1)), WAIT_LIST, "1 events, and a list that is NULL"),
-    (|program, peer| with_events(program, peer, events(0, 0)), VALUE, "no place for an event"),
+    (
+        |program, peer| with_events(program, peer, events(1, 1)),
+        WAIT_LIST,
+        "1 events, and a list that is NULL",
+    ),
+    (
+        |program, peer| with_events(program, peer, events(0, 0)),
+        VALUE,
+        "no place for an event",
+    ),
     (
         // SAFETY: nothing is written.
-        |program, _| unsafe { (program.mmd).buffer_address(program.device(), null_mut(), null_mut()) },
+        |program, _| unsafe {
+            (program.mmd).buffer_address(program.device(), null_mut(), null_mut())
+        },
         VALUE,
         "address is NULL",
     ),
     (
         |program, _| {
             let mut address = 0;
-            let (none, buffer) = (Mmd::new(Flavour::OPEN, program.toys.clone()), handle(program.buffer));
+            let (none, buffer) = (
+                Mmd::new(Flavour::OPEN, program.toys.clone()),
+                handle(program.buffer),
+            );
             // SAFETY: there is room for an address.
             unsafe { none.buffer_address(null_mut(), buffer, &raw mut address) }
         },
@@ -119,13 +156,25 @@ fn a_call_that_is_refused_says_its_cause() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{said}");
     for (_, code, says) in REFUSED {
-        let begin = said.lines().skip_while(|line| *line != format!("wanted {says}"));
-        let lines: Vec<&str> = begin.skip(1).take_while(|line| !line.starts_with("wanted ")).collect();
-        let name = ERRORS.iter().find(|error| error.value == *code).unwrap().name;
+        let begin = said
+            .lines()
+            .skip_while(|line| *line != format!("wanted {says}"));
+        let lines: Vec<&str> = begin
+            .skip(1)
+            .take_while(|line| !line.starts_with("wanted "))
+            .collect();
+        let name = ERRORS
+            .iter()
+            .find(|error| error.value == *code)
+            .unwrap()
+            .name;
         let [line] = lines[..] else {
             panic!("{says}: {lines:?}");
         };
-        assert!(line.starts_with(&format!("Peerlane MMD: {name}: ")), "{line}");
+        assert!(
+            line.starts_with(&format!("Peerlane MMD: {name}: ")),
+            "{line}"
+        );
         assert!(line.contains(says), "no {says:?} in {line}");
     }
 }
