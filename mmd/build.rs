@@ -1,7 +1,10 @@
-//! How the library is linked.
+//! How the library is linked, and the commit that it says it is of.
+
+#[path = "../cli/build.rs"]
+mod commit;
 
 fn main() {
     // Its threads run in it as long as the process.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    println!("cargo:rerun-if-changed=build.rs");
+    commit::main();
 }

@@ -1,6 +1,6 @@
 //! A library as a runtime finds it, for both flavours.
 
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -43,6 +43,11 @@ pub fn exports(name: &str, symbols: &[&str]) {
     let expected = expected.iter().map(String::as_str).chain(EXTENSION);
     let expected: BTreeSet<&str> = expected.chain([IDENTITY]).collect();
     assert_eq!(found, expected);
+    // What it was made from can be told of the file alone.
+    let origin = file.section_by_name(".peerlane").unwrap().data().unwrap();
+    let origin = String::from_utf8_lossy(origin);
+    let version = format!("Peerlane {} (commit ", env!("CARGO_PKG_VERSION"));
+    assert!(origin.starts_with(&version) && origin.ends_with(')'), "{origin}");
 }
 
 /// A copy of a library in a platform of this version says another version.

@@ -9,7 +9,6 @@ use crate::library::Library;
 use crate::machine::check_rights;
 use crate::setup::{VENDORS, open_to_all};
 use crate::{Failure, Machine, Platform, Result, Stopped};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -101,13 +100,11 @@ pub fn install(
             text: fcd.text,
         }),
     }
-    let directories: BTreeSet<_> = wanted.iter().filter_map(|file| file.path.parent()).collect();
-    for directory in directories {
-        match check_rights(directory) {
-            // Nothing is written, so who only looks need not be root.
-            Err(failure) if options.dry_run => say(failure.to_string()),
-            checked => missing.extend(checked.err()),
-        }
+    let mut directories = wanted.iter().filter_map(|file| file.path.parent());
+    match directories.find_map(|directory| check_rights(directory).err()) {
+        // Nothing is written, so who only looks need not be root.
+        Some(failure) if options.dry_run => say(failure.to_string()),
+        refused => missing.extend(refused),
     }
     if !options.fcd_only {
         missing.extend(check_driver(machine, platform).err());

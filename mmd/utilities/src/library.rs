@@ -1,7 +1,7 @@
 //! The library that the OpenCL runtime loads for a board: what a file in its place is.
 
 use crate::{Failure, Result};
-use object::{Architecture, Object, ObjectKind, ObjectSymbol};
+use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol};
 use std::ffi::{c_char, c_int, c_void};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -23,9 +23,10 @@ const NEEDED: [&str; 10] = [
 /// What only Peerlane's libraries have.
 const OURS: &str = "clGetErrorTextPeerlane";
 /// What is done about a file that is none.
-const COPY: &str = "In Peerlane's sources: cargo build --release -p peerlane-mmd. Then copy target/release/libpeerlane_mmd.so \
-                    there. The SDK's own runtime takes the library of peerlane-mmd-legacy, under the same name: the README.md \
-                    there says more.";
+const COPY: &str = "Step 7 of the platform's README.md builds and copies the one that it needs: of peerlane-mmd for the open \
+                    runtime, of peerlane-mmd-legacy for the SDK's own, under the same name.";
+/// The section that says from which source a library was made (`mmd/src/origin.rs`).
+const ORIGIN: &str = ".peerlane";
 
 /// Which of the two libraries a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,14 @@ fn kind(bytes: &[u8]) -> Result<Library, String> {
         (false, true) => Ok(Library::Legacy),
         _ => Err("has aocl_mmd_program and aocl_mmd_reprogram both, or neither".into()),
     }
+}
+
+/// From which source a library was made, where it says so.
+pub(crate) fn origin(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    let text = file.section_by_name(ORIGIN)?.data().ok()?;
+    Some(String::from_utf8_lossy(text).into_owned())
 }
 
 /// Loads a library as the runtime does, and asks which version it says (`AOCL_MMD_VERSION` of `aocl_mmd.h`).

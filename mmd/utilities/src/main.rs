@@ -27,9 +27,9 @@ const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
 #[derive(Debug, Parser)]
 #[command(name = "peerlane-aocl", version = VERSION)]
 #[command(after_help = "Examples:
-  aocl install PLATFORM            # as root, after the driver's package; before 17.1 without PLATFORM
-  aocl diagnose acl0               # whether the first board works (diagnostic before 14.1); it resets its kernels
-  aocl program acl0 kernel.aocx
+  aocl install PLATFORM            # as root, after the driver's package; no name before 17.1
+  aocl diagnose acl0               # whether the first board works; it resets its kernels
+  aocl program acl0 kernel.aocx    # diagnostic and reprogram before 14.1
   linux64/libexec/diagnose -probe  # which boards there are; nothing is opened
 
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
@@ -50,15 +50,16 @@ struct Cli {
 enum Command {
     /// Set this computer up for the platform's boards: .fcd file, udev rules, driver.
     #[command(after_help = "Examples:
-  aocl install PLATFORM                                    # its directory; before 17.1 `aocl install`
-  linux64/libexec/install --dry-run                        # what would be done, and what is missing
-  linux64/libexec/install --fcd-only --fcd-dir ~/boards    # export ACL_BOARD_VENDOR_PATH=~/boards
+  aocl install PLATFORM                    # its directory; none before 17.1
+  linux64/libexec/install --dry-run        # what would be done, and what is missing
+  linux64/libexec/install --fcd-only --fcd-dir ~/boards
+                                           # export ACL_BOARD_VENDOR_PATH=~/boards
 
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Install(Install),
     /// Take away what `install` did.
     #[command(after_help = "Examples:
-  aocl uninstall PLATFORM                                  # its directory; before 17.1 `aocl uninstall`
+  aocl uninstall PLATFORM                  # its directory; none before 17.1
   linux64/libexec/uninstall --dry-run
 
 ACL_BOARD_VENDOR_PATH and --fcd-dir must be the same as for `install`.
@@ -69,7 +70,7 @@ The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")
     /// It resets the kernels of the boards that are named, of all if none is.
     #[command(after_help = "Examples:
   aocl diagnose acl0
-  linux64/libexec/diagnose -probe                          # names only; opens nothing
+  linux64/libexec/diagnose -probe          # names only; opens nothing
   linux64/libexec/diagnose peerlane0 --mebibytes 64
 
 `aocl diagnose` without a name lists boards from 15.1 on, and tests all before.
@@ -78,10 +79,10 @@ The exit status is 0 if all is well, 1 if not, 2 if the command line is wrong.")
     /// Configure a board's FPGA, over PCIe where package and FPGA let it, else by JTAG. FPGA memory is lost.
     #[command(after_help = "Examples:
   aocl program acl0 kernel.aocx
-  PEERLANE_PROGRAM=jtag linux64/libexec/program peerlane0 kernel.aocx   # or cvp: this way only
+  PEERLANE_PROGRAM=jtag linux64/libexec/program peerlane0 kernel.aocx    # or cvp: only so
 
-ACL_PCIE_JTAG_CABLE and ACL_PCIE_JTAG_DEVICE_INDEX say where on JTAG the FPGA is; with the board's name behind
-(ACL_PCIE_JTAG_CABLE_peerlane1), of this board.
+ACL_PCIE_JTAG_CABLE and ACL_PCIE_JTAG_DEVICE_INDEX say where on JTAG the FPGA is, with the
+board's name behind (ACL_PCIE_JTAG_CABLE_peerlane1) where one board is.
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Program(Load),
     /// Write a configuration into a board's flash memory, by the vendor's script or Quartus.

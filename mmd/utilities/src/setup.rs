@@ -130,7 +130,13 @@ fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> V
 
 /// A library, and the version that it says when it is loaded.
 fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
-    let what = format!("{before}{}, {}", path.display(), kind.text());
+    let origin = library::origin(path).map(|origin| format!(", {origin}"));
+    let what = format!(
+        "{before}{}, {}{}",
+        path.display(),
+        kind.text(),
+        origin.unwrap_or_default()
+    );
     if machine.commands().is_none() {
         return Seen::Ok(what);
     }
@@ -138,7 +144,7 @@ fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
         Ok(version) => Seen::Ok(format!("{what}, which says version {version}")),
         Err(error) => Seen::wrong(
             format!("{what}, which cannot be loaded: {error}"),
-            "Build it on this computer (cargo build --release -p peerlane-mmd), and copy it there.",
+            "Build it on this computer, and copy it there: step 7 of the platform's README.md.",
         ),
     }
 }

@@ -270,7 +270,7 @@ fn what_is_missing_is_said_before_anything_is_written() {
         "{error}"
     );
     assert!(
-        error.contains("cargo build --release -p peerlane-mmd"),
+        error.contains("Step 7 of the platform's README.md"),
         "{error}"
     );
     assert_eq!(work.files(), before);
@@ -323,7 +323,7 @@ fn what_is_no_library_is_refused() {
         fs::write(&place, bytes).unwrap();
         let error = put(&work, &Options::default()).1.unwrap_err();
         assert!(
-            error.contains(words) && error.contains("cargo build"),
+            error.contains(words) && error.contains("Step 7 of"),
             "{error}"
         );
         assert_eq!(work.files(), before);
