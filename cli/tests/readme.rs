@@ -41,7 +41,11 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     fs::create_dir(&bin).unwrap();
     // No `aoc` has made the package that would be rewritten.
     let itself = env!("CARGO_BIN_EXE_peerlane");
-    tool(&bin, "peerlane", &format!("[ \"$1\" = upgrade ] || exec {itself} \"$@\""));
+    tool(
+        &bin,
+        "peerlane",
+        &format!("[ \"$1\" = upgrade ] || exec {itself} \"$@\""),
+    );
     let quartus = work.path().join("quartus.tcl");
     fs::write(&quartus, QUARTUS).unwrap();
     // The directory of the compile is the kernel's name, with all of the board's files (Programming Guide, "aoc").
@@ -118,7 +122,11 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     fs::create_dir_all(sources.join("driver/src")).unwrap();
     fs::copy(of_driver.join(table), sources.join("driver").join(table)).unwrap();
     fs::create_dir(sources.join("mmd")).unwrap();
-    fs::copy(of_driver.join("../mmd/devices.c"), sources.join("mmd/devices.c")).unwrap();
+    fs::copy(
+        of_driver.join("../mmd/devices.c"),
+        sources.join("mmd/devices.c"),
+    )
+    .unwrap();
     let readme = fs::read_to_string(out.join("README.md")).unwrap();
     let persona = readme.contains("stops in Quartus");
     let calls = work.path().join("calls");
@@ -255,9 +263,15 @@ fn the_steps_of_a_board_that_imports_nothing() {
 /// library.
 #[test]
 fn the_steps_of_boards_of_later_versions() {
-    for (version, aocl, linked) in [("15.0", "aocl diagnose\n", true), ("17.1", "aocl diagnose acl0\n", false)] {
+    for (version, aocl, linked) in [
+        ("15.0", "aocl diagnose\n", true),
+        ("17.1", "aocl diagnose acl0\n", false),
+    ] {
         let bsp = of_version(version);
-        let (work, calls) = run(&["extend", "--bsp", text(bsp.path())], "peerlane_net_peerlane");
+        let (work, calls) = run(
+            &["extend", "--bsp", text(bsp.path())],
+            "peerlane_net_peerlane",
+        );
         in_order(
             &calls,
             &[
@@ -273,7 +287,11 @@ fn the_steps_of_boards_of_later_versions() {
         let readme = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
         assert_eq!(readme.contains("aocl link-config"), linked, "{version}");
         // The other library is there to be copied, too.
-        assert!(work.path().join("sources/target/release/libpeerlane_mmd_legacy.so").is_file());
+        assert!(
+            work.path()
+                .join("sources/target/release/libpeerlane_mmd_legacy.so")
+                .is_file()
+        );
     }
 }
 

@@ -141,14 +141,21 @@ fn the_helps_loop_runs() {
     let run = peerlane(&["upgrade", "--help"]);
     let help = String::from_utf8_lossy(&run.stdout).into_owned();
     let line = help.lines().find(|line| line.contains("for old in"));
-    let command = format!("peerlane() {{ {} \"$@\"; }}; {}", env!("CARGO_BIN_EXE_peerlane"), line.unwrap());
+    let command = format!(
+        "peerlane() {{ {} \"$@\"; }}; {}",
+        env!("CARGO_BIN_EXE_peerlane"),
+        line.unwrap()
+    );
     let run = std::process::Command::new("sh")
         .args(["-c", &command])
         .current_dir(work.path())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(said.contains("a.aocx") && said.contains("of version 23 already"), "{said}");
+    assert!(
+        said.contains("a.aocx") && said.contains("of version 23 already"),
+        "{said}"
+    );
     let made = std::fs::read_dir(work.path().join("new")).unwrap();
     assert_eq!(made.count(), 2, "{said}");
 }
@@ -164,5 +171,8 @@ fn a_version_that_was_not_seen_is_no_dead_end() {
     std::fs::write(&old, bytes).unwrap();
     let (code, said) = upgrade(&old, &new);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("13.1 and 14.0 go with the SDK's own runtime"), "{said}");
+    assert!(
+        said.contains("13.1 and 14.0 go with the SDK's own runtime"),
+        "{said}"
+    );
 }

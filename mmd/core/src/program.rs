@@ -223,11 +223,11 @@ pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = roots.chain(std::env::split_paths(&path));
     let mut tools = places.map(|place| place.join(tool));
-    tools
-        .find(|tool| tool.is_file())
-        .ok_or_else(|| {
-            format!("{tool} is not on the PATH, nor in bin of $QUARTUS_ROOTDIR_OVERRIDE or $QUARTUS_ROOTDIR")
-        })
+    tools.find(|tool| tool.is_file()).ok_or_else(|| {
+        format!(
+            "{tool} is not on the PATH, nor in bin of $QUARTUS_ROOTDIR_OVERRIDE or $QUARTUS_ROOTDIR"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield;
 typedef cl_bitfield cl_mem_flags;
 typedef cl_bitfield cl_device_type;
+typedef cl_uint cl_device_info;
 typedef cl_bitfield cl_command_queue_properties;
 typedef intptr_t cl_context_properties;
 typedef struct _cl_platform_id *cl_platform_id;
@@ -32,6 +33,7 @@ typedef struct _cl_event *cl_event;
 #define CL_FALSE 0
 #define CL_TRUE 1
 #define CL_DEVICE_TYPE_ACCELERATOR (1 << 3)
+#define CL_DEVICE_NAME 0x102B
 #define CL_MEM_READ_WRITE (1 << 0)
 #define CL_MEM_OBJECT_ALLOCATION_FAILURE -4
 #define CL_OUT_OF_RESOURCES -5
@@ -44,6 +46,7 @@ typedef struct _cl_event *cl_event;
 
 extern cl_int clGetPlatformIDs(cl_uint, cl_platform_id *, cl_uint *);
 extern cl_int clGetDeviceIDs(cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *);
+extern cl_int clGetDeviceInfo(cl_device_id, cl_device_info, size_t, void *, size_t *);
 extern cl_context clCreateContext(const cl_context_properties *, cl_uint, const cl_device_id *,
     void (CL_CALLBACK *)(const char *, const void *, size_t, void *), void *, cl_int *);
 extern cl_command_queue clCreateCommandQueue(cl_context, cl_device_id, cl_command_queue_properties,

@@ -47,7 +47,10 @@ pub fn exports(name: &str, symbols: &[&str]) {
     let origin = file.section_by_name(".peerlane").unwrap().data().unwrap();
     let origin = String::from_utf8_lossy(origin);
     let version = format!("Peerlane {} (commit ", env!("CARGO_PKG_VERSION"));
-    assert!(origin.starts_with(&version) && origin.ends_with(')'), "{origin}");
+    assert!(
+        origin.starts_with(&version) && origin.ends_with(')'),
+        "{origin}"
+    );
 }
 
 /// A copy of a library in a platform of this version says another version.

@@ -74,11 +74,7 @@ pub fn diagnose(
     done
 }
 
-fn look(
-    computer: &Computer<'_>,
-    options: &Options,
-    say: &mut dyn FnMut(String),
-) -> Result<()> {
+fn look(computer: &Computer<'_>, options: &Options, say: &mut dyn FnMut(String)) -> Result<()> {
     let machine = computer.machine;
     let all = computer.boards.names();
     if options.probe && options.boards.is_empty() {
@@ -94,7 +90,13 @@ fn look(
         false => (options.boards.iter())
             .map(|name| find(&all, name))
             .collect::<Result<_>>()
-            .map_err(|failure| if all.is_empty() { none(machine) } else { failure })?,
+            .map_err(|failure| {
+                if all.is_empty() {
+                    none(machine)
+                } else {
+                    failure
+                }
+            })?,
     };
     if options.probe {
         return wanted.iter().try_for_each(|name| seen(machine, name, say));

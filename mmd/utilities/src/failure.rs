@@ -32,7 +32,11 @@ impl Failure {
         }
         let list = all.iter().zip(1..).map(|(one, n)| format!("({n}) {one}"));
         let list = list.collect::<Vec<_>>().join(" ");
-        let what = format!("{} things are missing. {}", all.len(), list.trim_end_matches('.'));
+        let what = format!(
+            "{} things are missing. {}",
+            all.len(),
+            list.trim_end_matches('.')
+        );
         Self::new(what, remedy)
     }
 

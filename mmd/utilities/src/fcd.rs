@@ -44,8 +44,13 @@ impl Fcd {
                 // The runtime takes it for one name, in which nobody would look for a list.
                 if found.as_os_str().as_encoded_bytes().contains(&b':') {
                     return Err(Failure::new(
-                        format!("{}: .fcd files lie in one directory, and this has a colon", directory.display()),
-                        format!("Name one directory by --fcd-dir, or by {VENDORS}: the runtime takes no list there."),
+                        format!(
+                            "{}: .fcd files lie in one directory, and this has a colon",
+                            directory.display()
+                        ),
+                        format!(
+                            "Name one directory by --fcd-dir, or by {VENDORS}: the runtime takes no list there."
+                        ),
                     ));
                 }
                 machine.path(found)
@@ -114,7 +119,11 @@ impl Fcd {
 
 /// The `.fcd` files of directories.
 pub(crate) fn files(places: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
-    let entries = places.iter().flat_map(std::fs::read_dir).flatten().flatten();
+    let entries = places
+        .iter()
+        .flat_map(std::fs::read_dir)
+        .flatten()
+        .flatten();
     let files = entries.map(|entry| entry.path());
     files.filter(|path| path.extension() == Some(OsStr::new("fcd")))
 }

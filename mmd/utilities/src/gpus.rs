@@ -44,13 +44,12 @@ impl Gpus for Cuda {
         let gpus = (0..count).filter_map(|number| Gpu::open(number).ok());
         let memory = |gpu: Gpu| Memory {
             bus: gpu.bus().into(),
-            side: gpu
-                .buffer(bytes)
-                .map_err(told)
-                .and_then(|buffer| match GpuMemory::new(Arc::new(buffer)) {
+            side: gpu.buffer(bytes).map_err(told).and_then(|buffer| {
+                match GpuMemory::new(Arc::new(buffer)) {
                     Ok(memory) => Ok(Arc::new(memory) as Arc<dyn Side>),
                     Err(error) => Err(Failure::new(error.to_string(), error.remedy())),
-                }),
+                }
+            }),
         };
         Ok(gpus.map(memory).collect())
     }
@@ -67,7 +66,10 @@ pub(crate) fn copied(
     range: &Range<u64>,
     say: &mut dyn FnMut(String),
 ) -> Result<Vec<String>> {
-    let scratch = range.end.saturating_sub(peerlane_routes::SCRATCH).max(range.start);
+    let scratch = range
+        .end
+        .saturating_sub(peerlane_routes::SCRATCH)
+        .max(range.start);
     let bytes = BYTES.min(scratch - range.start);
     if bytes == 0 {
         say("GPUs are not tested: that takes more than 1 MiB of FPGA memory".into());
@@ -149,12 +151,17 @@ fn one_way(
 fn checked(names: &str, findings: &Findings) -> Result<()> {
     if findings.reads_lost {
         return Err(Failure::new(
-            format!("{names}: a read of the GPU's memory was never answered, and the board takes no more"),
+            format!(
+                "{names}: a read of the GPU's memory was never answered, and the board takes no more"
+            ),
             "Reset the board (echo 1 > reset in its sysfs directory). The computer does not pass reads between the two: \
              mmd/README.md, \"What the computer must offer\".",
         ));
     }
-    for (way, verdict) in [("FPGA to GPU", &findings.write), ("GPU to FPGA", &findings.read)] {
+    for (way, verdict) in [
+        ("FPGA to GPU", &findings.write),
+        ("GPU to FPGA", &findings.read),
+    ] {
         if let Verdict::Wrong(what) = verdict {
             return Err(Failure::new(
                 format!("{names}: {way}: data arrive wrong, and nothing reports it: {what}"),

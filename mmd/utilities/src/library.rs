@@ -80,7 +80,9 @@ fn kind(bytes: &[u8]) -> Result<Library, String> {
     let has = |name: &str| names.contains(&name);
     let called = |name: &str| has(&format!("aocl_mmd_{name}"));
     if let Some(name) = NEEDED.iter().find(|name| !called(name)) {
-        return Err(format!("is no library for an OpenCL runtime: it has no aocl_mmd_{name}"));
+        return Err(format!(
+            "is no library for an OpenCL runtime: it has no aocl_mmd_{name}"
+        ));
     }
     if !has(OURS) {
         return Err("is a library for an OpenCL runtime, but none of Peerlane's".into());

@@ -37,7 +37,10 @@ impl Platform {
         match platform.root.join(RECORD).is_file() {
             true => Ok(platform),
             false => Err(Failure::new(
-                format!("{}: no platform that `peerlane extend` wrote, which has {RECORD}", platform.root.display()),
+                format!(
+                    "{}: no platform that `peerlane extend` wrote, which has {RECORD}",
+                    platform.root.display()
+                ),
                 "Name the one that it wrote by --platform, or have AOCL_BOARD_PACKAGE_ROOT lead to it: it may be the \
                  vendor's still.",
             )),
@@ -209,7 +212,10 @@ mod tests {
         platform.unwrap();
         std::fs::remove_file(dir.path().join(RECORD)).unwrap();
         let error = Platform::read(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("no platform that `peerlane extend` wrote"), "{error}");
+        assert!(
+            error.contains("no platform that `peerlane extend` wrote"),
+            "{error}"
+        );
         assert!(error.contains("AOCL_BOARD_PACKAGE_ROOT"), "{error}");
         let error = Platform::read(Path::new("/nowhere/at/all")).unwrap_err();
         assert!(error.to_string().contains("/nowhere/at/all: "), "{error}");

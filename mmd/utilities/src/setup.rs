@@ -98,7 +98,10 @@ fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> V
         }
     };
     let mut seen = Vec::new();
-    for line in text.lines().filter(|line| fcd::is_ours(Path::new(line.trim()))) {
+    for line in text
+        .lines()
+        .filter(|line| fcd::is_ours(Path::new(line.trim())))
+    {
         if line.trim() != line || text.contains('\r') {
             seen.push(Seen::wrong(
                 format!("{name} has a blank or a carriage return beside a path"),
@@ -189,7 +192,11 @@ fn of_platform(
 
 fn loader_knows(machine: &Machine) -> bool {
     let entries = std::fs::read_dir(machine.path(LOADER));
-    let files = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let icd = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "icd");
     files
         .filter(icd)

@@ -1,11 +1,11 @@
 //! `diagnose` on the simulated board: the block's real RTL, Verilated, and its rates in simulated time.
 
 use peerlane_hdl::Params;
+use peerlane_host::Device;
 use peerlane_host::driver::{Driver, Options};
 use peerlane_mmd_core::{Boards, Found, Jtag};
 use peerlane_sim::BoardConfig;
 use peerlane_sim::opencl::{Config, Offsets, OpenClSide, Program};
-use peerlane_host::Device;
 use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
 use peerlane_utilities::gpus::{Gpus, Memory};
 use peerlane_utilities::{Machine, diagnose};

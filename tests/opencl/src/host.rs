@@ -98,7 +98,8 @@ impl Runtime {
         self.prefix.join("lib")
     }
 
-    fn include(&self) -> PathBuf {
+    /// The directory of the headers.
+    pub fn include(&self) -> PathBuf {
         self.prefix.join("include")
     }
 }

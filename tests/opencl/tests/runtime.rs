@@ -467,3 +467,42 @@ fn a_program_is_ended_by_a_signal() {
         assert_eq!(ended.signal, Some(signal.as_raw()), "{}", ended.errors);
     }
 }
+
+/// What the steps of a platform begin with.
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn the_smallest_program_shows_the_board() {
+    let lab = Lab::new();
+    let runtime = &parts().runtime;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mmd/devices.c");
+    let library = runtime.library();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let made = Command::new(compiler)
+        .arg("-o")
+        .args([&lab.path("devices"), &source, &library])
+        .arg("-I")
+        .arg(runtime.include())
+        .arg(format!(
+            "-Wl,-rpath,{}",
+            library.parent().unwrap().display()
+        ))
+        .status();
+    assert!(made.unwrap().success());
+    let usual = lab.command("info", &[]);
+    let environment = usual
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let mut command = Command::new(lab.path("devices"));
+    command
+        .envs(environment)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let ended = end(command.spawn().unwrap(), LIMIT);
+    assert_eq!(
+        (ended.code, ended.signal),
+        (Some(0), None),
+        "{}",
+        ended.errors
+    );
+    assert_eq!(ended.out, "device 0: simulated : simulated0 (Peerlane)\n");
+}

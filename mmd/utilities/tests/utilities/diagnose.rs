@@ -249,16 +249,25 @@ fn gpus_are_copied_to_and_from() {
     let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
     result.unwrap();
     for way in ["FPGA to GPU", "GPU to FPGA"] {
-        says(&lines, &format!("peerlane0 and the GPU at 0000:03:00.0: {way}: "));
+        says(
+            &lines,
+            &format!("peerlane0 and the GPU at 0000:03:00.0: {way}: "),
+        );
     }
-    says(&lines, "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested, there is no test");
+    says(
+        &lines,
+        "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested, there is no test",
+    );
     let without = Options {
         no_gpus: true,
         ..named("acl0")
     };
     let (lines, result) = look_with(&work, &toys, &stand, None, &without);
     result.unwrap();
-    says(&lines, "GPU at 0000:03:00.0 (NVIDIA, 10de:2330): not tested");
+    says(
+        &lines,
+        "GPU at 0000:03:00.0 (NVIDIA, 10de:2330): not tested",
+    );
 }
 
 /// Which library the runtime finds, and by which file.
@@ -283,10 +292,18 @@ fn the_way_to_the_library_is_said() {
         assert!(error.contains(words), "{error}");
         says(&lines, &format!("OpenCL: {error}"));
     };
-    let at = |kind: &str| format!("{}, the library for {kind}, which says version 15.9", place.display());
+    let at = |kind: &str| {
+        format!(
+            "{}, the library for {kind}, which says version 15.9",
+            place.display()
+        )
+    };
     // Nothing leads to it: the open runtime finds no board, an old one is linked with it.
     fails("no .fcd file in ");
-    says(&look().0, &format!("OpenCL: the platform has {}", at("the open runtime")));
+    says(
+        &look().0,
+        &format!("OpenCL: the platform has {}", at("the open runtime")),
+    );
     fs::write(&place, library(Kind::Legacy)).unwrap();
     let (lines, result) = look();
     result.unwrap();
@@ -299,8 +316,18 @@ fn the_way_to_the_library_is_said() {
         .unwrap();
     let (lines, result) = look();
     result.unwrap();
-    says(&lines, &format!("OpenCL: {} leads to {}", fcd.display(), at("the open runtime")));
-    says(&lines, "no .icd file in /etc/OpenCL/vendors names libalteracl.so");
+    says(
+        &lines,
+        &format!(
+            "OpenCL: {} leads to {}",
+            fcd.display(),
+            at("the open runtime")
+        ),
+    );
+    says(
+        &lines,
+        "no .icd file in /etc/OpenCL/vendors names libalteracl.so",
+    );
     // What is there no more, or never was a library.
     fs::write(&place, "").unwrap();
     fails("toy_peerlane.fcd: ");
@@ -309,7 +336,10 @@ fn the_way_to_the_library_is_said() {
     fails("the library for the OpenCL runtime is not there");
     fs::write(&place, library(Kind::Open)).unwrap();
     // What the runtime takes for a part of the name.
-    for text in [format!("{} \n", place.display()), format!("{}\r\n", place.display())] {
+    for text in [
+        format!("{} \n", place.display()),
+        format!("{}\r\n", place.display()),
+    ] {
         fs::write(&fcd, text).unwrap();
         fails("has a blank or a carriage return beside a path");
     }
@@ -327,7 +357,8 @@ fn the_variable_and_the_rights_are_said() {
     let (work, toys) = (Work::new(), Toys::new());
     work.board("peerlane0", "0000:01:00.0");
     fs::write(
-        work.root().join("sys/bus/pci/devices/0000:01:00.0/peerlane/hold_all"),
+        work.root()
+            .join("sys/bus/pci/devices/0000:01:00.0/peerlane/hold_all"),
         "0\n",
     )
     .unwrap();
@@ -335,7 +366,10 @@ fn the_variable_and_the_rights_are_said() {
     let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
     result.unwrap_err();
     says(&lines, "there are no udev rules of Peerlane's");
-    says(&lines, "peerlane0: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs");
+    says(
+        &lines,
+        "peerlane0: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs",
+    );
     let (_, result) = look(&work, &toys, &named("acl0"));
     result.unwrap();
     let elsewhere = work.put("elsewhere/x", b"").with_file_name("");

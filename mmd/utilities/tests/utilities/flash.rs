@@ -254,7 +254,11 @@ fn a_flash_memory_is_not_left_half_written() {
         kill_process_group(group, signal).unwrap();
         let run = running.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
-        assert_eq!(fs::read_to_string(&log).unwrap(), "begun\nwritten\n", "{said}");
+        assert_eq!(
+            fs::read_to_string(&log).unwrap(),
+            "begun\nwritten\n",
+            "{said}"
+        );
         assert_eq!(run.status.code(), Some(1), "{said}");
         let words = match status {
             0 => "interrupted, after the tool that was at work came to its end without an error",

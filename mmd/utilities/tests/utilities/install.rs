@@ -371,7 +371,10 @@ fn a_platform_that_others_cannot_enter_is_remarked() {
     fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
     let (lines, result) = put(&work, &dry);
     result.unwrap();
-    assert!(!lines.iter().any(|line| line.contains("/opt.")), "{lines:?}");
+    assert!(
+        !lines.iter().any(|line| line.contains("/opt.")),
+        "{lines:?}"
+    );
 }
 
 /// Runs the command itself, as a package is made.
@@ -401,7 +404,11 @@ fn nothing_is_written_outside_of_the_root() {
         let (status, said) = run(&work, words, &variable);
         assert_eq!(status, Some(0), "{said}");
         assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "{said}");
-        assert_eq!(exists(&work.root().join(FCD)), words == ["install"], "{said}");
+        assert_eq!(
+            exists(&work.root().join(FCD)),
+            words == ["install"],
+            "{said}"
+        );
     }
     let (status, said) = run(&work, &["install", "--fcd-dir", "/etc/boards"], &[]);
     assert_eq!(status, Some(0), "{said}");
@@ -426,10 +433,16 @@ fn the_variable_names_one_directory_or_none() {
     };
     let (status, said) = run("");
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("/opt/Intel/OpenCL/Boards/toy_peerlane.fcd"), "{said}");
+    assert!(
+        said.contains("/opt/Intel/OpenCL/Boards/toy_peerlane.fcd"),
+        "{said}"
+    );
     let (status, said) = run("/a:/b");
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("/a:/b: ") && said.contains("has a colon"), "{said}");
+    assert!(
+        said.contains("/a:/b: ") && said.contains("has a colon"),
+        "{said}"
+    );
     let own = work.put("own/x", b"").with_file_name("boards");
     let (status, said) = run(own.to_str().unwrap());
     assert_eq!(status, Some(0), "{said}");
@@ -443,7 +456,10 @@ fn a_file_that_was_written_elsewhere_is_remarked() {
     let work = Work::new();
     let (lines, result) = take(&work, &Options::default());
     result.unwrap();
-    says(&lines, "ACL_BOARD_VENDOR_PATH says, run this with the same value");
+    says(
+        &lines,
+        "ACL_BOARD_VENDOR_PATH says, run this with the same value",
+    );
 }
 
 /// A user's PATH has not the administrator's directories (Debian's /etc/profile), and `sudo -E env "PATH=$PATH"` hands it
