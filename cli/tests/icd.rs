@@ -34,7 +34,11 @@ fn vendor(directory: &Path) -> PathBuf {
 /// `peerlane` with these arguments for a system below a directory, and without variables that loaders go by.
 fn peerlane(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane"));
-    command.args(&arguments[..1]).arg("--root").arg(root).args(&arguments[1..]);
+    command
+        .args(&arguments[..1])
+        .arg("--root")
+        .arg(root)
+        .args(&arguments[1..]);
     for name in ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"] {
         command.env_remove(name);
     }

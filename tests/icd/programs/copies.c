@@ -580,6 +580,55 @@ static void part_references(void)
 	clReleaseCommandQueue(queue);
 }
 
+static void CL_CALLBACK hear_and_release(cl_event event, cl_int status, void *data)
+{
+	hear(event, status, data);
+	clReleaseEvent(event);
+}
+
+static cl_uint references_of_context(void)
+{
+	cl_uint number = 0;
+
+	GIVES(clGetContextInfo(board.context, CL_CONTEXT_REFERENCE_COUNT, sizeof(number), &number, NULL), CL_SUCCESS);
+	return number;
+}
+
+/* The last reference to a copy's event goes in its callback. A moment later nothing is kept any more. */
+static void part_callback(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_uint queues, contexts;
+	cl_event gate, done;
+
+	fill(&board, from, 1, SIZE);
+	GIVES(clFinish(board.queue), CL_SUCCESS);
+	queues = references(board.queue), contexts = references_of_context();
+	/* Set while the copy waits, and when it has ended. */
+	for (int late = 0; late < 2; late++) {
+		__atomic_store_n(&heard, 0, __ATOMIC_SEQ_CST);
+		gate = user_event(&peer);
+		GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &gate, &done, NULL), CL_SUCCESS);
+		if (!late)
+			GIVES(clSetEventCallback(done, CL_COMPLETE, hear_and_release, NULL), CL_SUCCESS);
+		GIVES(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+		GIVES(clFinish(board.queue), CL_SUCCESS);
+		nap(200);
+		if (late)
+			GIVES(clSetEventCallback(done, CL_COMPLETE, hear_and_release, NULL), CL_SUCCESS);
+		for (int i = 0; i < 5000 && !__atomic_load_n(&heard, __ATOMIC_SEQ_CST); i++)
+			nap(1);
+		IS(heard && heard_status == CL_COMPLETE && heard_of == done);
+		clReleaseEvent(gate);
+	}
+	for (int i = 0; i < 3000 && (references(board.queue) != queues || references_of_context() != contexts); i++)
+		nap(1);
+	GIVES(references(board.queue), queues);
+	GIVES(references_of_context(), contexts);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+}
+
 /* Failures that the vendor library does not pass on: of an event in the list, and of a copy in front. */
 static void part_forgotten(void)
 {
@@ -783,7 +832,7 @@ static const struct {
 	{"failures", part_failures}, {"released", part_released},	    {"many", part_many},
 	{"threads", part_threads},   {"path", part_path},		    {"direct", part_direct},
 	{"simulated", part_simulated}, {"forgotten", part_forgotten},	    {"exit", part_exit},
-	{"references", part_references},
+	{"references", part_references}, {"callback", part_callback},
 };
 
 int main(int count, char **arguments)

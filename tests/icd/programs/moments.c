@@ -23,10 +23,11 @@
 
 static int failures;
 static struct {
-	int marker_gives, releases;
+	int marker_gives, marker_again, releases;
 	const void *argument;
 	void *last;
 } *moments;
+static void (*event_is_told)(void), (*compilation_is_told)(void);
 static unsigned long (*live)(void);
 static cl_device_id device;
 static cl_context context;
@@ -104,6 +105,52 @@ static void early_callbacks(void)
 	IS(CALL(clReleaseProgram, linked) == CL_SUCCESS);
 }
 
+static cl_event told_of;
+
+static void CL_CALLBACK hear(cl_event event, cl_int status, void *data)
+{
+	told_of = event;
+	IS(status == CL_COMPLETE && data == &told_of);
+}
+
+/* Callbacks that come when the program has released the object, and the vendor has another one at its address. */
+static void late_callbacks(cl_command_queue queue)
+{
+	unsigned long before = live();
+	cl_program program = CALL(clCreateProgramWithSource, context, 0, NULL, NULL, NULL);
+	cl_event first = NULL, second = NULL, third = NULL;
+
+	IS(CALL(clCompileProgram, program, 0, NULL, "", 0, NULL, NULL, keep, &told) == CL_SUCCESS);
+	IS(CALL(clReleaseProgram, program) == CL_SUCCESS);
+	told = NULL;
+	compilation_is_told();
+	IS(told == program);
+	IS(live() == before);
+	program = CALL(clCreateProgramWithSource, context, 0, NULL, NULL, NULL);
+	IS(CALL(clSetProgramReleaseCallback, program, keep, &told) == CL_SUCCESS);
+	told = NULL;
+	IS(CALL(clReleaseProgram, program) == CL_SUCCESS);
+	IS(told == program);
+	IS(live() == before);
+
+	IS(CALL(clEnqueueMarkerWithWaitList, queue, 0, NULL, &first) == CL_SUCCESS);
+	IS(CALL(clSetEventCallback, first, CL_COMPLETE, hear, &told_of) == CL_SUCCESS);
+	IS(CALL(clReleaseEvent, first) == CL_SUCCESS);
+	moments->marker_again = 1;
+	IS(CALL(clEnqueueMarkerWithWaitList, queue, 0, NULL, &second) == CL_SUCCESS);
+	IS(second && second != first);
+	event_is_told();
+	IS(told_of == first);
+	IS(CALL(clSetEventCallback, second, CL_COMPLETE, hear, &told_of) == CL_SUCCESS);
+	event_is_told();
+	IS(told_of == second);
+	IS(CALL(clReleaseEvent, second) == CL_SUCCESS);
+	IS(CALL(clEnqueueMarkerWithWaitList, queue, 0, NULL, &third) == CL_SUCCESS);
+	IS(CALL(clReleaseEvent, third) == CL_SUCCESS);
+	moments->marker_again = 0;
+	IS(live() == before);
+}
+
 /* A release too many is not taken from who still needs the object. */
 static void releases_too_many(void)
 {
@@ -173,7 +220,9 @@ int main(int count, char **paths)
 	platforms(1, &platform, NULL);
 	vendor = dlopen(paths[2], RTLD_NOW | RTLD_NOLOAD);
 	moments = vendor ? dlsym(vendor, "moments") : NULL;
-	if (!moments) {
+	*(void **)&event_is_told = vendor ? dlsym(vendor, "moments_event") : NULL;
+	*(void **)&compilation_is_told = vendor ? dlsym(vendor, "moments_compilation") : NULL;
+	if (!moments || !event_is_told || !compilation_is_told) {
 		puts("no vendor library");
 		return 1;
 	}
@@ -183,6 +232,7 @@ int main(int count, char **paths)
 	kernel = CALL(clCreateKernel, CALL(clCreateProgramWithSource, context, 0, NULL, NULL, NULL), "k", NULL);
 	failed_enqueues(queue);
 	early_callbacks();
+	late_callbacks(queue);
 	releases_too_many();
 	arguments(queue, kernel);
 	printf("%d failures\n", failures);

@@ -70,7 +70,7 @@ fn a_program_may_end_behind_a_copy() {
 #[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn events_tell_of_copies() {
-    passes(PLAIN, &["events"]);
+    passes(PLAIN, &["events", "callback"]);
 }
 
 #[test]

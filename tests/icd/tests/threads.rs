@@ -88,7 +88,7 @@ fn copies_race_nowhere() {
     let lab = Lab::new();
     let watched = watched_driver();
     let program = lab.copies_with(&["tsan.c"], &WATCHED);
-    for part in ["order", "events", "released", "many", "threads"] {
+    for part in ["order", "events", "callback", "released", "many", "threads"] {
         let mut command = command(&lab, &program, &[&watched, &lab.other_pocl()]);
         command.arg(part).arg(&watched).env("COPIES_MOST", "65536");
         let said = printed(&succeed(&mut command, part));

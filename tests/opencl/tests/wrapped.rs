@@ -100,7 +100,7 @@ fn queues_are_as_the_runtime_has_them() {
 #[test]
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn copies_go_through_the_hosts_memory() {
-    passes(&["data", "order", "events"]);
+    passes(&["data", "order", "events", "callback"]);
 }
 
 #[test]

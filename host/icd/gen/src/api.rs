@@ -138,6 +138,16 @@ impl Api {
         Ok(api)
     }
 
+    /// From a text.
+    #[cfg(test)]
+    pub(crate) fn of(source: &str) -> miette::Result<Self> {
+        let mut api = Self::default();
+        for item in syn::parse_file(source).into_diagnostic()?.items {
+            api.take(item)?;
+        }
+        Ok(api)
+    }
+
     fn take(&mut self, item: Item) -> miette::Result<()> {
         match item {
             Item::Type(item) => {

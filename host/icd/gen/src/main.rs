@@ -8,6 +8,8 @@ mod api;
 mod exercise;
 mod library;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod witness;
 mod wrapper;
 

@@ -327,7 +327,6 @@ unsafe fn enqueue(
     if direct.is_none() {
         pair.check_host_access()?;
     }
-    record::let_go();
     let seat = worker::seat()?;
     // SAFETY: the caller's promise.
     unsafe {

@@ -10,6 +10,7 @@ use std::sync::atomic::{
 };
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -17,6 +18,7 @@ use super::code::{
     COMMAND_COPY_BUFFER, INVALID_EVENT, INVALID_VALUE, PROFILING_INFO_NOT_AVAILABLE, SUCCESS,
 };
 use super::functions::EVENT_STATUS;
+use super::worker;
 use crate::objects::{self, Handle, Kind};
 use crate::{INVALID_OPERATION, offered, platform};
 
@@ -91,19 +93,18 @@ impl Drop for VendorsObject {
     }
 }
 
-/// Records of events that are gone, but not yet at the vendor's.
-static PARKED: Mutex<Vec<Arc<Record>>> = Mutex::new(Vec::new());
+/// How long a vendor may take to be through with an event whose last reference went in a callback.
+const LINGERS: Duration = Duration::from_millis(100);
 
-/// Keeps a record until the next copy.
+/// Keeps a record for a while: the vendor is in the midst of telling of its event, and is not to lose queue and context
+/// meanwhile.
 pub(crate) fn keep_a_while(record: Option<Arc<Record>>) {
-    PARKED.lock().extend(record);
-}
-
-/// Lets go of what was kept a while.
-pub(super) fn let_go() {
-    // Given back without the lock.
-    let parked = std::mem::take(&mut *PARKED.lock());
-    drop(parked);
+    let Some(record) = record else { return };
+    let spare = Arc::clone(&record);
+    if !worker::let_go_later(record, LINGERS) {
+        // Where there is no thread it stays for ever.
+        std::mem::forget(spare);
+    }
 }
 
 /// The last copy of each queue, by its handle's number.

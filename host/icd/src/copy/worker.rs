@@ -3,8 +3,8 @@
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::{
-    AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    AtomicBool, AtomicUsize,
+    Ordering::{AcqRel, Relaxed, SeqCst},
 };
 use std::sync::{Arc, Once};
 use std::thread;
@@ -32,27 +32,44 @@ const SETTLING: Duration = Duration::from_millis(20);
 /// Copies that have ended and still give back what they had.
 static TELLING: AtomicUsize = AtomicUsize::new(0);
 
+/// The program ends.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
 /// One of [`TELLING`].
 struct Telling;
 
 impl Telling {
     fn begins() -> Self {
-        TELLING.fetch_add(1, AcqRel);
+        TELLING.fetch_add(1, SeqCst);
         Self
     }
 }
 
+/// Lets go of something of the vendor's after a while, unless the program ends before: the vendor library may be gone
+/// then. Whether there is a thread for that; if not, it is let go of at once.
+pub(super) fn let_go_later<T: Send + 'static>(what: T, after: Duration) -> bool {
+    spawn(move || {
+        thread::sleep(after);
+        let _telling = Telling::begins();
+        match EXITING.load(SeqCst) {
+            true => std::mem::forget(what),
+            false => drop(what),
+        }
+    })
+}
+
 impl Drop for Telling {
     fn drop(&mut self) {
-        TELLING.fetch_sub(1, AcqRel);
+        TELLING.fetch_sub(1, SeqCst);
     }
 }
 
 /// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
 /// this, which was registered when it was there. A copy that still waits is not waited for.
 extern "C" fn at_exit() {
+    EXITING.store(true, SeqCst);
     for _ in 0..5000 {
-        if TELLING.load(Acquire) == 0 {
+        if TELLING.load(SeqCst) == 0 {
             return;
         }
         thread::sleep(Duration::from_millis(1));
@@ -224,11 +241,7 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
             let _ = unsafe { job.run() };
         }
     };
-    let started = without_signals(|| {
-        let builder = thread::Builder::new().name("peerlane-copy".into());
-        builder.spawn(run).is_ok()
-    });
-    if started {
+    if spawn(run) {
         return Ok(());
     }
     let job = slot.lock().take();
@@ -236,6 +249,14 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
         job.end(Err(OUT_OF_RESOURCES));
     }
     Err(OUT_OF_RESOURCES)
+}
+
+/// Starts a thread of the driver's. Whether there is one.
+fn spawn(run: impl FnOnce() + Send + 'static) -> bool {
+    without_signals(|| {
+        let builder = thread::Builder::new().name("peerlane-copy".into());
+        builder.spawn(run).is_ok()
+    })
 }
 
 /// Starts a thread that gets no signals of the program's.

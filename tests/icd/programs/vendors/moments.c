@@ -13,6 +13,7 @@
 /* What the program sets and reads. */
 struct {
 	int marker_gives;
+	int marker_again; /* the next event is where the last object was */
 	int releases;
 	const void *argument;
 	void *last;
@@ -27,8 +28,47 @@ int clEnqueueMarkerWithWaitList(void *queue, unsigned number, void *const *event
 {
 	(void)queue, (void)number, (void)events;
 	if (event)
-		*event = noted(fresh());
+		*event = moments.marker_again ? moments.last : noted(fresh());
 	return moments.marker_gives;
+}
+
+/* Callbacks that were set, and wait for their time. */
+static struct {
+	void (*event)(void *, int, void *);
+	void (*object)(void *, void *);
+	void *of, *data;
+} of_event, of_compilation, of_release;
+
+int clSetEventCallback(void *event, int status, void (*notify)(void *, int, void *), void *data)
+{
+	(void)status;
+	of_event.event = notify, of_event.of = event, of_event.data = data;
+	return 0;
+}
+
+int clCompileProgram(void *program, unsigned devices, void *const *list, const char *options, unsigned number,
+		     void *const *headers, const char **names, void (*notify)(void *, void *), void *data)
+{
+	(void)devices, (void)list, (void)options, (void)number, (void)headers, (void)names;
+	of_compilation.object = notify, of_compilation.of = program, of_compilation.data = data;
+	return 0;
+}
+
+int clSetProgramReleaseCallback(void *program, void (*notify)(void *, void *), void *data)
+{
+	of_release.object = notify, of_release.of = program, of_release.data = data;
+	return 0;
+}
+
+/* Their time has come. */
+void moments_event(void)
+{
+	of_event.event(of_event.of, 0, of_event.data);
+}
+
+void moments_compilation(void)
+{
+	of_compilation.object(of_compilation.of, of_compilation.data);
 }
 
 void *clLinkProgram(void *context, unsigned devices, void *const *list, const char *options, unsigned number,
@@ -50,7 +90,13 @@ static int released(void *object)
 
 int clReleaseProgram(void *program)
 {
-	return released(program);
+	int result = released(program);
+
+	if (program && program == of_release.of) {
+		of_release.of = NULL;
+		of_release.object(program, of_release.data);
+	}
+	return result;
 }
 
 int clReleaseContext(void *context)
