@@ -82,6 +82,21 @@ class Ports:
             if percent:
                 memory.set_pause_generator(pauses(percent))
 
+    # Addresses of peers' pages, in units of 2 MiB.
+    lowest = 0
+
+    async def before_reset_ends(self):
+        """Nothing else must be ready."""
+
+    async def bring_up(self):
+        """Nothing comes before the first access."""
+
+    def forget_interrupts(self):
+        """There are none but the line."""
+
+    async def interrupt(self, channel):
+        """The line is all there is."""
+
     def start(self):
         for master in (self.csr, self.chan, self.att):
             master.start()

@@ -41,12 +41,12 @@ VALID, BOARD_READS, BOARD_WRITES = 1, 2, 4
 class Referee:
     """A design with its models, set up to transfer."""
 
-    def __init__(self, dut, **options):
+    def __init__(self, dut, make=Ports, **options):
         self.dut = dut
         self.regs = header.load(os.environ["REFEREE_HEADER"])
         self.bus = Pair()
         self.fpga = Pair()
-        self.ports = Ports(dut, self.bus.real, self.fpga.real, **options)
+        self.ports = make(dut, self.bus.real, self.fpga.real, **options)
         self.records = [0] * CHANNELS
         # Records read since the channel's last doorbell, which says so.
         self.freed = [0] * CHANNELS
@@ -72,9 +72,11 @@ class Referee:
         cocotb.start_soon(Clock(dut.pcie_clk, 4, unit="ns").start())
         cocotb.start_soon(Clock(dut.clk, 5, unit="ns").start())
         await ClockCycles(dut.clk, 20)
+        await self.ports.before_reset_ends()
         dut.reset.value = 0
         dut.pcie_reset.value = 0
         await ClockCycles(dut.clk, 20)
+        await self.ports.bring_up()
         assert await self.csr_read("MAP_ID") == self.regs["MAP_ID"]
         while await self.csr_read("STATUS") & self.regs["CSR_STATUS_ATT_SWEEP_MASK"]:
             await ClockCycles(dut.pcie_clk, 50)
@@ -102,7 +104,7 @@ class Referee:
                 pages = []
                 for n in range(count):
                     place = random.getrandbits(25)
-                    while place in taken:
+                    while place in taken or place < self.ports.lowest:
                         place = random.getrandbits(25)
                     taken.add(place)
                     within = random.randrange(1 << (21 - shift)) << shift
@@ -216,6 +218,7 @@ class Referee:
 
     async def batch(self, transfers):
         """Queues them all, waits for their records, and compares."""
+        self.ports.forget_interrupts()
         for n, transfer in enumerate(transfers):
             await self.queue(transfer, n + 1 == len(transfers))
         # A channel's descriptors of one direction end in order; nothing else is promised.
@@ -231,7 +234,10 @@ class Referee:
             )
         await ClockCycles(self.dut.pcie_clk, 20)
         assert int(self.dut.dma_irq.value) == 1, "no interrupt"
+        await self.ports.interrupt(transfers[-1]["channel"])
         await self.csr_write("IRQ_STATUS", self.regs["CSR_IRQ_STATUS_COMPLETION_MASK"])
+        # Behind the write, which may be under way for a while.
+        await self.csr_read("STATUS")
         await ClockCycles(self.dut.pcie_clk, 4)
         assert int(self.dut.dma_irq.value) == 0, "the interrupt stays"
         for t in transfers:

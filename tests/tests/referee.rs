@@ -1,5 +1,6 @@
 //! The independent referee: cocotb with the Avalon models of cocotbext-avalon on the emitted Verilog,
-//! under Verilator. What is checked is in `tests/referee/`, in Python.
+//! under Verilator; of a build with a transaction layer, with the root complex of cocotbext-pcie. What is checked
+//! is in `tests/referee/`, in Python.
 
 use std::{
     ffi::OsString,
@@ -8,12 +9,15 @@ use std::{
     process::Command,
 };
 
-use peerlane_hdl::{Design, Params, TOP, generate};
+use peerlane_hdl::{Design, Irq, Params, Port, Slaves, TOP, generate};
 use peerlane_regmap::{Map, emit};
 use peerlane_tools::{Cache, Python, Requirements, cxx};
 
 /// Random transfers in each direction.
 const EACH_WAY: u32 = 1000;
+
+/// The same through packets, each of which passes through Python several times.
+const EACH_WAY_BY_PACKETS: u32 = 500;
 
 fn run(command: &mut Command) -> String {
     let output = command.output().expect("the program starts");
@@ -100,7 +104,32 @@ fn build(cache: &Cache, python: &Python, design: &Design, work: &Path) {
     run(&mut compile);
 }
 
+/// What the Python side of a build is called, how many transfers it makes, and what else it is told.
+fn side(params: &Params) -> (&'static str, u32, Vec<(&'static str, String)>) {
+    let Some(slaves) = params.slaves else {
+        return ("referee", EACH_WAY, Vec::new());
+    };
+    let msix = slaves.msix.unwrap_or(0);
+    let Slaves { csr, chan, att, .. } = slaves;
+    let settings = vec![
+        (
+            "REFEREE_PLACES",
+            format!("{csr:#x},{chan:#x},{att:#x},{msix:#x}"),
+        ),
+        (
+            "REFEREE_MSIX",
+            u32::from(params.irq == Irq::Msix).to_string(),
+        ),
+        (
+            "REFEREE_GENERATION",
+            (params.port_bits / 128 + 1).to_string(),
+        ),
+    ];
+    ("packets", EACH_WAY_BY_PACKETS, settings)
+}
+
 fn referee(params: &Params) {
+    let (module, each_way, settings) = side(params);
     let cache = Cache::open().unwrap();
     let python = cache.python(Requirements::Referee).unwrap();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("referee");
@@ -125,14 +154,15 @@ fn referee(params: &Params) {
         .env("PYTHONNOUSERSITE", "1")
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("COCOTB_TOPLEVEL", TOP)
-        .env("COCOTB_TEST_MODULES", "referee")
+        .env("COCOTB_TEST_MODULES", module)
+        .envs(settings)
         .env("COCOTB_RANDOM_SEED", "1")
         .env("TOPLEVEL_LANG", "verilog")
         // Verilator applies a write when it is made, as cocotb's own runner says for it.
         .env("COCOTB_TRUST_INERTIAL_WRITES", "1")
         .env("REFEREE_HEADER", at("peerlane_regs.h"))
         .env("REFEREE_VERDICT", at("verdict"))
-        .env("REFEREE_TRANSFERS", EACH_WAY.to_string());
+        .env("REFEREE_TRANSFERS", each_way.to_string());
     let log = run(&mut simulate);
 
     // A simulation that ends early says nothing: the verdict must be there, and be about all.
@@ -151,7 +181,7 @@ fn referee(params: &Params) {
     }
     println!("{params:?}: {passed} passed, {failed} failed");
     assert!(
-        failed == 0 && passed == 2 * EACH_WAY && log.contains(" FAIL=0 "),
+        failed == 0 && passed == 2 * each_way && log.contains(" FAIL=0 "),
         "{verdict}\n{log}"
     );
 }
@@ -176,4 +206,35 @@ fn random_transfers_through_a_128_bit_port() {
 #[ignore = "external tools: cargo xtask test referee"]
 fn random_transfers_through_a_256_bit_port() {
     referee(&params(256));
+}
+
+/// A build with its transaction layer: 128 bits with MSI, 256 with a table of vectors.
+fn packets(port_bits: u32, irq: Irq) -> Params {
+    Params {
+        port: Port::Tlp,
+        irq,
+        reads_log2: 6,
+        receive_log2: 10,
+        slaves: Some(Slaves {
+            bar: 0,
+            csr: 0xC800,
+            chan: 0x2_0000,
+            att: 0x2_8000,
+            msix: (irq == Irq::Msix).then_some(0x3_0000),
+            window: None,
+        }),
+        ..params(port_bits)
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test referee"]
+fn random_transfers_through_packets_of_128_bits() {
+    referee(&packets(128, Irq::Rxm));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test referee"]
+fn random_transfers_through_packets_of_256_bits() {
+    referee(&packets(256, Irq::Msix));
 }

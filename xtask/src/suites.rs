@@ -688,7 +688,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "referee",
-        about: "the block against other people's Avalon models (cocotb)",
+        about: "the block against other people's Avalon and PCIe models (cocotb)",
         steps: &[tests(
             "cocotb",
             Of::Targets("peerlane-tests", &["referee"]),
@@ -708,7 +708,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "budgets",
-        about: "the area of the default build, held to what is recorded",
+        about: "the area of the default build and of the transaction layer, held to what is recorded",
         steps: &[tests(
             "area",
             Of::Targets("peerlane-tests", &["budgets"]),
@@ -718,7 +718,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "speed",
-        about: "the clock that the default build reaches on an ECP5, placed and routed",
+        about: "the clocks that the default build and the transaction layer reach on an ECP5, placed and routed",
         steps: &[tests(
             "clock",
             Of::Targets("peerlane-tests", &["budgets"]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use peerlane_hdl::TOP;
+use peerlane_hdl::Design;
 use peerlane_tools::Yosys;
 use serde::Deserialize;
 
@@ -91,18 +91,19 @@ struct Module {
 }
 
 impl Statistics {
-    fn of(yosys: &Yosys, family: &Family) -> Self {
+    fn of(yosys: &Yosys, family: &Family, design: &Design) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let after = "tee -q -o stat.json stat -json";
-        netlist::synthesise(yosys, directory.path(), family.synthesis, after);
+        netlist::synthesise(yosys, directory.path(), design, family.synthesis, after);
         let json = fs::read_to_string(directory.path().join("stat.json")).unwrap();
         serde_json::from_str(&json).unwrap()
     }
 
     /// What each module has itself, over all its instances.
-    fn by_module(&self, classify: Classify) -> BTreeMap<String, Counts> {
+    fn by_module(&self, classify: Classify, design: &Design) -> BTreeMap<String, Counts> {
         let mut by_module = BTreeMap::new();
-        self.add(classify, &format!("\\{TOP}"), 1, &mut by_module);
+        let top = format!("\\{}", design.top().name);
+        self.add(classify, &top, 1, &mut by_module);
         by_module
     }
 
@@ -139,9 +140,9 @@ fn sum(by_module: &BTreeMap<String, Counts>) -> Counts {
     total
 }
 
-/// Measures the default build.
-pub(crate) fn measure(yosys: &Yosys, family: &Family) -> Numbers {
-    let total = sum(&Statistics::of(yosys, family).by_module(family.classify));
+/// Measures a design.
+pub(crate) fn measure(yosys: &Yosys, family: &Family, design: &Design) -> Numbers {
+    let total = sum(&Statistics::of(yosys, family, design).by_module(family.classify, design));
     eprintln!("{}: {total:?}", family.name);
     total
         .into_iter()
@@ -151,8 +152,9 @@ pub(crate) fn measure(yosys: &Yosys, family: &Family) -> Numbers {
 
 /// Prints the area of each module. What the modules' borders hide from the tool is in it, so the sum
 /// is more than the budget's.
-pub(crate) fn print_modules(yosys: &Yosys) {
-    let by_module = Statistics::of(yosys, &BY_MODULE).by_module(BY_MODULE.classify);
+pub(crate) fn print_modules(yosys: &Yosys, design: &Design) {
+    let statistics = Statistics::of(yosys, &BY_MODULE, design);
+    let by_module = statistics.by_module(BY_MODULE.classify, design);
     let total = sum(&by_module);
     let row = |name: &str, cell: &dyn Fn(&String) -> String| {
         let cells: String = total.keys().map(|q| format!("{:>10}", cell(q))).collect();

@@ -1,24 +1,31 @@
-//! The default build through Yosys.
+//! A design through Yosys.
 
 use std::{fs, path::Path};
 
-use peerlane_hdl::{Params, TOP, generate};
+use peerlane_hdl::Design;
 use peerlane_tools::Yosys;
 
-/// Writes the Verilog of the default build into `directory`, runs `synthesis` (`-top` is added) on it
+/// Writes the Verilog of a design into `directory`, runs `synthesis` (`-top` is added) on it
 /// there, and then `after`.
-pub(crate) fn synthesise(yosys: &Yosys, directory: &Path, synthesis: &str, after: &str) {
+pub(crate) fn synthesise(
+    yosys: &Yosys,
+    directory: &Path,
+    design: &Design,
+    synthesis: &str,
+    after: &str,
+) {
+    let top = &design.top().name;
     let mut files = String::new();
-    for module in generate(&Params::default()).unwrap().modules {
+    for module in &design.modules {
         let file = format!("{}.v", module.name);
-        fs::write(directory.join(&file), module.verilog).unwrap();
+        fs::write(directory.join(&file), &module.verilog).unwrap();
         files += &file;
         files.push(' ');
     }
     // `MLAB` in a memory's style is Quartus's word; to Yosys it is a style that no RAM has.
     let script = format!(
-        "read_verilog {files}; hierarchy -check -top {TOP}; proc; \
-         setattr -set ramstyle \"no_rw_check\" m:*; {synthesis} -top {TOP}; {after}"
+        "read_verilog {files}; hierarchy -check -top {top}; proc; \
+         setattr -set ramstyle \"no_rw_check\" m:*; {synthesis} -top {top}; {after}"
     );
     let output = yosys
         .command()

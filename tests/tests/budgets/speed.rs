@@ -12,7 +12,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path, thread};
 
-use peerlane_hdl::TOP;
+use peerlane_hdl::Design;
 use peerlane_tools::{Nextpnr, Yosys};
 use serde::Deserialize;
 
@@ -36,9 +36,6 @@ const PLACE_AND_ROUTE: [&str; 9] = [
 
 /// Where the placer begins.
 const SEEDS: [&str; 3] = ["1", "2", "3"];
-
-/// The block's clocks.
-const CLOCKS: [&str; 2] = ["pcie_clk", "clk"];
 
 /// The part of nextpnr's report that is read.
 #[derive(Debug, Deserialize)]
@@ -88,13 +85,13 @@ impl Slowest {
 }
 
 /// Places and routes `block.json` of a directory.
-fn place(nextpnr: &Nextpnr, directory: &Path, seed: &str) -> Report {
+fn place(nextpnr: &Nextpnr, directory: &Path, top: &str, seed: &str) -> Report {
     let report = format!("report-{seed}.json");
     let output = nextpnr
         .command()
         .current_dir(directory)
         .args(PLACE_AND_ROUTE)
-        .args(["--seed", seed, "--top", TOP, "--json", "block.json"])
+        .args(["--seed", seed, "--top", top, "--json", "block.json"])
         .args(["--report", &report, "--quiet"])
         .output()
         .unwrap();
@@ -108,12 +105,18 @@ fn place(nextpnr: &Nextpnr, directory: &Path, seed: &str) -> Report {
 }
 
 /// MHz of each clock, to a tenth.
-pub(crate) fn measure(yosys: &Yosys, nextpnr: &Nextpnr) -> Numbers {
+pub(crate) fn measure(
+    yosys: &Yosys,
+    nextpnr: &Nextpnr,
+    design: &Design,
+    clocks: &[&str],
+) -> Numbers {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    netlist::synthesise(yosys, directory, SYNTHESIS, "write_json block.json");
+    let top = design.top().name.as_str();
+    netlist::synthesise(yosys, directory, design, SYNTHESIS, "write_json block.json");
     let reports = thread::scope(|scope| {
-        let runs = SEEDS.map(|seed| scope.spawn(move || place(nextpnr, directory, seed)));
+        let runs = SEEDS.map(|seed| scope.spawn(move || place(nextpnr, directory, top, seed)));
         runs.map(|run| run.join().expect("nextpnr reports"))
     });
     for (seed, report) in SEEDS.iter().zip(&reports) {
@@ -132,8 +135,8 @@ pub(crate) fn measure(yosys: &Yosys, nextpnr: &Nextpnr) -> Numbers {
         all.sort_by(f64::total_cmp);
         (all[all.len() / 2] * 10.0).round() / 10.0
     };
-    let clocks = CLOCKS.into_iter();
     clocks
-        .map(|clock| (clock.to_owned(), median(clock)))
+        .iter()
+        .map(|clock| ((*clock).to_owned(), median(clock)))
         .collect()
 }
