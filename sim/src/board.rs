@@ -470,7 +470,8 @@ impl Board {
             return;
         }
         let cycle = self.clk.as_ref().map_or(0, |clk| clk.cycles);
-        self.budget.refill();
+        let calibrated = self.opencl.as_ref().is_none_or(OpenClSide::calibrated);
+        self.budget.refill(calibrated);
         for port in [&mut self.mem_win, &mut self.mem_wr, &mut self.mem_rd]
             .into_iter()
             .flatten()

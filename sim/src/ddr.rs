@@ -84,9 +84,13 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A new cycle.
-    pub(crate) fn refill(&mut self) {
-        self.words = (self.words + 1).min(CREDIT);
+    /// A new cycle, of a memory that answers or does not.
+    pub(crate) fn refill(&mut self, answers: bool) {
+        self.words = match answers {
+            true => (self.words + 1).min(CREDIT),
+            // Below what any port goes on with.
+            false => -1,
+        };
         self.scarce = self.words <= 1;
         self.read_turn = !self.read_turn;
     }

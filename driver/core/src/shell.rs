@@ -30,7 +30,14 @@ pub const KERNELS_BYTES: u64 = 0x4000;
 
 /// Register of that interface that resets all kernels when it is written, and does not read as 0 when they are.
 /// (Open OpenCL runtime, `acl_kernel_if.cpp`.) Their arguments stay.
-pub const KERNELS_RESET: usize = 0x30;
+pub const KERNELS_RESET: u64 = 0x30;
+
+/// Register of the kernels' clock that resets it when it is written (open OpenCL runtime, `acl_pll.cpp`).
+pub const CLOCK_RESET: u64 = 0x110;
+
+/// Bytes of such a register's slave, at most. (BSPs of 13.1 have the kernels' with 64 bits; 16 bytes are what it is
+/// aligned to, and what lies between the clock's and the next slave.)
+const RESET_BYTES: u64 = 16;
 
 /// The hard IP's interrupt input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +135,25 @@ impl Area {
         }
     }
 
+    /// The register that must be read behind a store of so many bytes at an offset of the area, before the next
+    /// store: that of a reset.
+    ///
+    /// A reset lasts for some thousand cycles, and lets stores to it wait meanwhile. Its logic (`sw_reset.v` of Altera's
+    /// BSPs) begins the count anew in each cycle in which it sees one, whatever its address in the slave and its bytes.
+    /// So a store that waits there waits for ever, and with it the whole BAR. A read is answered when the reset has
+    /// ended.
+    pub const fn read_behind(self, offset: u64, bytes: u64) -> Option<u64> {
+        let reset = match self {
+            Self::Kernels => KERNELS_RESET,
+            Self::Clock => CLOCK_RESET,
+            Self::Version | Self::Temperature | Self::Status => return None,
+        };
+        match offset < reset + RESET_BYTES && reset < offset.saturating_add(bytes) {
+            true => Some(reset),
+            false => None,
+        }
+    }
+
     /// Whether it is only read.
     pub const fn is_read_only(self) -> bool {
         matches!(self, Self::Version | Self::Temperature | Self::Status)
@@ -179,7 +205,7 @@ impl OpenCl {
     /// Offset in the BAR of [`KERNELS_RESET`].
     pub fn kernels_reset(&self) -> Option<usize> {
         let kernels = self.kernels?;
-        Some(kernels.offset as usize + KERNELS_RESET)
+        Some((kernels.offset + KERNELS_RESET) as usize)
     }
 
     /// Whether the kernels' interface begins and ends with pages of so many bytes, a power of two. Who maps its pages reaches

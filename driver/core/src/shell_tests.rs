@@ -150,3 +150,20 @@ fn heads_and_tails_are_accesses_of_their_own() {
         assert_eq!(next, offset + bytes);
     }
 }
+
+/// A second store to a reset waits for ever.
+#[test]
+fn a_reset_is_read_behind_each_store_to_it() {
+    for (area, reset) in [(Area::Kernels, 0x30), (Area::Clock, 0x110)] {
+        for (offset, bytes) in [(0_i64, 4), (0, 1), (3, 1), (4, 4), (0xf, 1), (-1, 2), (-8, 64)] {
+            let found = area.read_behind(reset.wrapping_add_signed(offset), bytes);
+            assert_eq!(found, Some(reset), "{area:?} {offset} {bytes}");
+        }
+        for (offset, bytes) in [(-1_i64, 1), (0x10, 4), (-4, 4), (0, 0)] {
+            let found = area.read_behind(reset.wrapping_add_signed(offset), bytes);
+            assert_eq!(found, None, "{area:?} {offset} {bytes}");
+        }
+        assert_eq!(area.read_behind(u64::MAX, 1), None);
+    }
+    assert_eq!(Area::Version.read_behind(0, 4), None);
+}

@@ -1,11 +1,12 @@
 //! The OpenCL side of a board that is driven from the process.
 
 use super::Inner;
-use super::backend::Bar;
+use super::backend::{BackendResult, Bar};
 use super::context::Hold;
 use crate::error::{Error, Result};
 use crate::opencl::{Area, OpenCl, check_area};
 use peerlane_core::capability::Identity;
+use peerlane_core::shell;
 use rustix::io::Errno;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -104,6 +105,30 @@ fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
     inner.board.backend.opencl().ok_or_else(Error::no_opencl)
 }
 
+/// Writes bytes of a part. Behind each store to a reset that is read.
+fn store(bar: &mut dyn Bar, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
+    let area_of_core = match area {
+        Area::Kernels => shell::Area::Kernels,
+        Area::Clock => shell::Area::Clock,
+        Area::Version => shell::Area::Version,
+        Area::Temperature => shell::Area::Temperature,
+        Area::Status => shell::Area::Status,
+    };
+    let read_behind = |offset, bytes| area_of_core.read_behind(offset, bytes);
+    let bytes = data.len() as u64;
+    if read_behind(offset, bytes).is_none() {
+        return bar.write(area, offset, data);
+    }
+    for (at, bytes) in shell::accesses(offset, bytes) {
+        let from = (at - offset) as usize;
+        bar.write(area, at, &data[from..from + bytes as usize])?;
+        if let Some(reset) = read_behind(at, bytes) {
+            bar.read(area, reset, &mut [0; 4])?;
+        }
+    }
+    Ok(())
+}
+
 impl Drop for Side {
     fn drop(&mut self) {
         // A board that does not answer has nothing to reset.
@@ -127,7 +152,7 @@ impl OpenCl for Side {
     fn write(&self, area: Area, offset: u64, data: &[u8]) -> Result<()> {
         self.with(|bar| {
             check_area(area, bar.bytes(area), offset, data.len())?;
-            Ok(bar.write(area, offset, data)?)
+            Ok(store(bar, area, offset, data)?)
         })?;
         // It may have started a kernel.
         self.changed.notify_all();

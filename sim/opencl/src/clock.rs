@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | 0x000 | version: 0xA0C00001 |
 //! | 0x100 | cycles of the kernel clock since the last write here |
-//! | 0x110 | reset of the PLL: any write; lasts 1024 cycles, in which accesses to it wait; reads 1 |
+//! | 0x110 | reset of the PLL, 16 bytes: any write; lasts 1024 cycles, in which accesses to it wait; reads 1 |
 //! | 0x120 | locked |
 //! | 0x200 | mode of the controller: 1 polls, 0 waits |
 //! | 0x204 | 1: the controller is ready |
@@ -22,7 +22,8 @@
 //! and so does a reset. The PLL locks again when the settings are sound: every counter's halves fit its odd
 //! bit, C0 is twice C1, the codes exist, and the oscillator is in its range. A register that is written, or a
 //! start, while the controller is at work spoils the setting until the next sound one. How long the
-//! controller and the lock take is an assumption.
+//! controller and the lock take is an assumption. The reset is the same logic as that of the kernel interface: a store
+//! to it that waits for the end of a reset begins that anew in each cycle, and so waits without end.
 
 use serde::{Deserialize, Serialize};
 
@@ -239,7 +240,7 @@ impl KernelClock {
 
     fn waits(&self, at: u64) -> bool {
         match at {
-            0x110 => self.reset_left > 0,
+            0x110..0x120 => self.reset_left > 0,
             0x200..0x300 => !self.polls && self.configure_left > 0,
             _ => false,
         }
@@ -289,12 +290,15 @@ impl KernelClock {
     /// Writes a dword. Software writes these registers whole; bytes that are not enabled count as 0.
     pub(crate) fn write(&mut self, at: u64, value: u32, lanes: u8) -> Result<(), Wait> {
         if self.waits(at) {
+            if (0x110..0x120).contains(&at) {
+                self.reset_left = RESET_CYCLES;
+            }
             return Err(Wait);
         }
         let value = value & mask(lanes);
         match at {
             0x100 => self.cycles = 0,
-            0x110 => {
+            0x110..0x120 => {
                 self.resets += 1;
                 self.reset_left = RESET_CYCLES;
                 self.lock_left = LOCK_CYCLES;

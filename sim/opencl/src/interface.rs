@@ -8,13 +8,18 @@
 //! | 0x000 | version: where the text about the program stands ([`Rom`]) |
 //! | 0x018 | memory organisation, for the memory bank divider |
 //! | 0x020 | segment: the CRA address that the window begins at, in steps of 4 KiB |
-//! | 0x030 | software reset: any write resets the kernels; reads 1 |
+//! | 0x030 | software reset, 16 bytes: any write resets the kernels; reads 1 |
 //! | 0x1000 | window of 4 KiB into the kernels' 30-bit CRA space |
 //! | 0x2000 | the text, 4 KiB, of a board whose version says so |
 //!
 //! A software reset lasts 1024 cycles. Until its end an access to the reset register or to the window waits;
 //! all others are answered. Segment and memory organisation outlive it. While the kernel clock stands still,
 //! an access to the window waits without end.
+//!
+//! So does a store to the reset register while a reset lasts: the register's logic (Altera's `sw_reset.v`) begins the
+//! count anew in each cycle in which it sees a store, also one that it lets wait, and looks at neither address nor
+//! byte enables. Its slave is 64 bits wide in BSPs of 13.1; whether 8 or 16 bytes of the interface lead to it is not
+//! known, so here 16 do.
 //!
 //! The memory bank divider itself is not modelled, as kernels and host share one view of a memory whose
 //! organisation nobody changes under way; its register holds what is written. Nor are snoop streams: the
@@ -119,7 +124,7 @@ impl KernelInterface {
     /// Whether an access waits in this cycle.
     fn waits(&self, at: u64, clocked: bool) -> bool {
         match at {
-            0x30..0x38 => self.reset_left > 0,
+            0x30..0x40 => self.reset_left > 0,
             0x1000..0x2000 => self.reset_left > 0 || !clocked,
             _ => false,
         }
@@ -152,7 +157,7 @@ impl KernelInterface {
             (0x00, Rom::Cra) => 0xA0C0_0002,
             (0x18, _) => self.organisation,
             (0x20, _) => self.segment,
-            (0x30, _) => 1,
+            (0x30..0x40, _) => u32::from(at == 0x30),
             (0x1000..0x2000, rom) => {
                 let cra = self.cra(at);
                 let begin = CRA_SPACE as usize - self.text.len();
@@ -174,6 +179,9 @@ impl KernelInterface {
         clocked: bool,
     ) -> Result<(), Wait> {
         if self.waits(at, clocked) {
+            if (0x30..0x40).contains(&at) {
+                self.reset_left = RESET_CYCLES;
+            }
             return Err(Wait);
         }
         let mask = mask(lanes);
@@ -181,7 +189,7 @@ impl KernelInterface {
         match at {
             0x18 => self.organisation = merged(self.organisation),
             0x20 => self.segment = (merged(self.segment) % CRA_SPACE) & !(WINDOW_BYTES - 1),
-            0x30 => self.reset(),
+            0x30..0x40 => self.reset(),
             0x1000..0x2000 => {
                 let cra = self.cra(at);
                 if let Some((kernel, at)) = self.kernel(cra) {

@@ -13,7 +13,8 @@ use crate::words;
 /// Bytes of a slave of one word.
 const WORD_BYTES: u64 = 16;
 
-/// The slave does not take the access in this cycle (`waitrequest`): let a cycle go by and try again.
+/// The slave does not take the access in this cycle (`waitrequest`): let a cycle go by and try again. Who does not try
+/// again takes the access back, which no master on a board can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait;
 
@@ -120,6 +121,9 @@ pub struct Config {
     pub version: u32,
     /// Temperature in degrees Celsius.
     pub celsius: i32,
+    /// Cycles from each configuration of the FPGA until the board's memory is calibrated and answers; `None`: it never
+    /// is.
+    pub calibrates: Option<u64>,
     /// The kernel clock.
     pub clock: ClockConfig,
     /// How long kernels take.
@@ -135,6 +139,7 @@ impl Default for Config {
             offsets: Offsets::default(),
             version: words::VERSION,
             celsius: 45,
+            calibrates: Some(0),
             clock: ClockConfig::default(),
             timing: Timing::default(),
             program: None,
@@ -149,6 +154,8 @@ pub struct OpenClSide {
     cra: Cra,
     kernels: KernelInterface,
     clock: KernelClock,
+    /// Cycles until the memory is calibrated.
+    calibration_left: Option<u64>,
     reprogrammed: u64,
     counts: [Accesses; Part::COUNT],
 }
@@ -175,6 +182,7 @@ impl OpenClSide {
             cra: Cra::new(),
             kernels: interface(config.program.as_ref(), config.timing),
             clock: KernelClock::new(config.clock.clone()),
+            calibration_left: config.calibrates,
             reprogrammed: 0,
             counts: Default::default(),
             config,
@@ -203,7 +211,7 @@ impl OpenClSide {
     /// interconnect without a slave there.
     ///
     /// # Errors
-    /// [`Wait`] when the part holds the access. Nothing has happened then.
+    /// [`Wait`] when the part holds the access.
     pub fn read(&mut self, offset: u64) -> Result<u32, Wait> {
         let Some((part, at)) = self.part(offset) else {
             return Ok(0);
@@ -213,7 +221,7 @@ impl OpenClSide {
             Part::Kernels => self.kernels.read(at, self.clock.locked())?,
             Part::Clock => self.clock.read(at)?,
             Part::Version if at == 0 => self.config.version,
-            Part::Status if at == 0 => words::CALIBRATED,
+            Part::Status if at == 0 => words::calibration(self.calibrated()),
             Part::Temperature if at == 0 => words::temperature(self.config.celsius),
             Part::Version | Part::Status | Part::Temperature => 0,
         };
@@ -242,17 +250,40 @@ impl OpenClSide {
         Ok(())
     }
 
-    /// Lets so many cycles go by. Kernels run one cycle of theirs in each, while the kernel clock is locked.
+    /// Lets so many cycles go by. Kernels run one cycle of theirs in each, while the kernel clock is locked and the
+    /// board's memory answers.
     pub fn tick(&mut self, cycles: u64, memory: &mut dyn Memory) {
         for _ in 0..cycles {
             self.clock.tick();
-            self.kernels.tick(self.clock.locked(), memory);
+            self.kernels.tick(self.runs(), memory);
+            if let Some(left) = &mut self.calibration_left {
+                *left = left.saturating_sub(1);
+            }
         }
     }
 
-    /// Whether something happens by itself: a kernel at work, a reset, a clock on its way to the lock.
+    /// Whether kernels go on.
+    fn runs(&self) -> bool {
+        self.clock.locked() && self.calibrated()
+    }
+
+    /// Whether the board's memory is calibrated. If not, nobody's accesses to it are taken.
+    pub fn calibrated(&self) -> bool {
+        self.calibration_left == Some(0)
+    }
+
+    /// From now on the memory is as behind a configuration of the FPGA with this [`Config::calibrates`], and again
+    /// after each one.
+    pub fn set_calibrates(&mut self, calibrates: Option<u64>) {
+        self.config.calibrates = calibrates;
+        self.calibration_left = calibrates;
+    }
+
+    /// Whether something happens by itself: a kernel at work, a reset, a clock on its way to the lock, a memory on its
+    /// way to its calibration.
     pub fn busy(&self) -> bool {
-        self.clock.busy() || self.kernels.busy(self.clock.locked())
+        let calibrates = self.calibration_left.is_some_and(|left| left > 0);
+        calibrates || self.clock.busy() || self.kernels.busy(self.runs())
     }
 
     /// Level of the kernels' interrupt.
@@ -296,8 +327,9 @@ impl OpenClSide {
         Ok(())
     }
 
-    /// Kernels, kernel interface and clock are as after power-up, with the same program.
+    /// Kernels, kernel interface, clock and memory's calibration are as after power-up, with the same program.
     pub fn power_up(&mut self) {
+        self.calibration_left = self.config.calibrates;
         self.kernels = interface(self.config.program.as_ref(), self.config.timing);
         self.clock = KernelClock::new(self.config.clock.clone());
     }

@@ -6,8 +6,11 @@
 /// one of its own.
 pub(crate) const VERSION: u32 = 0xA0C7_C1E0;
 
-/// State of the memory's calibration (`uniphy_status`): 0, all memories are calibrated.
-pub(crate) const CALIBRATED: u32 = 0;
+/// State of the memory's calibration (`uniphy_status`): 0 when all memories are calibrated, as software for such boards
+/// takes it. What else it reads as before is an assumption.
+pub(crate) fn calibration(done: bool) -> u32 {
+    u32::from(!done)
+}
 
 /// The word of the temperature sensor for a temperature in degrees Celsius: the sensor's eight bits are the
 /// temperature plus 128 (*Altera Temperature Sensor IP Core User Guide*, UG-01074). That the slave gives these

@@ -614,3 +614,70 @@ fn a_kernel_may_take_as_long_as_a_test_needs() {
     assert_eq!(board.settle(), 51_000);
     assert!(board.sums());
 }
+
+/// Resets of the kernels and of their clock: where they are, and how many there were.
+const RESETS: [(u64, fn(&OpenClSide) -> u64); 2] = [
+    (KERNELS + 0x30, OpenClSide::kernel_resets),
+    (CLOCK + 0x110, OpenClSide::clock_resets),
+];
+
+/// `sw_reset.v` counts anew in each cycle in which it sees a store, and lets it wait until it has counted to the end.
+#[test]
+fn a_store_to_a_reset_that_lasts_waits_for_ever() {
+    for (reset, _) in RESETS {
+        for second in [reset, reset + 4] {
+            let mut board = board();
+            board.write(reset, 0);
+            for _ in 0..10 << 10 {
+                assert_eq!(board.side.write(second, 0, 15), Err(Wait));
+                board.run(1);
+            }
+            // A read that waits holds nothing up. A cycle has gone by since the last store.
+            board.read(reset);
+            assert_eq!(board.waited, (1 << 10) - 1);
+        }
+    }
+}
+
+/// Neither address nor byte enables are looked at.
+#[test]
+fn a_store_to_any_byte_resets() {
+    for (reset, count) in RESETS {
+        for (at, lanes) in [(0, 15), (0, 2), (4, 15), (4, 8)] {
+            let mut board = board();
+            board.write_lanes(reset + at, 0, lanes);
+            assert_eq!(count(&board.side), 1, "{at}, {lanes}");
+            board.settle();
+            board.write(reset, 0);
+            assert_eq!(count(&board.side), 2);
+        }
+    }
+}
+
+/// Kernels wait as long as the memory is not calibrated, and the status says so.
+#[test]
+fn memory_that_is_not_calibrated_does_not_answer() {
+    const STATUS: u64 = 0xCFE0;
+    let mut board = board_with(|config| config.calibrates = Some(3000));
+    board.operands();
+    board.block(0x20, &[0x1000]);
+    board.launch_vector_add();
+    board.run(2999);
+    assert_ne!(board.read(STATUS), 0);
+    assert!(!board.side.kernel_irq() && board.side.busy());
+    board.run(1);
+    assert_eq!(board.read(STATUS), 0);
+    board.settle();
+    assert!(board.side.kernel_irq() && board.sums());
+    // It is lost with each configuration, or never comes.
+    board.side.power_up();
+    assert_ne!(board.read(STATUS), 0);
+    board.side.set_calibrates(None);
+    board.run(100_000);
+    assert_ne!(board.read(STATUS), 0);
+    assert!(!board.side.busy());
+    board.side.power_up();
+    assert!(!board.side.calibrated());
+    board.side.set_calibrates(Some(0));
+    assert_eq!(board.read(STATUS), 0);
+}
