@@ -20,8 +20,7 @@ const ALTERA: u32 = 0x1172;
 /// too.
 const DISPLAY: u32 = 0x03;
 /// Vendors of GPUs whose memory an FPGA may reach.
-const GPUS: [(u32, &str); 2] = [(NVIDIA, "NVIDIA"), (0x1002, "AMD")];
-const NVIDIA: u32 = 0x10de;
+const GPUS: [(u32, &str); 2] = [(0x10de, "NVIDIA"), (0x1002, "AMD")];
 
 /// What the version register of a kernel interface says: where its ROM is (intel/fpga-runtime-for-opencl v2025.0,
 /// `acl_kernel_if.cpp`).
@@ -355,14 +354,8 @@ fn gpus(machine: &Machine, tried: &[String], say: &mut dyn FnMut(String)) {
             continue;
         }
         say(format!(
-            "GPU at {} ({vendor}, {:04x}:{:04x}): not tested{}",
-            function.slot,
-            function.vendor,
-            function.device,
-            match function.vendor {
-                NVIDIA => "",
-                _ => ", there is no test of this vendor's memory yet",
-            }
+            "GPU at {} ({vendor}, {:04x}:{:04x}): not tested",
+            function.slot, function.vendor, function.device
         ));
     }
     if !any {

@@ -1,6 +1,7 @@
 //! GPUs beside a board: copies both ways, straight from device to device.
 
 use crate::{Failure, Result};
+use peerlane_gpu::amd::{AmdGpu, AmdMemory};
 use peerlane_gpu::{Gpu, GpuMemory};
 use peerlane_host::{Device, Direction, Queue};
 use peerlane_routes::{Board, Findings, Limits, Options, Order, Route, Routes, Side, Verdict};
@@ -33,25 +34,36 @@ pub trait Gpus {
     fn memories(&self, device: &Device, bytes: u64) -> Result<Vec<Memory>, String>;
 }
 
-/// NVIDIA's GPUs, by CUDA's driver where that is installed.
+/// NVIDIA's GPUs by CUDA's driver and AMD's by ROCm, where these are installed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Cuda;
+pub struct Installed;
 
-impl Gpus for Cuda {
+impl Gpus for Installed {
     fn memories(&self, _: &Device, bytes: u64) -> Result<Vec<Memory>, String> {
         let told = |error: peerlane_gpu::Error| Failure::new(error.to_string(), error.remedy());
-        let count = Gpu::count().map_err(|error| error.to_string())?;
-        let gpus = (0..count).filter_map(|number| Gpu::open(number).ok());
-        let memory = |gpu: Gpu| Memory {
-            bus: gpu.bus().into(),
-            side: gpu.buffer(bytes).map_err(told).and_then(|buffer| {
-                match GpuMemory::new(Arc::new(buffer)) {
-                    Ok(memory) => Ok(Arc::new(memory) as Arc<dyn Side>),
-                    Err(error) => Err(Failure::new(error.to_string(), error.remedy())),
-                }
-            }),
-        };
-        Ok(gpus.map(memory).collect())
+        let counts = [Gpu::count(), AmdGpu::count()];
+        if let [Err(cuda), Err(rocm)] = &counts {
+            return Err(format!("{cuda}; {rocm}"));
+        }
+        let [cuda, rocm] = counts.map(|count| 0..count.unwrap_or(0));
+        let of_nvidia = cuda
+            .filter_map(|number| Gpu::open(number).ok())
+            .map(|gpu| Memory {
+                bus: gpu.bus().into(),
+                side: (gpu.buffer(bytes))
+                    .and_then(|buffer| GpuMemory::new(Arc::new(buffer)))
+                    .map(|memory| Arc::new(memory) as Arc<dyn Side>)
+                    .map_err(told),
+            });
+        let of_amd = rocm
+            .filter_map(|number| AmdGpu::open(number).ok())
+            .map(|gpu| Memory {
+                bus: gpu.bus().into(),
+                side: (gpu.buffer(bytes))
+                    .map(|buffer| Arc::new(AmdMemory::new(Arc::new(buffer))) as Arc<dyn Side>)
+                    .map_err(told),
+            });
+        Ok(of_nvidia.chain(of_amd).collect())
     }
 }
 

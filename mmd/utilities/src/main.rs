@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use peerlane_mmd_core::{Boards, Nodes};
-use peerlane_utilities::gpus::Cuda;
+use peerlane_utilities::gpus::Installed;
 use peerlane_utilities::setup::VENDORS;
 use peerlane_utilities::{Failure, Machine, Platform, Result};
 use peerlane_utilities::{diagnose, flash, install, program};
@@ -194,7 +194,7 @@ fn run(cli: &Cli) -> Result<()> {
                 platform: platform.as_ref(),
                 vendors: vendors.as_deref(),
                 boards: &Nodes,
-                gpus: &Cuda,
+                gpus: &Installed,
             };
             diagnose::diagnose(&computer, &options, say)
         }

@@ -256,7 +256,7 @@ fn gpus_are_copied_to_and_from() {
     }
     says(
         &lines,
-        "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested, there is no test",
+        "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested",
     );
     let without = Options {
         no_gpus: true,
