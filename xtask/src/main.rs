@@ -9,6 +9,7 @@ mod gpu;
 mod programs;
 mod regen;
 mod runner;
+mod semver;
 mod suites;
 mod tools;
 
@@ -103,6 +104,16 @@ enum Task {
         #[arg(long)]
         advisories: bool,
     },
+    /// Compare the public interfaces of the libraries with those of an earlier commit, by cargo-semver-checks.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask semver\n  \
+        cargo xtask semver --baseline v0.1.0   any name that git knows\n\n\
+        The commit is the one in xtask/semver-baseline.")]
+    Semver {
+        /// The commit, in place of the one in xtask/semver-baseline.
+        #[arg(long, value_name = "COMMIT")]
+        baseline: Option<String>,
+    },
     /// Install all external tools and list where each is, and its version.
     Tools,
     /// Write the generated files that are committed again.
@@ -154,6 +165,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
         Task::Gpu => Ok(exit(gpu::run(&root())?)),
         Task::Book => Ok(exit(book::run(&root())?)),
         Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),
+        Task::Semver { baseline } => Ok(exit(semver::run(&root(), baseline.as_deref())?)),
         Task::Tools => Ok(exit(tools::run())),
         Task::Regen { check } => Ok(exit(regen::run(&root(), check)?)),
     }

@@ -648,6 +648,15 @@ pub(crate) const SUITES: &[Suite] = &[
         ..ON_DEMAND
     },
     Suite {
+        name: "semver",
+        about: "the libraries' public interfaces, compared with those of an earlier commit",
+        steps: &[check(
+            "cargo-semver-checks",
+            &["run", "--quiet", "--bin", "xtask", "--", "semver"],
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "sanitizer",
         about: "the driver's logic, the host library and the OpenCL runtime's calls under AddressSanitizer",
         steps: &[check(

@@ -29,7 +29,10 @@ struct Host {
 impl Host {
     /// A time, and up to half of it more.
     fn about(&mut self, time: f64) -> f64 {
-        self.draw = self.draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.draw = self
+            .draw
+            .wrapping_mul(1_664_525)
+            .wrapping_add(1_013_904_223);
         time * (1.0 + 0.5 * f64::from(self.draw >> 8) / f64::from(1 << 24))
     }
 }
@@ -89,7 +92,10 @@ fn part(staging: u64) -> f64 {
     let clock = Clock::Process(Instant::now());
     let limits = Limits::default();
     let watch = Watch::new(&clock, &limits, plan.length);
-    assert_eq!(copy(&mut from, &mut to, &plan, &watch).unwrap(), plan.length);
+    assert_eq!(
+        copy(&mut from, &mut to, &plan, &watch).unwrap(),
+        plan.length
+    );
     plan.length as f64 / host.lock().unwrap().now / RATE
 }
 

@@ -1,0 +1,109 @@
+//! `cargo xtask semver`: public interfaces that users compile against, compared with those of an earlier commit.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use miette::{IntoDiagnostic, WrapErr, miette};
+use peerlane_tools::Cache;
+
+/// The packages with such an interface. The one for C has a header, which its own test compares.
+const PACKAGES: &[&str] = &["peerlane-host", "peerlane-routes", "peerlane-gpu"];
+
+/// Where the commit stands that is compared with.
+const BASELINE: &str = "xtask/semver-baseline";
+
+/// The commit that a file names: its first line that is no comment.
+fn named(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Compares. The baseline's tree is laid beside the builds, from this repository: nothing is fetched for it.
+pub(crate) fn run(root: &Path, baseline: Option<&str>) -> miette::Result<bool> {
+    let file = root.join(BASELINE);
+    let text = fs::read_to_string(&file)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot read {}", file.display()))?;
+    let baseline = baseline.or_else(|| named(&text));
+    let baseline = baseline.ok_or_else(|| miette!("{BASELINE} names no commit"))?;
+    let tree = lay(root, baseline)?;
+    let program = Cache::open().and_then(|cache| cache.semver_checks())?;
+    let mut command = program.command();
+    command
+        .current_dir(root)
+        .args(["semver-checks", "check-release", "--baseline-root"])
+        .arg(&tree)
+        .args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    let status = command
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run cargo-semver-checks")?;
+    if !status.success() {
+        println!(
+            "against {baseline}. A break that is meant has a line in CHANGELOG.md; then {BASELINE} names its commit."
+        );
+    }
+    Ok(status.success())
+}
+
+/// The tree of a commit, in a directory of its own. It is kept, with what is built of it.
+fn lay(root: &Path, commit: &str) -> miette::Result<PathBuf> {
+    let tree = crate::target(root).join("semver").join(commit);
+    if tree.join("Cargo.toml").is_file() {
+        return Ok(tree);
+    }
+    fs::create_dir_all(&tree)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot create {}", tree.display()))?;
+    let archive = tree.join("tree.tar");
+    let made = Command::new("git")
+        .current_dir(root)
+        .args(["archive", "--format=tar", "--output"])
+        .arg(&archive)
+        .arg(commit)
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run git")?;
+    if !made.success() {
+        let _ = fs::remove_dir_all(&tree);
+        return Err(miette!(
+            help = "a checkout of the last commit alone has no others: git fetch --unshallow",
+            "this repository does not have the commit {commit}"
+        ));
+    }
+    let unpacked = Command::new("tar")
+        .current_dir(&tree)
+        .args(["-xf", "tree.tar"])
+        .status()
+        .into_diagnostic()
+        .wrap_err("cannot run tar")?;
+    let _ = fs::remove_file(&archive);
+    match unpacked.success() {
+        true => Ok(tree),
+        false => {
+            let _ = fs::remove_dir_all(&tree);
+            Err(miette!("tar cannot unpack the commit {commit}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_baseline_is_the_first_line_that_says_something() {
+        assert_eq!(named("# why\n\n  abc123\nmore"), Some("abc123"));
+        assert_eq!(named("# nothing\n"), None);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = fs::read_to_string(root.join(BASELINE)).unwrap();
+        let commit = named(&text).unwrap();
+        assert!(
+            commit.len() >= 10 && commit.chars().all(|c| c.is_ascii_hexdigit()),
+            "{commit}"
+        );
+    }
+}
