@@ -51,11 +51,13 @@ fn built(params: &Params) -> &'static Library {
     static TXS: OnceLock<Library> = OnceLock::new();
     static STREAM: OnceLock<Library> = OnceLock::new();
     static TLP: OnceLock<Library> = OnceLock::new();
+    static TLP_LINE: OnceLock<Library> = OnceLock::new();
     static LINE: OnceLock<Library> = OnceLock::new();
     let cell = match (params.port, params.irq) {
         (Port::Txs, Irq::Msix) => &TXS,
         (Port::Stream, _) => &STREAM,
-        (Port::Tlp, _) => &TLP,
+        (Port::Tlp, Irq::Msix) => &TLP,
+        (Port::Tlp, Irq::Rxm) => &TLP_LINE,
         (Port::Txs, Irq::Rxm) => &LINE,
     };
     cell.get_or_init(|| peerlane_block::library(params).expect("the block builds"))

@@ -29,8 +29,8 @@ fn program() -> Program {
 }
 
 /// A function with kernels.
-fn with_kernels(irq: Irq) -> Guest {
-    Guest::with(params(Port::Txs, irq), |config| {
+fn with_kernels(port: Port, irq: Irq) -> Guest {
+    Guest::with(params(port, irq), |config| {
         config.layout = config.layout.clone().with_opencl();
         config.opencl.program = Some(program());
     })
@@ -163,7 +163,7 @@ fn a_build_with_a_table_has_no_line() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_kernel_interrupts_by_the_line() {
-    let mut guest = with_kernels(Irq::Rxm);
+    let mut guest = with_kernels(Port::Txs, Irq::Rxm);
     enable(&mut guest, KERNEL | DMA);
     copy_by_kernel(&mut guest, 0);
     assert_eq!(word(&mut guest, STATUS), 0);
@@ -172,14 +172,22 @@ fn a_kernel_interrupts_by_the_line() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_kernel_interrupts_by_its_vector() {
-    let mut guest = with_kernels(Irq::Msix);
+    let mut guest = with_kernels(Port::Txs, Irq::Msix);
     copy_by_kernel(&mut guest, 1);
+}
+
+/// The kernels are the board's: what the host asks of them goes through the block's packets, and out again.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn kernels_are_reached_by_packets() {
+    copy_by_kernel(&mut with_kernels(Port::Tlp, Irq::Msix), 1);
+    copy_by_kernel(&mut with_kernels(Port::Tlp, Irq::Rxm), 0);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn the_parts_of_the_reference_bsp_answer() {
-    let mut guest = with_kernels(Irq::Msix);
+    let mut guest = with_kernels(Port::Txs, Irq::Msix);
     assert_eq!(word(&mut guest, KERNELS), 0xA0C0_0001);
     assert_eq!(word(&mut guest, 0x2000), 0xA0C0_0001);
     assert_eq!(word(&mut guest, 0x2120), 1);
@@ -200,7 +208,7 @@ fn the_parts_of_the_reference_bsp_answer() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_kernel_at_work_ends_with_its_program() {
-    let mut guest = with_kernels(Irq::Msix);
+    let mut guest = with_kernels(Port::Txs, Irq::Msix);
     let slow = Timing {
         start: u64::MAX,
         ..Timing::default()
@@ -232,7 +240,7 @@ const CLOCK: u64 = 0x2000;
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn who_is_not_answered_holds_up_all_others() {
-    let mut guest = with_kernels(Irq::Msix);
+    let mut guest = with_kernels(Port::Txs, Irq::Msix);
     // No counter counts so: the clock does not lock any more.
     guest.write_bar(CLOCK + 0x210, &0_u32.to_le_bytes());
     guest.write_bar(CLOCK + 0x208, &1_u32.to_le_bytes());

@@ -72,6 +72,20 @@ fn data_move_both_ways_by_tagged_streams() {
     both_ways(&mut Guest::new(params(Port::Stream, Irq::Msix)), 2);
 }
 
+/// Register accesses are packets there, too.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn data_move_both_ways_by_packets() {
+    both_ways(&mut Guest::new(params(Port::Tlp, Irq::Msix)), 2);
+}
+
+/// The block makes the message of its line itself.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn data_move_both_ways_by_packets_and_msi() {
+    both_ways(&mut Guest::new(params(Port::Tlp, Irq::Rxm)), 0);
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn a_masked_function_keeps_its_interrupts() {
