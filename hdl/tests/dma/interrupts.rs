@@ -200,8 +200,10 @@ fn messages_follow_records(library: &Library, params: &Params) {
         let mut messages = vec![0; params.channels as usize];
         for round in 0..12 {
             little_writes(&mut rig, peer, params.channels, round);
+            let last = rig.board.cycles() + 60_000;
             while records.iter().any(|count| *count <= round) || messages.contains(&0) {
                 rig.board.run(1).unwrap();
+                assert!(rig.board.cycles() < last, "{messages:?} and {records:?}");
                 for message in rig.board.take_messages() {
                     let channel = (message.data - 0x4002) as usize;
                     while rig.poll_on(channel as u32).is_some() {
