@@ -408,10 +408,10 @@ impl Shared {
         let begun = {
             let mut table = self.lock();
             loop {
-                if let Some((region, start)) = table.find(place, range) {
+                if let Some((region, base)) = table.find(place, range) {
                     break Begun::Found(Cached {
                         region,
-                        offset: range.start - start,
+                        offset: range.start - base,
                         length: range.end - range.start,
                     });
                 }

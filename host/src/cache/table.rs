@@ -34,15 +34,25 @@ impl Place {
     }
 }
 
-/// A region that is kept. Its first byte is its key.
+/// A region that is kept, for a range of its buffer that begins at its key. The region may reach further on both sides,
+/// where others are kept.
 #[derive(Debug)]
 struct Kept {
     end: u64,
+    /// Where the region's byte 0 is in the buffer: at the key, or before it.
+    base: u64,
     identity: u64,
     bar: Option<u64>,
     /// When it was used last.
     used: u64,
     region: Region,
+}
+
+impl Kept {
+    /// All that the region has of the buffer.
+    fn all(&self) -> Range<u64> {
+        self.base..self.end.max(self.base.saturating_add(self.region.length()))
+    }
 }
 
 /// Regions of memory with the same permissions. Their ranges do not overlap.
@@ -128,12 +138,12 @@ impl Table {
         }
     }
 
-    /// The region with all of a range, and where it begins. It was used now.
+    /// The region with all of a range, and where its byte 0 is in the buffer. It was used now.
     pub(super) fn find(&mut self, place: &Place, range: &Range<u64>) -> Option<(Region, u64)> {
         let trees = self.trees.get_mut(&place.space)?;
         for permissions in [place.permissions, Permissions::ReadWrite] {
             let tree = &mut trees[permissions as usize];
-            let Some((start, kept)) = tree.range_mut(..=range.start).next_back() else {
+            let Some((_, kept)) = tree.range_mut(..=range.start).next_back() else {
                 continue;
             };
             let it = kept.identity == place.identity && kept.end >= range.end;
@@ -141,7 +151,7 @@ impl Table {
                 self.clock += 1;
                 self.found += 1;
                 kept.used = self.clock;
-                return Some((kept.region.clone(), *start));
+                return Some((kept.region.clone(), kept.base));
             }
         }
         None
@@ -219,38 +229,34 @@ impl Table {
             .map(|(start, _)| (tree.0, tree.1, start));
         self.remove_all(keys.collect(), &mut out);
         if all {
-            let unused = self.keys(|_, _, kept| !kept.region.is_shared());
+            let unused = self.keys(|_, kept| !kept.region.is_shared());
             self.remove_all(unused, &mut out);
         }
         out
     }
 
-    /// Keeps what a registration gave, unless the memory was freed meanwhile, or there is no room for it.
+    /// Keeps what a registration gave of a range, unless the memory was freed meanwhile, or there is no room for it.
     pub(super) fn insert(
         &mut self,
         number: u64,
-        mut range: Range<u64>,
+        made: Range<u64>,
         region: Region,
         limits: &Limits,
         out: &mut Vec<Region>,
     ) {
         self.registered += 1;
         let going = self.going.iter().find(|going| going.number == number);
-        let Some(&Going { place, .. }) = going.filter(|going| !going.dead) else {
+        let Some(Going { place, range, .. }) = going.filter(|going| !going.dead) else {
             out.push(region);
             return;
         };
-        // More than was asked for may overlap what others have registered: what lies within goes; else it keeps its part.
-        let mut within = Vec::new();
-        for (start, kept) in self.same(&place, &range.clone()) {
-            let same = kept.identity == place.identity;
-            if !same || range.start <= start && kept.end <= range.end {
-                within.push((place.space, place.permissions as usize, start));
-            } else if start < range.start {
-                range.start = kept.end;
-            } else {
-                range.end = start;
-            }
+        let (place, asked) = (*place, range.clone());
+        let (range, within) = self.place_among(&place, made.clone());
+        // What others have registered meanwhile, wider than they were asked for, can have some of what was asked for here. Then
+        // nobody would find this, but for a part: the next who asks registers all of it.
+        if range.start > asked.start || range.end < asked.end {
+            out.push(region);
+            return;
         }
         self.remove_all(within, out);
         if !self.make_room(&place, region.length(), limits, out) {
@@ -265,6 +271,7 @@ impl Table {
         }
         let kept = Kept {
             end: range.end,
+            base: made.start,
             identity: place.identity,
             bar: place.bar,
             used: self.clock,
@@ -272,6 +279,26 @@ impl Table {
         };
         let trees = self.trees.entry(place.space).or_default();
         trees[place.permissions as usize].insert(range.start, kept);
+    }
+
+    /// The part of a range that no kept region has, unless that lies within the range: those go, and are named. The part
+    /// has no bytes, or less than none, where a region has all of the range.
+    fn place_among(&self, place: &Place, mut range: Range<u64>) -> (Range<u64>, Vec<Key>) {
+        let mut within = Vec::new();
+        for (start, kept) in self.same(place, &range.clone()) {
+            let lives = kept.identity == place.identity && kept.region.stands();
+            if !lives || range.start <= start && kept.end <= range.end {
+                within.push((place.space, place.permissions as usize, start));
+                continue;
+            }
+            if start <= range.start {
+                range.start = kept.end;
+            }
+            if kept.end >= range.end {
+                range.end = start;
+            }
+        }
+        (range, within)
     }
 
     /// Whether there is room for so many bytes, made of what was used longest ago.
@@ -329,19 +356,19 @@ impl Table {
             } = &going.place;
             going.dead |= which(space, *identity, &going.range);
         }
-        let keys = self.keys(|space, start, kept| which(space, kept.identity, &(start..kept.end)));
+        let keys = self.keys(|space, kept| which(space, kept.identity, &kept.all()));
         let mut out = Vec::new();
         self.remove_all(keys, &mut out);
         out
     }
 
     /// All regions of a kind.
-    fn keys(&self, which: impl Fn(&Space, u64, &Kept) -> bool) -> Vec<Key> {
+    fn keys(&self, which: impl Fn(&Space, &Kept) -> bool) -> Vec<Key> {
         let mut keys = Vec::new();
         for (space, trees) in &self.trees {
             for (permissions, tree) in trees.iter().enumerate() {
                 let all = tree.iter();
-                let all = all.filter(|(start, kept)| which(space, **start, kept));
+                let all = all.filter(|(_, kept)| which(space, kept));
                 keys.extend(all.map(|(start, _)| (*space, permissions, *start)));
             }
         }

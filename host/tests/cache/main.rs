@@ -185,12 +185,10 @@ fn ranges_that_overlap_become_one() {
     );
     let wide = wide.unwrap();
     assert_eq!(wide.offset(), 14 * KIB);
-    assert_eq!(
-        rig.get(&cache, &buffer, 120 * KIB..250 * KIB)
-            .region()
-            .handle(),
-        wide.region().handle()
-    );
+    let beside = rig.get(&cache, &buffer, 120 * KIB..250 * KIB);
+    assert_eq!(beside.region().handle(), wide.region().handle());
+    // The region begins where it was registered, and not where the other one ends.
+    assert_eq!((beside.offset(), beside.length()), (24 * KIB, 130 * KIB));
     assert_eq!(
         rig.get(&cache, &buffer, 99 * KIB..100 * KIB)
             .region()
@@ -198,6 +196,126 @@ fn ranges_that_overlap_become_one() {
         all.region().handle()
     );
     assert_eq!(rig.known(), [one, (96 * KIB, 160 * KIB)]);
+}
+
+/// Pages that are wider than what was asked for overlap, though nobody asks for the same: while one registers, another has
+/// registered some, or all, of what comes of it.
+#[test]
+fn what_others_have_registered_meanwhile_keeps_its_place() {
+    let both = Permissions::ReadWrite;
+    let buffer = Buffer::cuda(1);
+    // What the other one asks for and gets, then what the first one does, and what is known after that; in KiB.
+    type Case = (
+        Range<u64>,
+        Range<u64>,
+        Range<u64>,
+        Range<u64>,
+        [Option<(u64, u64)>; 2],
+    );
+    let cases: [Case; 6] = [
+        // Disjoint parts of their own: both stay.
+        (
+            100..101,
+            96..160,
+            200..201,
+            128..256,
+            [Some((96, 64)), Some((128, 128))],
+        ),
+        (
+            200..201,
+            128..256,
+            100..101,
+            96..160,
+            [Some((96, 64)), Some((128, 128))],
+        ),
+        // The other one has all that the first one has, from the same place on, or from before.
+        (
+            100..101,
+            96..512,
+            110..111,
+            96..256,
+            [Some((96, 416)), None],
+        ),
+        (
+            100..101,
+            64..512,
+            110..111,
+            96..256,
+            [Some((64, 448)), None],
+        ),
+        // The other one lies within.
+        (100..101, 96..104, 110..111, 64..128, [Some((64, 64)), None]),
+        // The other one has some of what the first one asked for.
+        (
+            300..301,
+            128..384,
+            100..200,
+            64..256,
+            [Some((128, 256)), None],
+        ),
+    ];
+    for (others, others_made, asked, made, known) in cases {
+        let rig = Rig::new();
+        let cache = Cache::new(Limits::default());
+        let kib = |range: &Range<u64>| range.start * KIB..range.end * KIB;
+        let first = cache.get(&buffer, kib(&asked), both, |_| {
+            // In another thread, as a registration may not use the cache itself.
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    let range = kib(&others);
+                    drop(cache.get(&buffer, range, both, |_| {
+                        rig.register(kib(&others_made), both)
+                    }));
+                });
+                other.join().unwrap();
+            });
+            rig.register(kib(&made), both)
+        });
+        let first = first.unwrap();
+        assert_eq!(first.offset(), (asked.start - made.start) * KIB);
+        drop(first);
+        let known: Vec<_> = (known.into_iter().flatten())
+            .map(|(start, length)| (start * KIB, length * KIB))
+            .collect();
+        let case = (&others_made, &made);
+        assert_eq!(rig.known(), known, "{case:?}");
+        // What is counted is what there is.
+        let counted = cache.statistics();
+        let bytes: u64 = known.iter().map(|(_, length)| length).sum();
+        assert_eq!(
+            (counted.regions, counted.bytes),
+            (known.len(), bytes),
+            "{case:?}"
+        );
+        // Every page is found where it is.
+        for page in 16..128_u64 {
+            let page = 4 * page * KIB..(4 * page + 1) * KIB;
+            let cached = rig.get(&cache, &buffer, page.clone());
+            let region = rig.least.regions.lock().unwrap()[&cached.region().handle()];
+            assert_eq!(region.address + cached.offset(), page.start, "{case:?}");
+        }
+        drop(cache);
+        assert_eq!(
+            (rig.known(), rig.least.kept.load(Ordering::Relaxed)),
+            (Vec::new(), 0)
+        );
+    }
+}
+
+/// A region that others' have left a part of is let go of with all of its memory.
+#[test]
+fn what_is_freed_beside_its_part_lets_a_region_go() {
+    let rig = Rig::new();
+    let cache = Cache::new(Limits::default());
+    let buffer = Buffer::cuda(1);
+    let both = Permissions::ReadWrite;
+    drop(rig.get(&cache, &buffer, 0..100 * KIB));
+    let wide = cache.get(&buffer, 110 * KIB..111 * KIB, both, |_| {
+        rig.register(96 * KIB..256 * KIB, both)
+    });
+    drop(wide.unwrap());
+    cache.invalidate_addresses(96 * KIB..97 * KIB);
+    assert_eq!(rig.known(), []);
 }
 
 /// Whatever a program's own way to register gives.

@@ -19,6 +19,8 @@ enum Step {
         pages: u64,
         permissions: Permissions,
         keeps: bool,
+        /// It is registered in pieces of so many pages.
+        piece: u64,
     },
     /// Ends the use that began longest ago.
     Release,
@@ -45,14 +47,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1..=SLOT_PAGES,
         permissions,
         any::<bool>(),
+        prop_oneof![Just(1_u64), Just(2), Just(3), Just(SLOT_PAGES)],
     )
-        .prop_map(|(slot, first, pages, permissions, keeps)| Step::Get {
-            slot,
-            first,
-            pages: pages.min(SLOT_PAGES - first),
-            permissions,
-            keeps,
-        });
+        .prop_map(
+            |(slot, first, pages, permissions, keeps, piece)| Step::Get {
+                slot,
+                first,
+                pages: pages.min(SLOT_PAGES - first),
+                permissions,
+                keeps,
+                piece,
+            },
+        );
     let step = prop_oneof![
         2 => renew,
         8 => get,
@@ -89,13 +95,18 @@ proptest! {
                     }
                     *identity += SLOTS;
                 }
-                Step::Get { slot, first, pages, permissions, keeps } => {
+                Step::Get { slot, first, pages, permissions, keeps, piece } => {
                     let identity = identities[slot as usize];
                     let start = (slot * SLOT_PAGES + first) * PAGE;
                     let range = start..start + pages * PAGE;
                     let buffer = Buffer::cuda(identity).behind(slot % 2);
                     let cached = cache.get(&buffer, range.clone(), permissions, |range| {
-                        let made = rig.register(range, permissions)?;
+                        // Wider than it was asked for, but no other slot's.
+                        let slots = slot * SLOT_PAGES * PAGE..(slot + 1) * SLOT_PAGES * PAGE;
+                        let piece = piece * PAGE;
+                        let start = (range.start / piece * piece).max(slots.start);
+                        let end = range.end.next_multiple_of(piece).min(slots.end);
+                        let made = rig.register(start..end, permissions)?;
                         owners.insert(made.region.handle(), identity);
                         Ok::<_, Error>(made)
                     });
@@ -131,6 +142,10 @@ proptest! {
             let known = rig.least.regions.lock().unwrap();
             prop_assert!(known.len() <= statistics.regions + used.len());
         }
+        // What is counted is what there is.
+        cache.clear();
+        let left = cache.statistics();
+        prop_assert_eq!((left.regions, left.bytes), (0, 0));
         drop((used, cache));
         prop_assert_eq!(rig.known(), []);
         prop_assert_eq!(rig.least.kept.load(Ordering::Relaxed), 0);
