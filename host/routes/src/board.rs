@@ -5,7 +5,7 @@ use crate::limits::Clock;
 use crate::side::{Engine, Pending, Piece, Side, Staging, Way};
 use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions, Queue, Region, Transfer};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Staging memory of a board. It is registered once for each direction: with pages of 4 KiB that takes half of the default
@@ -24,10 +24,15 @@ struct Inner {
     queue: Queue,
     memory: Range<u64>,
     scratch: Range<u64>,
+    /// Who probes or measures with `scratch`.
+    aside: Mutex<()>,
 }
 
 /// FPGA memory that probes and measurements have, unless the caller says otherwise.
 pub const SCRATCH: u64 = 1 << 20;
+
+/// The least of it.
+const LEAST_SCRATCH: u64 = 64 << 10;
 
 impl Board {
     /// Takes a device that has neither FPGA memory nor a queue, and gives it both: so many bytes for the caller, and
@@ -44,6 +49,7 @@ impl Board {
             queue,
             scratch: end - SCRATCH..end,
             memory: start..end - SCRATCH,
+            aside: Mutex::default(),
         })))
     }
 
@@ -51,7 +57,7 @@ impl Board {
     /// else uses.
     ///
     /// # Errors
-    /// [`Error::Bounds`].
+    /// [`Error::Bounds`], and [`Error::Side`] where `scratch` is shorter or not apart from `memory`.
     pub fn over(queue: Queue, memory: Range<u64>, scratch: Range<u64>) -> Result<Self> {
         let device = queue.device().clone();
         let all = device.range();
@@ -65,12 +71,29 @@ impl Board {
                 });
             }
         }
-        Ok(Self(Arc::new(Inner {
+        if scratch.end - scratch.start < LEAST_SCRATCH {
+            return Err(Error::side(
+                device.name(),
+                format!("memory for probes has {LEAST_SCRATCH} bytes or more"),
+            ));
+        }
+        if memory.start < scratch.end && scratch.start < memory.end {
+            return Err(Error::side(
+                device.name(),
+                "memory for probes is written over: it must be apart from the caller's",
+            ));
+        }
+        Ok(Self::of(device, queue, memory, scratch))
+    }
+
+    fn of(device: Device, queue: Queue, memory: Range<u64>, scratch: Range<u64>) -> Self {
+        Self(Arc::new(Inner {
             device,
             queue,
             memory,
             scratch,
-        })))
+            aside: Mutex::default(),
+        }))
     }
 
     /// The device.
@@ -86,6 +109,11 @@ impl Board {
     /// The caller's FPGA memory.
     pub fn memory(&self) -> Range<u64> {
         self.0.memory.clone()
+    }
+
+    /// Waits until nobody else probes or measures: several [`Routes`](crate::Routes) may have one board.
+    pub(crate) fn aside(&self) -> MutexGuard<'_, ()> {
+        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The library's.
@@ -141,7 +169,8 @@ impl Side for Board {
         let scratch = self.scratch();
         let end = (scratch.start.checked_add(bytes)).filter(|end| *end <= scratch.end);
         let memory = scratch.start..end.unwrap_or(scratch.end);
-        Ok(Box::new(Self::over(self.0.queue.clone(), memory, scratch)?))
+        let (device, queue) = (self.0.device.clone(), self.0.queue.clone());
+        Ok(Box::new(Self::of(device, queue, memory, scratch)))
     }
 }
 

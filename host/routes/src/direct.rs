@@ -113,12 +113,12 @@ pub(crate) struct Job {
 /// What is under way, the oldest first.
 struct Flight(VecDeque<(Moving, u64)>);
 
-impl Drop for Flight {
-    fn drop(&mut self) {
-        // After an error only.
-        for (moving, _) in &mut self.0 {
-            moving.end(GRACE);
-        }
+impl Flight {
+    /// Ends it, after an error; what that is for the caller.
+    fn end(&mut self, error: Error) -> Error {
+        let parts = self.0.iter_mut();
+        let going_on = parts.filter_map(|(moving, _)| (!moving.end(GRACE)).then_some(()));
+        error.with(going_on.count())
     }
 }
 
@@ -131,6 +131,22 @@ pub(crate) fn by_board(
     watch: &Watch<'_>,
 ) -> Result<u64> {
     let mut flight = Flight(VecDeque::new());
+    let done = pump(&mut flight, (board, side), reached, job, watch)
+        .map_err(|error| flight.end(error))?;
+    if job.direction == Direction::Write {
+        side.arrived()?;
+    }
+    Ok(done)
+}
+
+/// Keeps the board at work until all is moved.
+fn pump(
+    flight: &mut Flight,
+    (board, side): (&Board, &dyn Side),
+    reached: &mut Reached,
+    job: &Job,
+    watch: &Watch<'_>,
+) -> Result<u64> {
     let (mut begun, mut done) = (0, 0);
     while done < job.length {
         while begun < job.length && flight.0.len() < AHEAD {
@@ -157,9 +173,6 @@ pub(crate) fn by_board(
             done += *length;
             flight.0.pop_front();
         }
-    }
-    if job.direction == Direction::Write {
-        side.arrived()?;
     }
     Ok(done)
 }

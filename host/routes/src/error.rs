@@ -77,6 +77,13 @@ pub enum Error {
         /// The deadline.
         limit: Duration,
     },
+    /// The copy has failed or was called off, and a device goes on with what it has begun, for it can neither end that in
+    /// time nor stop it.
+    #[error("{why}; a device goes on with a piece that it has begun")]
+    UnderWay {
+        /// What the copy has ended with.
+        why: String,
+    },
     /// Somebody has called it off.
     #[error("the copy was called off after {done} of {length} bytes")]
     Cancelled {
@@ -107,7 +114,20 @@ impl Error {
             Self::Deadline { .. } => {
                 "Give more time, or ask `peerlane doctor` which part is slow. Nothing is under way any more.".into()
             }
+            Self::UnderWay { .. } => {
+                "Neither use nor free the memory of both sides until the device has ended its work (cuCtxSynchronize, clFinish).".into()
+            }
             Self::Cancelled { .. } => "Nothing is under way any more; what has arrived stays.".into(),
+        }
+    }
+
+    /// The same, unless so many pieces go on behind it.
+    pub(crate) fn with(self, going_on: usize) -> Self {
+        match going_on {
+            0 => self,
+            _ => Self::UnderWay {
+                why: self.to_string(),
+            },
         }
     }
 

@@ -4,7 +4,7 @@
 //! those that are full, and sleeps until the next one has ended. So there is no second thread, and no place that two
 //! threads look at.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::{GRACE, Watch};
 use crate::side::{Engine, Pending, Piece, Way};
 use std::collections::VecDeque;
@@ -40,16 +40,21 @@ struct Flight {
     writing: VecDeque<Part>,
 }
 
-impl Drop for Flight {
-    fn drop(&mut self) {
-        // After an error only. Places in staging memory are not used again before this.
-        for part in self.reading.iter_mut().chain(&mut self.writing) {
-            part.pending.end(GRACE);
-        }
+impl Flight {
+    /// Ends what is under way, after an error; what that is for the caller. Places in staging memory are not used again
+    /// before this.
+    fn end(&mut self, error: Error) -> Error {
+        let parts = self.reading.iter_mut().chain(&mut self.writing);
+        let going_on = parts.filter_map(|part| (!part.pending.end(GRACE)).then_some(()));
+        error.with(going_on.count())
     }
 }
 
 /// Copies by way of the staging memory that both engines are attached to.
+///
+/// # Errors
+/// [`Error::Deadline`], [`Error::Cancelled`] and what the engines say, after which nothing is under way; or
+/// [`Error::UnderWay`].
 pub(crate) fn copy(
     from: &mut dyn Engine,
     to: &mut dyn Engine,
@@ -60,6 +65,16 @@ pub(crate) fn copy(
         reading: VecDeque::new(),
         writing: VecDeque::new(),
     };
+    pump(&mut flight, (from, to), plan, watch).map_err(|error| flight.end(error))
+}
+
+/// Keeps both engines at work until all is copied.
+fn pump(
+    flight: &mut Flight,
+    (from, to): (&mut dyn Engine, &mut dyn Engine),
+    plan: &Plan,
+    watch: &Watch<'_>,
+) -> Result<u64> {
     let mut free: Vec<u64> = (0..plan.slots.max(1)).rev().collect();
     let chunk = plan.chunk.max(1);
     let (mut begun, mut done) = (0, 0);

@@ -69,7 +69,8 @@ impl Pair {
     ///
     /// # Errors
     /// [`Error::Bounds`], [`Error::Refused`] for a route that needs a board, [`Error::Deadline`] and
-    /// [`Error::Cancelled`], after which nothing is under way, and what the devices say.
+    /// [`Error::Cancelled`], after which nothing is under way, [`Error::UnderWay`] where a device goes on all the same, and
+    /// what the devices say.
     pub fn copy(&self, copy: &Copy, limits: &Limits) -> Result<u64> {
         let from = copy.from.min(1);
         let sides = [&*self.sides[from], &*self.sides[1 - from]];

@@ -86,6 +86,9 @@ pub struct Findings {
     pub read: Verdict,
     /// The device stores to the board's window.
     pub push: Verdict,
+    /// What the board has written is proven to have arrived when the end is told: by a read of the board's, which works
+    /// here.
+    pub proven: bool,
     /// The board takes no reads any more, since one was never answered: all data for it need the link reset first.
     pub reads_lost: bool,
 }
@@ -167,6 +170,7 @@ impl Prober<'_> {
             write: known(write, proven),
             read: known(read, true),
             push,
+            proven,
             reads_lost,
         })
     }

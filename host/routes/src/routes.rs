@@ -143,6 +143,7 @@ impl Routes {
         if let Some(findings) = &state.findings {
             return Ok(findings.clone());
         }
+        let _alone = self.board.aside();
         let (mut ends, fpga, length) = self.aside(&mut state.ends, PROBE)?;
         let mut prober = Prober {
             ends: &mut ends,
@@ -196,6 +197,7 @@ impl Routes {
             return Ok(costs.clone());
         }
         let findings = self.findings_of(state)?;
+        let _alone = self.board.aside();
         let (mut ends, fpga, length) =
             self.aside(&mut state.ends, self.options.measured.max(8192))?;
         let clock = ends.clock();
@@ -216,7 +218,7 @@ impl Routes {
                 at: 0,
                 length,
                 chunk: engines.map_or(length, |engines| engines.chunk(length, staging)),
-                proven: findings.write != Verdict::Unproven,
+                proven: findings.proven,
             };
             let limits = Limits::within(PATIENCE);
             let begin = clock.now();
@@ -323,7 +325,8 @@ impl Routes {
     ///
     /// # Errors
     /// [`Error::Refused`] if it does not work here, by the probe; [`Error::Bounds`]; [`Error::Deadline`] and
-    /// [`Error::Cancelled`], after which nothing is under way any more; and what board and device say.
+    /// [`Error::Cancelled`], after which nothing is under way any more; [`Error::UnderWay`] where a device goes on all the
+    /// same; and what board and device say.
     pub fn transfer(&self, order: &Order, route: Route, limits: &Limits) -> Result<Moved> {
         self.transfer_with(order, route, None, limits)
     }
@@ -374,7 +377,7 @@ impl Routes {
                         why,
                     });
                 }
-                findings.write != Verdict::Unproven
+                findings.proven
             }
             false => {
                 let known = state.findings.as_ref();

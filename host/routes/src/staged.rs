@@ -73,8 +73,8 @@ impl Staged {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) => {
-                    pending.end(crate::limits::GRACE);
-                    return Err(error);
+                    let ended = pending.end(crate::limits::GRACE);
+                    return Err(error.with(usize::from(!ended)));
                 }
             }
         }

@@ -355,10 +355,17 @@ struct ClEngine {
     staging: Option<Memory>,
 }
 
-/// The end of a command, as its callback tells it. It keeps what the command uses.
+/// The end of a command, as its callback tells it. It keeps nothing that a callback could let go of: OpenCL's objects may
+/// not be released there, and no queue be waited for (OpenCL API 3.0, "clSetEventCallback").
+#[derive(Default)]
 struct End {
     status: Mutex<Option<i32>>,
     told: Condvar,
+}
+
+/// What a command uses until it has ended.
+struct Used {
+    _queue: Arc<Commands>,
     _memory: Memory,
     _buffer: Arc<Buffer>,
 }
@@ -369,6 +376,8 @@ struct Command {
     event: Handle,
     call: &'static str,
     end: Arc<End>,
+    /// Taken when the command has ended.
+    used: Option<Used>,
     /// What is copied on from where the command left it, when it has ended.
     rest: Option<Rest>,
 }
@@ -448,12 +457,7 @@ impl Engine for ClEngine {
             )
         };
         checked(call, code)?;
-        let end = Arc::new(End {
-            status: Mutex::new(None),
-            told: Condvar::new(),
-            _memory: self.reached.clone(),
-            _buffer: Arc::clone(&self.buffer),
-        });
+        let end = Arc::<End>::default();
         let api = self.queue.device.api;
         let user = Arc::into_raw(Arc::clone(&end)).cast_mut().cast();
         // SAFETY: the event is the command's, and the callback takes what it is given.
@@ -469,6 +473,11 @@ impl Engine for ClEngine {
             event,
             call,
             end,
+            used: Some(Used {
+                _queue: Arc::clone(&self.queue),
+                _memory: self.reached.clone(),
+                _buffer: Arc::clone(&self.buffer),
+            }),
             rest: match (piece.way, &self.staging) {
                 (Way::Out, Some(staging)) => Some(Rest {
                     from: self.reached.clone(),
@@ -535,6 +544,7 @@ impl Pending for Command {
                 break code;
             }
         };
+        self.used = None;
         if code < CL_COMPLETE {
             return Err(Error::OpenCl {
                 call: self.call,
@@ -550,9 +560,27 @@ impl Pending for Command {
 
 impl Drop for Command {
     fn drop(&mut self) {
+        if let Some(used) = self.used.take()
+            && self.ask().is_none()
+        {
+            keep(Arc::clone(&self.end), used);
+        }
         // SAFETY: this gives back the reference that the call made.
         unsafe { (self.queue.device.api.release_event)(self.event) };
     }
+}
+
+/// Keeps what a command uses until its end, of a command that nobody waits for any more. If there can be no thread for
+/// that, it is kept for good.
+fn keep(end: Arc<End>, used: Used) {
+    let used = std::mem::ManuallyDrop::new(used);
+    let wait = move || {
+        let status = end.status.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(end.told.wait_while(status, |status| status.is_none()));
+        drop(std::mem::ManuallyDrop::into_inner(used));
+    };
+    let named = std::thread::Builder::new().name("peerlane-opencl".into());
+    let _ = named.spawn(wait);
 }
 
 /// Memory of the host's that a platform has pinned, as its owner maps it.
