@@ -9,7 +9,7 @@
 use crate::{
     board::Board,
     context::Context,
-    ffi::{pci_dev, peerlane_pin_vectors, Text},
+    ffi::{pci_dev, Text},
     logic::{
         cvp::{Cvp, Failure, HardIp, Packing},
         uapi::{self, packing},
@@ -57,24 +57,6 @@ impl HardIp for Function<'_> {
     }
 }
 
-/// Interrupts that stay where they go: in CvP mode a write to their table would be one of the image.
-struct Pinned<'a>(&'a Board);
-
-impl<'a> Pinned<'a> {
-    fn new(board: &'a Board) -> Self {
-        // SAFETY: a valid device that is bound, so its vectors stay.
-        unsafe { peerlane_pin_vectors(pci_dev(board.gate.device()), true) };
-        Self(board)
-    }
-}
-
-impl Drop for Pinned<'_> {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { peerlane_pin_vectors(pci_dev(self.0.gate.device()), false) };
-    }
-}
-
 /// How an image is packed.
 fn packing_of(value: u32) -> Result<Packing> {
     match value {
@@ -116,9 +98,6 @@ impl Board {
         if self.core_has_it() {
             return Err(EAGAIN);
         }
-        // Nobody masks the kernels' vector, which is in the same table.
-        let _holding = self.holding.lock();
-        let _pinned = Pinned::new(self);
         let begin = Instant::<Monotonic>::now();
         let mut function = Function(self);
         let configured = match Cvp::find(&mut function) {

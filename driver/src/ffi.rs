@@ -33,6 +33,9 @@ extern "C" {
     pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;
     /// Whether the calling thread is to end.
     pub(crate) fn peerlane_is_killed() -> bool;
+    /// Whether the calling process ends, or becomes another program: with its last thread, not with one that ends alone
+    /// and may have had descriptors of its own.
+    pub(crate) fn peerlane_is_leaving() -> bool;
     /// Whether requests of a device get to another one by a switch, which does not redirect them
     /// to the root.
     pub(crate) fn peerlane_is_switched(
@@ -66,6 +69,8 @@ extern "C" {
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
     /// Keeps the interrupts of a device, if a table in its BAR has them, where they go; or does so no more.
     pub(crate) fn peerlane_pin_vectors(device: *mut bindings::pci_dev, pinned: bool);
+    /// Waits until the handlers of a device's interrupts have ended, if a table in its BAR has these.
+    pub(crate) fn peerlane_wait_for_handlers(device: *mut bindings::pci_dev);
     /// Lets the lock go that `peerlane_lock_device` took.
     pub(crate) fn peerlane_unlock_device(device: *mut bindings::pci_dev);
     /// Masks an interrupt at its source whenever it is disabled, not only when it comes.

@@ -11,6 +11,7 @@ use crate::{
 use kernel::{
     bindings, container_of,
     error::to_result,
+    ffi::c_int,
     fs::File,
     miscdevice::{MiscDevice, MiscDeviceOptions, MiscDeviceRegistration},
     mm::virt::VmaNew,
@@ -221,13 +222,23 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
 }
 
 const MISC: bindings::miscdevice = MiscDeviceOptions { name: c"peerlane" }.into_raw::<Operations>();
-/// `miscdevice` knows no `poll`.
+/// `miscdevice` knows neither `poll` nor `flush`.
 static FILE: Table<bindings::file_operations> = Table({
     // SAFETY: `into_raw` points to a constant.
     let mut table = unsafe { *MISC.fops };
     table.poll = Some(poll);
+    table.flush = Some(flush);
     table
 });
+
+/// # Safety
+/// Called by the kernel with a file that [`Operations`] has opened, of which the calling process closes a descriptor.
+unsafe extern "C" fn flush(file: *mut bindings::file, _: bindings::fl_owner_t) -> c_int {
+    // SAFETY: by contract; `release` comes later.
+    let context = unsafe { <Arc<Context> as ForeignOwnable>::borrow((*file).private_data) };
+    context.leave();
+    0
+}
 
 /// # Safety
 /// Called by the kernel with a file that [`Operations`] has opened.

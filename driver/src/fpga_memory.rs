@@ -467,6 +467,22 @@ impl Context {
         });
     }
 
+    /// Takes the context's FPGA memory back, whatever is under way there.
+    pub(crate) fn give_up_memory(&self, writer: &Writer, share: &mut Share) {
+        let (board, channel) = (&self.board, self.channel);
+        // With the fence the last records are in the ring.
+        board.settle(|| {
+            Iterator::chain(
+                channel::abort(channel).into_iter(),
+                table::fence(Reach::Host),
+            )
+        });
+        *share = Share::NONE;
+        board.settle(|| channel::set_range(channel, &LocalRange::EMPTY));
+        board.memory.take_back(channel, Content::Unknown);
+        board.settle_by(|epoch| board.hw.upkeep(epoch, self.acceptance(writer)));
+    }
+
     /// Gives the context's FPGA memory back.
     pub(crate) fn free(&self, arguments: &mut Free) -> Result {
         if arguments.flags & !free::OFFER != 0 || arguments.token != [0, 0] {

@@ -6,14 +6,18 @@
 //! The kernels' interrupt is a level. On a line of the hard IP it stands beside the block's and shares its
 //! message, so it is let through once for each time that its holder asks ([`Board::arm_kernels`]): while it
 //! stood there, the block's would make no message. A vector of its own is masked instead, so that the block
-//! sends a message of a level that stands when it is unmasked.
+//! sends a message of a level that stands when it is unmasked. The mask is in a table in the BAR, so it is a register
+//! like others: of a board that is away it is not touched ([`State::mask`]).
+//!
+//! The side goes with the process that took it ([`Context::leave`]), whoever else has the file open.
 
 use crate::{
     board::Board,
     boards::Line,
     context::Context,
     events::EventFd,
-    hw::Failure,
+    ffi::peerlane_is_leaving,
+    hw::{Failure, Hw},
     logic::{
         channel::LocalRange,
         lifecycle::Epoch,
@@ -24,13 +28,14 @@ use crate::{
     },
 };
 use kernel::{
-    bindings,
+    bindings, current,
     io::Io,
     new_mutex,
     page::PAGE_SIZE,
     pci,
     prelude::*,
     sync::{Mutex, MutexGuard},
+    task::Pid,
     time::{delay::fsleep, Delta},
     uaccess::{UserPtr, UserSlice},
 };
@@ -46,14 +51,44 @@ const PAUSE: Delta = Delta::from_micros(100);
 struct Holder {
     channel: u32,
     eventfd: Option<EventFd>,
+    /// The number of the process that took it.
+    process: Pid,
+    /// That process is no more.
+    left: bool,
+}
+
+/// The kernels' own vector.
+struct Vector {
+    /// The kernel's number of it.
+    number: u32,
+    /// Whether it is let through.
+    enabled: bool,
+}
+
+impl Vector {
+    /// Writes the table in the BAR. The registers' lock must be held, and the board be there.
+    fn enable(&mut self, enabled: bool) {
+        if core::mem::replace(&mut self.enabled, enabled) == enabled {
+            return;
+        }
+        // SAFETY: it is our vector's number, as long as it is here. It is disabled at first, and each time is
+        // the other's turn.
+        unsafe {
+            match enabled {
+                true => bindings::enable_irq(self.number),
+                false => bindings::disable_irq_nosync(self.number),
+            }
+        }
+    }
 }
 
 pub(crate) struct State {
     holder: Option<Holder>,
     /// The holder waits for an interrupt.
     armed: bool,
-    /// The kernel's number of the vector that is theirs alone. It is enabled while `armed` is set.
-    vector: Option<u32>,
+    /// The vector that is the kernels' alone. It is enabled while `armed` is set, but for a board that is away: until
+    /// that is started it stays as it was.
+    vector: Option<Vector>,
 }
 
 impl State {
@@ -62,25 +97,27 @@ impl State {
         holder.is_some_and(|holder| holder.channel == channel)
     }
 
-    /// Lets the kernels' vector through, or not, if they have one.
-    fn set_armed(&mut self, armed: bool) {
-        let changes = core::mem::replace(&mut self.armed, armed) != armed;
-        let Some(vector) = self.vector.filter(|_| changes) else {
-            return;
-        };
-        // SAFETY: it is our vector's number, as long as it is here. It is disabled at first, and each time is
-        // the other's turn.
-        unsafe {
-            match armed {
-                true => bindings::enable_irq(vector),
-                false => bindings::disable_irq_nosync(vector),
-            }
+    /// Lets the kernels' vector through no more, if they have one and the board is there. Else its next start does it.
+    fn mask(&mut self, hw: &Hw) {
+        if let (Some(vector), Some(epoch)) = (&mut self.vector, hw.live()) {
+            let masked = hw.with_shell_in(epoch, |_| {
+                vector.enable(false);
+                Some(())
+            });
+            // Whoever starts it anew does it.
+            let _ = masked;
         }
     }
 
+    /// Nobody waits any more.
+    fn disarm(&mut self, hw: &Hw) {
+        self.armed = false;
+        self.mask(hw);
+    }
+
     /// The holder is told, once.
-    fn interrupt(&mut self) {
-        self.set_armed(false);
+    fn interrupt(&mut self, hw: &Hw) {
+        self.disarm(hw);
         if let Some(eventfd) = self.holder.as_ref().and_then(|holder| holder.eventfd.as_ref()) {
             eventfd.signal();
         }
@@ -167,8 +204,28 @@ impl Board {
         if !self.memory.look(|memory| memory.holds_all(channel)) {
             return Err(EPERM);
         }
-        state.holder = Some(Holder { channel, eventfd });
+        state.holder = Some(Holder {
+            channel,
+            eventfd,
+            process: current!().tgid(),
+            left: false,
+        });
         Ok(())
+    }
+
+    /// Takes note that the calling process leaves, if it is for this one that a channel's context holds the OpenCL side.
+    fn note_leaving(&self, channel: u32) -> bool {
+        let mut state = self.holding.lock();
+        let is_its = |holder: &&mut Holder| holder.channel == channel && holder.process == current!().tgid();
+        let holder = state.holder.as_mut().filter(is_its);
+        holder.map(|holder| holder.left = true).is_some()
+    }
+
+    /// Whether a channel's context holds the OpenCL side for a process that is no more.
+    pub(crate) fn is_left(&self, channel: u32) -> bool {
+        let state = self.holding.lock();
+        let holder = state.holder.as_ref();
+        holder.is_some_and(|holder| holder.channel == channel && holder.left)
     }
 
     /// Takes the OpenCL side back from a context, and stops the kernels. `ENOENT`: it does not hold it.
@@ -178,7 +235,7 @@ impl Board {
             return Err(ENOENT);
         }
         context.unmap_kernels();
-        state.set_armed(false);
+        state.disarm(&self.hw);
         // A board that is away stops them when it is started, and so does one that does not do it now: it is
         // cut off and started again.
         self.settle_by(|epoch| {
@@ -243,9 +300,10 @@ impl Board {
         self.write_lines(epoch, |line| line.enabled(state.armed))
     }
 
-    /// Lets the block's interrupts through on a board that is being started.
+    /// Lets the block's interrupts through on a board that is being started, and the kernels' not.
     pub(crate) fn open_lines(&self, epoch: Epoch) -> Result<(), Failure> {
-        let _state = self.holding.lock();
+        let mut state = self.holding.lock();
+        state.mask(&self.hw);
         self.write_lines(epoch, |line| line.enabled(false))
     }
 
@@ -257,6 +315,12 @@ impl Board {
             self.close_lines(epoch);
             let _ = self.enable_lines(epoch, &state);
         }
+    }
+
+    /// Lets the kernels' vector through no more on a board that is brought to rest. Who waits for it is told when the
+    /// board is started.
+    pub(crate) fn mask_kernels(&self) {
+        self.holding.lock().mask(&self.hw);
     }
 
     /// Lets no line make messages any more, as far as the board takes it.
@@ -289,15 +353,19 @@ impl Board {
     pub(crate) fn wake_holder(&self) {
         let mut state = self.holding.lock();
         if state.armed {
-            state.interrupt();
+            state.interrupt(&self.hw);
         }
     }
 
-    /// The kernels have a vector of their own from now on, which is disabled; or none any more.
-    pub(crate) fn set_kernels_vector(&self, vector: Option<u32>) {
+    /// The kernels have a vector of their own from now on, which is disabled; or none any more, which is about to be
+    /// given back.
+    pub(crate) fn set_kernels_vector(&self, number: Option<u32>) {
         let mut state = self.holding.lock();
-        state.set_armed(false);
-        state.vector = vector;
+        state.armed = false;
+        state.vector = number.map(|number| Vector {
+            number,
+            enabled: false,
+        });
     }
 
     /// Whether the kernels' line stands that its holder waits for. It is told, and the line is let through no
@@ -323,7 +391,7 @@ impl Board {
             Some(stands)
         })?;
         if taken {
-            state.interrupt();
+            state.interrupt(&self.hw);
         }
         Ok(taken)
     }
@@ -342,15 +410,25 @@ impl Board {
         if !interrupts {
             return Err(EOPNOTSUPP);
         }
-        let Some(line) = line.as_ref().filter(|_| armed) else {
-            state.set_armed(armed);
+        if !armed {
+            state.disarm(&self.hw);
             return Ok(self.enable_lines(epoch, &state)?);
+        }
+        let Some(line) = line else {
+            // Not of a board that is being brought to rest.
+            self.hw.with_shell(|_| {
+                let vector = state.vector.as_mut()?;
+                vector.enable(true);
+                Some(())
+            })?;
+            state.armed = true;
+            return Ok(());
         };
         // One that stands already makes no message: nobody's handler is kept busy by it.
         if self.take_line(line, &mut state)? {
             return Ok(());
         }
-        state.set_armed(true);
+        state.armed = true;
         self.enable_lines(epoch, &state)?;
         // It may have risen before it was let through, beside the block's: no message comes of it then.
         self.take_line(line, &mut state)?;
@@ -428,7 +506,7 @@ impl Context {
             // No dword is torn.
             let bytes = rest.len().min((PIECE - start % PIECE) as usize);
             let (piece, behind) = rest.split_at_mut(bytes);
-            self.access_piece(start, piece, write)?;
+            self.access_piece(area, start, piece, write)?;
             (start, rest) = (start + bytes as u64, behind);
         }
         match write {
@@ -437,29 +515,63 @@ impl Context {
         }
     }
 
-    fn access_piece(&self, start: u64, piece: &mut [u8], write: bool) -> Result {
+    fn access_piece(&self, area: Area, start: u64, piece: &mut [u8], write: bool) -> Result {
         let state = self.board.holding.lock();
         if !state.is_held_by(self.channel) {
             return Err(EPERM);
         }
-        let reset = self.board.opencl().kernels_reset();
+        let base = self.board.opencl().range(area).ok_or(EINVAL)?.offset;
         self.board.hw.with_shell(|bar| {
             accesses(start, piece.len() as u64).try_for_each(|(offset, length)| {
                 let from = (offset - start) as usize;
                 let bytes = piece.get_mut(from..from + length as usize)?;
-                match write {
-                    true => store(bar, offset as usize, bytes),
-                    false => load(bar, offset as usize, bytes),
+                if !write {
+                    return load(bar, offset as usize, bytes);
                 }
-            })?;
-            let end = start + piece.len() as u64;
-            match reset.filter(|reset| write && start < *reset as u64 + 4 && (*reset as u64) < end) {
-                // A second store there while the reset lasts would begin it anew, and as that store waits for
-                // its end, for ever: with it the whole BAR. So it has ended before anybody stores again.
-                Some(reset) => bar.try_read32(reset).ok().map(|_| ()),
-                None => Some(()),
-            }
+                store(bar, offset as usize, bytes)?;
+                match area.read_behind(offset - base, length) {
+                    Some(reset) => bar.try_read32((base + reset) as usize).ok().map(|_| ()),
+                    None => Some(()),
+                }
+            })
         })?;
         Ok(())
+    }
+
+    /// A process closes a descriptor of the file. If it is the one that took the OpenCL side, and it ends or has become
+    /// another program, the side goes with it, and all FPGA memory, which the next holder needs. Other processes may
+    /// have the file: children of its, that it made before.
+    ///
+    /// Not while the FPGA is being configured: then it waits for the end of that.
+    pub(crate) fn leave(&self) {
+        // SAFETY: it only looks at the calling process.
+        if !unsafe { peerlane_is_leaving() } {
+            return;
+        }
+        // In this order: whoever ends the configuration clears it, then looks whether its process has left.
+        if self.board.note_leaving(self.channel) && !self.board.is_reprogrammed_by(self.channel) {
+            self.give_up_opencl();
+        }
+    }
+
+    /// Gives the OpenCL side back for a process that is no more, and the memory that its kernels used.
+    pub(crate) fn give_up_opencl(&self) {
+        let board = &self.board;
+        {
+            let _held = self.submission.lock();
+            // Without the gate unbind has taken everything back.
+            let Ok(_inside) = board.gate.enter() else {
+                return;
+            };
+            let writer = self.writer.lock();
+            let mut share = self.share.lock();
+            if board.return_opencl(self).is_err() {
+                return;
+            }
+            let _ = board.return_window(self);
+            self.give_up_memory(&writer, &mut share);
+        }
+        // It may have been cut off by it.
+        board.watch();
     }
 }

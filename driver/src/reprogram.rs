@@ -15,7 +15,7 @@ use crate::{
     events,
     ffi::{
         pci_dev, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
-        peerlane_owns_aer, peerlane_unlock_device,
+        peerlane_owns_aer, peerlane_pin_vectors, peerlane_unlock_device,
     },
     logic::{lifecycle::Starter, uapi},
 };
@@ -207,8 +207,12 @@ impl Board {
         if bracket.unmask {
             mask_surprise(self, false);
         }
-        // SAFETY: a valid device, on its bus: it is bound.
-        unsafe { peerlane_heed_hotplug(pci_dev(self.gate.device()), bracket.ignored) };
+        let device = pci_dev(self.gate.device());
+        // SAFETY: a valid device, on its bus: it is bound. So its vectors are there.
+        unsafe {
+            peerlane_pin_vectors(device, false);
+            peerlane_heed_hotplug(device, bracket.ignored);
+        }
     }
 
     fn begin_reprogramming(self: &Arc<Self>, channel: u32) -> Result {
@@ -231,6 +235,9 @@ impl Board {
         // SAFETY: a valid device, on its bus: it is bound.
         let ignored = unsafe { peerlane_ignore_hotplug(pci_dev(self.gate.device())) };
         let unmask = !mask_surprise(self, true);
+        // Interrupts stay where they go: their table is in the BAR. In CvP mode a write there would be one of the image.
+        // SAFETY: as above, so its vectors stay.
+        unsafe { peerlane_pin_vectors(pci_dev(self.gate.device()), true) };
         *self.programming.bracket.lock() = Some(Bracket {
             channel,
             unmask,
@@ -331,7 +338,14 @@ impl Context {
     pub(crate) fn reprogram(&self, arguments: &uapi::Reprogram) -> Result {
         match arguments.flags {
             uapi::reprogram::BEGIN => self.board.begin_reprogramming(self.channel),
-            uapi::reprogram::END => self.board.end_reprogramming(self.channel, false),
+            uapi::reprogram::END => {
+                self.board.end_reprogramming(self.channel, false)?;
+                // Its process may have ended meanwhile.
+                if self.board.is_left(self.channel) {
+                    self.give_up_opencl();
+                }
+                Ok(())
+            }
             _ => Err(EINVAL),
         }
     }

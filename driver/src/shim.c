@@ -26,6 +26,11 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 	return dma_mapping_error(device, address);
 }
 
+bool peerlane_is_leaving(void)
+{
+	return current->in_execve || !atomic_read(&current->signal->live);
+}
+
 bool peerlane_is_killed(void)
 {
 	return fatal_signal_pending(current);
@@ -227,6 +232,16 @@ void peerlane_pin_vectors(struct pci_dev *device, bool pinned)
 		else
 			irq_clear_status_flags(irq, IRQ_NO_BALANCING);
 	}
+}
+
+void peerlane_wait_for_handlers(struct pci_dev *device)
+{
+	int vector, irq;
+
+	if (!device->msix_enabled)
+		return;
+	for (vector = 0; (irq = pci_irq_vector(device, vector)) > 0; vector++)
+		synchronize_irq(irq);
 }
 
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer)

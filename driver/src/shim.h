@@ -22,6 +22,7 @@ struct user_struct *peerlane_get_user(void);
 void peerlane_heed_hotplug(struct pci_dev *device, unsigned int before);
 unsigned int peerlane_ignore_hotplug(struct pci_dev *device);
 bool peerlane_is_killed(void);
+bool peerlane_is_leaving(void);
 bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
 bool peerlane_is_translated(struct device *device);
 u64 peerlane_leads_to(struct device *device, u64 address);
@@ -38,6 +39,7 @@ unsigned long peerlane_page_to_pfn(struct page *page);
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 void peerlane_unlock_device(struct pci_dev *device);
+void peerlane_wait_for_handlers(struct pci_dev *device);
 
 void peerlane_trace_open(const struct pci_dev *board, u32 channel);
 void peerlane_trace_close(const struct pci_dev *board, u32 channel);

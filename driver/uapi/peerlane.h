@@ -630,6 +630,11 @@ struct peerlane_window {
  * this call, by the end of the context or of its process, all kernels are reset before anybody
  * gets the memory.
  *
+ * The process is the one that has made this call. When it ends, or becomes another program
+ * that does not have the file, the context loses the OpenCL side, its FPGA memory and the
+ * window, whoever else has the file open: a child that it made before is told EPERM, and its
+ * transfers find no memory. A PEERLANE_IOC_REPROGRAM that is under way ends first.
+ *
  * What a holder can do to others, willingly or not: its kernels read and write all FPGA
  * memory, that of other contexts, too. They never reach registers of Peerlane, nor another
  * context's host or GPU memory.
@@ -687,7 +692,8 @@ struct peerlane_opencl {
 /*
  * Argument of PEERLANE_IOC_ACCESS: bytes of an area are copied from or to the process's
  * memory, in ascending order, 4 at a time where they are aligned so, else 2 or 1: no byte
- * beside them is accessed.
+ * beside them is accessed. A store to a register that resets the kernels or their clock
+ * returns when the reset has ended: another store there before would never be taken.
  *
  * EPERM: the context does not hold the OpenCL side. EINVAL: no such area, bytes that are not
  * all in it, none or more than PEERLANE_ACCESS_BYTES, a store where nothing is to be stored,
@@ -761,7 +767,9 @@ struct peerlane_arm {
  * tool for the configuration has a process that waits for the tool keep a copy: if the caller
  * is killed, the bracket ends after the tool. The tool itself gets none, as it may leave
  * others running. Without such a process the end of the caller starts whatever answers at that
- * moment, and an FPGA that is configured in part does not.
+ * moment, and an FPGA that is configured in part does not. Whoever has the file can also end
+ * the bracket with PEERLANE_REPROGRAM_END, which does not wait for other copies to be closed:
+ * where the caller has ended, the context loses the OpenCL side then.
  */
 struct peerlane_reprogram {
 	/* One of PEERLANE_REPROGRAM_*. */

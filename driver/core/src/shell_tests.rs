@@ -155,7 +155,15 @@ fn heads_and_tails_are_accesses_of_their_own() {
 #[test]
 fn a_reset_is_read_behind_each_store_to_it() {
     for (area, reset) in [(Area::Kernels, 0x30), (Area::Clock, 0x110)] {
-        for (offset, bytes) in [(0_i64, 4), (0, 1), (3, 1), (4, 4), (0xf, 1), (-1, 2), (-8, 64)] {
+        for (offset, bytes) in [
+            (0_i64, 4),
+            (0, 1),
+            (3, 1),
+            (4, 4),
+            (0xf, 1),
+            (-1, 2),
+            (-8, 64),
+        ] {
             let found = area.read_behind(reset.wrapping_add_signed(offset), bytes);
             assert_eq!(found, Some(reset), "{area:?} {offset} {bytes}");
         }

@@ -9,7 +9,7 @@
 
 use super::Board;
 use crate::{
-    ffi::pci_dev,
+    ffi::{pci_dev, peerlane_wait_for_handlers},
     hw::{self, Failure},
     logic::{
         capability::Identity,
@@ -135,6 +135,10 @@ impl Board {
         if let Some(epoch) = self.hw.live() {
             self.close_lines(epoch);
         }
+        self.mask_kernels();
+        // Handlers mask vectors, too, and unmask them.
+        // SAFETY: a valid device that is bound, so its vectors stay.
+        unsafe { peerlane_wait_for_handlers(pci_dev(self.gate.device())) };
     }
 
     /// Takes board and memory apart until [`start`](Self::start): the device is about to lose

@@ -47,6 +47,7 @@ mod patience;
 mod programming;
 mod ranges;
 mod server;
+mod settings;
 mod stall;
 mod status;
 

@@ -69,6 +69,14 @@ impl Host {
         }
     }
 
+    /// What the block's registers say of how it is set up: the same as long as nobody uses the board.
+    pub fn settings(self) -> Result<Vec<u32>> {
+        match self.ask(&Request::Settings {})? {
+            Reply::Settings(settings) => Ok(settings),
+            other => bail!("the harness answered {other:?} to a question for settings"),
+        }
+    }
+
     /// What came of configurations over PCIe.
     pub fn programmed(self, seed: u64, length: u64) -> Result<Programmed> {
         match self.ask(&Request::Programmed { seed, length })? {

@@ -26,6 +26,8 @@ pub enum Request {
     Program(String),
     /// Answer: [`Reply::Status`].
     Status {},
+    /// What the block's registers say of how it is set up. Answer: [`Reply::Settings`].
+    Settings {},
     /// What came of configurations over PCIe, the last with the [`core_image`] of a [`pattern`]. Answer:
     /// [`Reply::Programmed`].
     Programmed {
@@ -107,6 +109,11 @@ pub enum Fault {
     ResetMemorySide {},
     /// The FPGA's kernels never end once they have begun.
     EndlessKernels {},
+    /// FPGA memory is not calibrated, and does not answer, from now on and again from each configuration on.
+    Calibration {
+        /// For so many cycles; `null`: for ever.
+        after: Option<u64>,
+    },
     /// Its BAR does not answer: reads give ones, writes do nothing.
     Absent {},
     /// The board is dead for good: the bus answers for it, with ones.
@@ -184,6 +191,8 @@ pub enum Reply {
     Status(Counters),
     /// See [`Programmed`].
     Programmed(Programmed),
+    /// Registers of the block and its channels, in an order of their own.
+    Settings(Vec<u32>),
     /// The first access that was not allowed; `null`: there was none.
     Strayed {
         /// In words.

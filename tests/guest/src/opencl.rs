@@ -3,7 +3,9 @@
 
 mod held_up;
 mod hotplug;
+mod left;
 mod programmed;
+mod words;
 
 use crate::faults::reset;
 use crate::lab::{LIMIT, Lab, told};
@@ -47,6 +49,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("opencl.memory_stays", || memory_stays(lab));
     suite.run("opencl.killed_holder", || killed_holder(lab));
+    left::run(suite, lab);
     suite.run("opencl.reset", || through_a_reset(lab));
     suite.run("opencl.reprogrammed_under_load", || {
         programmed::reprogrammed(lab)
@@ -60,9 +63,11 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.reports_while_reprogrammed", || {
         programmed::reports(lab)
     });
+    suite.run("opencl.resets", || words::resets(lab));
+    suite.run("opencl.calibration", || words::calibration(lab));
     suite.run("opencl.held_up", || held_up::held_up(lab, Reset::Nothing));
     // It leaves the kernels without a clock.
-    suite.run("opencl.every_word", || every_word(lab));
+    suite.run("opencl.every_word", || words::every_word(lab));
 }
 
 /// Runs those of a board whose fabric hangs on the resets of the function.
@@ -91,7 +96,7 @@ pub fn take(device: &Device) -> Result<Box<dyn OpenCl>> {
 }
 
 /// A call by the ioctl, without the library.
-fn call_take(device: &Device, flags: u32) -> Result<(), Errno> {
+pub(crate) fn call_take(device: &Device, flags: u32) -> Result<(), Errno> {
     let mut argument = uapi::OpenCl {
         flags,
         fd: -1,
@@ -432,26 +437,6 @@ fn killed_holder(lab: &mut Lab) -> Result<&'static str> {
     ensure!(child.wait_for(LIMIT)?.is_some());
     let device = holder(lab)?;
     take(&device)?;
-    Ok("")
-}
-
-/// Whatever a holder writes into the OpenCL side, kernels that it starts with it included, the block goes on. (Not
-/// tried: to reach the kernels' registers when their clock is spoilt. No board answers that, and it holds up the bus.)
-fn every_word(lab: &mut Lab) -> Result<&'static str> {
-    let device = holder(lab)?;
-    let side = take(&device)?;
-    let mut worker = Worker::start(lab, false)?;
-    worker.progress()?;
-    let generation = device.query().map_err(told)?.generation;
-    for area in [Area::Kernels, Area::Clock] {
-        for value in [u32::MAX, 0, 0x5555_5555] {
-            let bytes = vec![value.to_le_bytes(); side.bytes(area) as usize / 4].concat();
-            side.write(area, 0, &bytes).map_err(told)?;
-        }
-    }
-    worker.progress()?;
-    worker.stop()?;
-    ensure!(device.query().map_err(told)?.generation == generation);
     Ok("")
 }
 

@@ -1,6 +1,8 @@
 //! The FPGA is configured over PCIe: the image arrives, what goes wrong is told and can be tried again, and whoever is
 //! killed meanwhile leaves a board that works.
 
+mod vectors;
+
 use crate::faults::reset;
 use crate::lab::{LIMIT, Lab, told};
 use crate::opencl::{VERSION, VERSIONS, dword, holder, program, take};
@@ -26,7 +28,11 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programming.refused", || refused(lab));
     suite.run("programming.faults", || faults(lab));
     suite.run("programming.killed", || killed(lab));
+    suite.run("programming.others_go_on", || others_go_on(lab));
     suite.run("programming.left_empty", || left_empty(lab));
+    suite.run("programming.vectors_left_alone", || {
+        vectors::left_alone(lab)
+    });
 }
 
 fn image(seed: u64, length: u64) -> Vec<u8> {
@@ -248,6 +254,45 @@ fn killed(lab: &mut Lab) -> Result<String> {
         true => "killed in the middle".into(),
         false => "killed too late to tell".into(),
     })
+}
+
+/// Nobody waits for a configuration who gives memory back, asks for the OpenCL side, opens the board or closes it.
+fn others_go_on(lab: &mut Lab) -> Result<String> {
+    const LONG: u64 = 4_000_000;
+    let other = lab.open()?;
+    lab.place_of(&other, 64 << 10)?;
+    let before = lab.host.programmed(0, 0)?;
+    let child_lab = lab.branch();
+    let child = fork("programmer", || {
+        let device = holder(&child_lab)?;
+        let side = take(&device)?;
+        let image = image(17, LONG);
+        let configured = side.reprogram(false, &mut || side.configure(&image, Packing::AsTold));
+        configured.map_err(told)
+    })?;
+    let begin = Instant::now();
+    while lab.host.programmed(0, 0)?.transfers == before.transfers {
+        ensure!(begin.elapsed() < LIMIT, "no transfer");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let begin = Instant::now();
+    let taken = crate::opencl::call_take(&other, 0);
+    let freed = raw::with(&other, uapi::FREE, &mut uapi::Free::default());
+    let opened = lab.open();
+    drop(other);
+    let took = begin.elapsed();
+    let configured = lab.host.programmed(0, 0)?.configured;
+    ensure!(
+        configured == before.configured,
+        "they waited for the configuration: {took:?}"
+    );
+    ensure!(taken == Err(Errno::BUSY), "{taken:?}");
+    ensure!(freed == Err(Errno::AGAIN), "{freed:?}");
+    ensure!(opened.is_err());
+    child.wait()?;
+    let device = holder(lab)?;
+    is_there(&*take(&device)?)?;
+    Ok(format!("{took:?}"))
 }
 
 /// A holder that ends with an empty FPGA leaves a board that is gone, until its FPGA is configured and it is reset.

@@ -24,6 +24,9 @@ use serde_json::json;
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
 
+/// Where the state of the memory's calibration is, beside the reference BSP's slaves, which has it in a system of its own.
+const STATUS: u64 = 0x3810;
+
 /// Longer than it takes from the end of the emulator until the board has seen it.
 const GONE: Duration = Duration::from_secs(10);
 
@@ -181,7 +184,7 @@ fn board(config: &Config) -> Board {
                 // In a system of its own, which is not looked into.
                 version: None,
                 temperature: None,
-                status: None,
+                status: parts.status.map(|offset| Range { offset, bytes: 4 }),
             }),
     }
 }
@@ -353,6 +356,9 @@ impl Setup {
         let socket = work.path().join("board");
         let mut config = configured(self.params);
         config.gpu = Some(vram.clone());
+        if let Some(parts) = &mut config.layout.opencl {
+            parts.status = Some(STATUS);
+        }
         config.resets = self.resets;
         config.cvp = self.cvp;
         if self.windowless {
@@ -490,6 +496,7 @@ impl Outside {
             }
             Request::Program(program) => self.program(program)?,
             Request::Status {} => Reply::Status(self.counters()?),
+            Request::Settings {} => Reply::Settings(self.board.settings()?),
             Request::Programmed { seed, length } => {
                 Reply::Programmed(self.programmed(*seed, *length))
             }
@@ -543,10 +550,12 @@ impl Outside {
                 start: u64::MAX,
                 ..Timing::default()
             }),
+            Fault::Calibration { after } => self.calibrate(after),
             Fault::Absent {} => self.board.hide_bar(),
             Fault::Kill {} => self.board.kill(),
             Fault::Clear {} => {
                 self.time_kernels(Timing::default())?;
+                self.calibrate(Some(0))?;
                 self.board.hide_function(false);
                 self.board.with_cvp(|cvp| cvp.set_fault(None));
                 self.board.clear_faults()
@@ -559,6 +568,15 @@ impl Outside {
         self.board.with_board(move |board| {
             if let Some(side) = board.opencl_mut() {
                 side.set_timing(timing);
+            }
+        })
+    }
+
+    /// FPGA memory is calibrated after so many cycles, or never.
+    fn calibrate(&self, after: Option<u64>) -> Result<(), peerlane_endpoint::Error> {
+        self.board.with_board(move |board| {
+            if let Some(side) = board.opencl_mut() {
+                side.set_calibrates(after);
             }
         })
     }

@@ -94,7 +94,8 @@ fn reprogrammed_over_pcie() {
     Setup::default()
         .cvp()
         .parameter("memory_pool_mib=16")
-        .run("peerlane-guest programming");
+        // For its probes, where the kernel has some.
+        .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(super) fn reprogrammer_killed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-fn is_away(error: &anyhow::Error) -> bool {
+pub(super) fn is_away(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<Error>();
     matches!(
         error,

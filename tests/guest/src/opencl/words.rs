@@ -1,0 +1,148 @@
+//! Whatever a holder writes into the OpenCL side, others' transfers and the driver go on.
+
+use super::{
+    BYTES, COPY_SEGMENT, FIRST, MAPPED, Pages, SEGMENT, TEXT, VERSION, VERSIONS, dword, holder,
+    take,
+};
+use crate::lab::{Lab, told};
+use crate::raw;
+use crate::worker::Worker;
+use anyhow::{Result, ensure};
+use peerlane_core::uapi::{self, access_flags, area};
+use peerlane_guest::Fault;
+use peerlane_host::{Area, Direction, Error, Memory, Permissions, Terms};
+use std::time::Duration;
+
+/// Registers that reset something: the kernels, their clock (open OpenCL runtime, `acl_kernel_if.cpp`, `acl_pll.cpp`).
+const RESETS: [(Area, u32, u64); 2] = [
+    (Area::Kernels, area::KERNELS, 0x30),
+    (Area::Clock, area::CLOCK, 0x110),
+];
+
+/// A store to a reset that lasts is never taken, so no way to store there leads to a second one while the first lasts:
+/// several words in one call, parts of a word, words beside, calls one after the other.
+pub(super) fn resets(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let zeros = Memory::new(4096).map_err(told)?;
+    for (area, number, reset) in RESETS {
+        for (offset, length) in [
+            (0, 8),
+            (1, 3),
+            (4, 4),
+            (4, 4),
+            (0, 4),
+            (0, 4),
+            (3, 2),
+            (-16, 48),
+        ] {
+            let mut argument = uapi::Access {
+                area: number,
+                flags: access_flags::WRITE,
+                offset: reset.wrapping_add_signed(offset),
+                address: zeros.address(),
+                length,
+                reserved: 0,
+            };
+            raw::with(&device, uapi::ACCESS, &mut argument)?;
+        }
+        // It answers.
+        let value = dword(&*side, area, reset)?;
+        ensure!(value == 1, "{area:?} reads {value:#x}");
+    }
+    let version = dword(&*side, Area::Kernels, VERSION)?;
+    ensure!(VERSIONS.contains(&version), "version {version:#x}");
+    Ok("")
+}
+
+/// What is written into each word.
+const VALUES: [u32; 3] = [u32::MAX, 0, 0x5555_5555];
+
+/// Whatever a holder writes into the OpenCL side, word by word, by calls and through its mapping, kernels that it starts
+/// with it included, no register of the block is another, and others' transfers go on. (Not tried: to reach the kernels'
+/// registers when their clock is spoilt. No board answers that, and it holds up the bus.)
+pub(super) fn every_word(lab: &mut Lab) -> Result<String> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    worker.stop()?;
+    // A context of somebody else's, with memory, that does nothing.
+    let other = lab.open()?;
+    lab.place_of(&other, 64 << 10)?;
+    let generation = device.query().map_err(told)?.generation;
+    let settings = lab.host.settings()?;
+    let same = |what: &str| {
+        let found = lab.host.settings()?;
+        ensure!(found == settings, "{what}: {settings:x?} became {found:x?}");
+        anyhow::Ok(())
+    };
+    // Where the window shows registers of kernels.
+    let segment = COPY_SEGMENT.to_le_bytes();
+    side.write(Area::Kernels, SEGMENT, &segment).map_err(told)?;
+    let pages = Pages::new(&device)?;
+    for value in VALUES {
+        for offset in (FIRST..BYTES as u64).step_by(4) {
+            pages.store(offset, value);
+        }
+        // They have arrived.
+        pages.load(TEXT);
+        same("the mapping")?;
+    }
+    let mut words = VALUES.len() * MAPPED / 4;
+    for area in [Area::Kernels, Area::Clock] {
+        for value in VALUES {
+            for offset in (0..side.bytes(area)).step_by(4) {
+                let written = side.write(area, offset, &value.to_le_bytes());
+                written.map_err(told)?;
+                words += 1;
+            }
+            same(area.name())?;
+        }
+    }
+    ensure!(device.query().map_err(told)?.generation == generation);
+    let mut worker = Worker::start(lab, false)?;
+    worker.progress()?;
+    worker.stop()?;
+    Ok(format!("{words} words"))
+}
+
+/// Memory that is not calibrated does not answer, and the board says why. When it is, what was under way ends well.
+pub(super) fn calibration(lab: &mut Lab) -> Result<&'static str> {
+    const BYTES: u64 = 4096;
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    ensure!(side.bytes(Area::Status) == 4);
+    ensure!(dword(&*side, Area::Status, 0)? == 0);
+    let place = device.range().start;
+    lab.host.fpga_write(place, 3, BYTES)?;
+    let memory = Memory::new(BYTES as usize).map_err(told)?;
+    let region = device.register(&memory, 0..BYTES as usize, Permissions::ReadWrite);
+    let region = region.map_err(told)?;
+    lab.host.fault(Fault::Calibration { after: None })?;
+    ensure!(dword(&*side, Area::Status, 0)? != 0);
+    let terms = Terms::default();
+    let write = device.submit(Direction::Write, &region, 0, place, BYTES, terms);
+    let write = write.map_err(told)?;
+    let early = write.wait(Some(Duration::from_millis(500)));
+    ensure!(
+        matches!(early, Err(Error::Timeout { .. })),
+        "memory that is not calibrated has answered: {early:?}"
+    );
+    ensure!(dword(&*side, Area::Status, 0)? != 0);
+    lab.host.fault(Fault::Calibration { after: Some(1000) })?;
+    let query = device.query().map_err(told)?;
+    // It is lost with a configuration, and comes by itself.
+    while dword(&*side, Area::Status, 0)? != 0 {}
+    let again = device.submit(Direction::Write, &region, 0, place, BYTES, terms);
+    let moved = again.and_then(|again| again.wait(Some(crate::lab::LIMIT)));
+    ensure!(moved.map_err(told)? == BYTES);
+    let mut found = vec![0; BYTES as usize];
+    memory.read(0, &mut found)?;
+    let mut expected = vec![0; BYTES as usize];
+    peerlane_guest::pattern(3, &mut expected);
+    ensure!(found == expected);
+    ensure!(device.query().map_err(told)?.generation == query.generation);
+    lab.host.fault(Fault::Clear {})?;
+    Ok("")
+}
