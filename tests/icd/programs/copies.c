@@ -603,7 +603,8 @@ static void part_callback(void)
 
 	fill(&board, from, 1, SIZE);
 	GIVES(clFinish(board.queue), CL_SUCCESS);
-	/* PoCL lets go of a command a moment after its end. */
+	/* The first copy makes things at the vendor's that stay. PoCL lets go of a command a moment after its end. */
+	GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
 	nap(200);
 	queues = references(board.queue), contexts = references_of_context();
 	/* Set while the copy waits, and when it has ended. */
