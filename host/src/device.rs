@@ -3,6 +3,7 @@
 use crate::context::{Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::kernel::Node;
+use crate::lock_free::Seat;
 use crate::memory::{Memory, MemoryKind};
 use crate::queue::{self, Queue};
 use crate::transfer::Request;
@@ -16,7 +17,6 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
     queue: Mutex<Option<Weak<queue::Shared>>>,
     /// Whether somebody holds the board's window by this value.
-    pub(crate) has_window: AtomicBool,
+    pub(crate) window_seat: Seat,
 }
 
 impl Device {
@@ -121,7 +121,7 @@ impl Device {
                 capabilities,
                 range: Mutex::new(info.local_base..info.local_end),
                 queue: Mutex::new(None),
-                has_window: AtomicBool::new(false),
+                window_seat: Seat::default(),
                 changes_range: Mutex::new(()),
                 context: Box::new(context),
             }))),

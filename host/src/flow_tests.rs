@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernel::Ring as RingMemory;
+use crate::lock_free::Ring as RingMemory;
 use crate::transfer::Terms;
 use Direction::{Read, Write};
 use peerlane_core::att::{AttAddress, PageSize};

@@ -4,6 +4,7 @@ mod opencl;
 
 use crate::context::{BoardWindow, Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
+use crate::lock_free::Ring;
 use crate::mapping::Mapping;
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::OpenCl;
@@ -12,7 +13,7 @@ use crate::sys::{self, Argument};
 use peerlane_core::channel::{self, Moderation};
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
-use peerlane_core::regs::{Completion, chan};
+use peerlane_core::regs::chan;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{self, map};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -23,7 +24,7 @@ use rustix::mm::ProtFlags;
 use rustix::time::ClockId;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 // The order of stores to the channel's page, and of stores to memory before them, is that of x86-64:
@@ -141,34 +142,6 @@ impl Channel {
         // SAFETY: it lies in the mapping, which begins at a page boundary, and is aligned. Nobody has
         // a reference to it but as atomics.
         unsafe { place.add(offset).cast::<T>().write_volatile(value) };
-    }
-}
-
-/// A completion ring in memory that the board writes.
-pub(crate) struct Ring<'a>(pub(crate) &'a [AtomicU32]);
-
-impl Ring<'_> {
-    const DWORDS: usize = Completion::SIZE / 4;
-
-    fn load(&self, index: usize, ordering: Ordering) -> u32 {
-        // What lies behind the memory is no record: phase bit and all are those of a ring
-        // that is not there.
-        let dword = self.0.get(index).map_or(0, |dword| dword.load(ordering));
-        u32::from_le(dword)
-    }
-}
-
-impl Slots for Ring<'_> {
-    fn status(&mut self, index: u32) -> u32 {
-        self.load(
-            index as usize * Self::DWORDS + record::STATUS,
-            Ordering::Acquire,
-        )
-    }
-
-    fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
-        let first = index as usize * Self::DWORDS;
-        std::array::from_fn(|dword| self.load(first + dword, Ordering::Relaxed))
     }
 }
 

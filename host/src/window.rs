@@ -9,7 +9,6 @@ use crate::sys::Process;
 use peerlane_core::uapi::{self, window};
 use rustix::io::Errno;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The window, held and mapped: 64 KiB of FPGA memory that the processor stores to and loads
 /// from. A board has one, and one context at a time holds it. Dropping this gives it back.
@@ -60,7 +59,7 @@ impl Drop for Held {
         };
         // If it is not held any more, that is as well.
         let _ = (self.device.window(0)).and_then(|window| window.place(&release));
-        self.device.has_window.store(false, Ordering::Release);
+        self.device.window_seat.leave();
     }
 }
 
@@ -71,7 +70,7 @@ impl Device {
     /// # Errors
     /// [`Error::Window`]: the board has none, somebody holds it, or it cannot stand there.
     pub fn window(&self, base: u64) -> Result<Window> {
-        if self.0.has_window.swap(true, Ordering::Acquire) {
+        if !self.0.window_seat.take() {
             return Err(Error::window(base, Errno::BUSY));
         }
         let held = Held {

@@ -3,6 +3,7 @@
 //! For memory that a type of another crate shows as [`Memory`](crate::Memory): its accesses are atomic, and as fast as
 //! the words are wide.
 
+use crate::lock_free::put;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORD: usize = size_of::<u64>();
@@ -63,17 +64,6 @@ pub fn store(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
 fn head(offset: usize, length: usize) -> (usize, usize) {
     let skip = offset % WORD;
     (skip, ((WORD - skip) % WORD).min(length))
-}
-
-/// Writes some bytes of a word.
-fn put(word: &AtomicU64, at: usize, bytes: &[u8]) {
-    let change = |old: u64| {
-        let mut new = old.to_ne_bytes();
-        new[at..at + bytes.len()].copy_from_slice(bytes);
-        Some(u64::from_ne_bytes(new))
-    };
-    // It always gives a new value.
-    let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::waits::LOOK;
 use super::{Queue, SILENT, Shared, State};
 use crate::error::Result;
 use crate::flow::TransferId;
+use crate::lock_free::Flag;
 use crate::transfer::Transfer;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -137,16 +137,16 @@ impl Queue {
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let flag = Arc::new(Flag(AtomicBool::new(true)));
+        let flag = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&flag));
         let mut context = Context::from_waker(&waker);
         loop {
-            flag.0.store(false, Ordering::Release);
+            flag.0.lower();
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 return output;
             }
             let waits_here = self.0.lock().tasks.has(&waker);
-            while !flag.0.load(Ordering::Acquire) {
+            while !flag.0.is_raised() {
                 let limit = self.next_turn();
                 let state = self.0.lock();
                 // It is being woken, by somebody who has let the lock go.
@@ -162,12 +162,13 @@ impl Queue {
     }
 }
 
-/// Whether the task is to look again.
-struct Flag(AtomicBool);
+/// What wakes the task of [`Queue::block_on`].
+#[derive(Default)]
+struct Woken(Flag);
 
-impl Wake for Flag {
+impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Release);
+        self.0.raise();
     }
 }
 
