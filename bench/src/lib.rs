@@ -40,4 +40,4 @@ pub use page::html;
 pub use results::{Bar, Report, Row, Stalls, Verdict};
 pub use run::{Options, Progress, run};
 pub use scenario::{SCENARIOS, Scenario, UnknownName, select};
-pub use sweep::{Curve, Point, Sweep};
+pub use sweep::{Curve, Drawing, Point, Sweep};

@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::plot::{self, Frame};
 use crate::results::{Report, Row, Stalls, Verdict};
-use crate::sweep::Curve;
+use crate::sweep::{Curve, Drawing};
 use crate::{Error, Result};
 
 #[derive(Template)]
@@ -108,7 +108,13 @@ fn cycles(stalls: &Stalls) -> Cycles {
     }
 }
 
-fn plot<'a>(title: &'static str, curves: &'a [Curve], limit: f64) -> Result<Plot<'a>> {
+fn plot(drawing: &Drawing) -> Result<Plot<'_>> {
+    let Drawing {
+        title,
+        curves,
+        limit,
+    } = drawing;
+    let (title, limit) = (*title, *limit);
     let mut sizes: Vec<u64> = curves
         .iter()
         .flat_map(|c| c.points.iter().map(|p| p.bytes))
@@ -121,7 +127,8 @@ fn plot<'a>(title: &'static str, curves: &'a [Curve], limit: f64) -> Result<Plot
     };
     let frame = Frame {
         sizes: (6.0, 26.0),
-        top: 4200.0,
+        // Room for the name of the line above it.
+        top: (limit / 1e6 * 1.15).ceil(),
         limit: Some(limit),
     };
     Ok(Plot {
@@ -146,9 +153,9 @@ fn plot<'a>(title: &'static str, curves: &'a [Curve], limit: f64) -> Result<Plot
 pub fn html(report: &Report) -> Result<String> {
     let mut plots = Vec::new();
     if let Some(sweep) = &report.sweep {
-        let [write, read] = sweep.limits;
-        plots.push(plot("FPGA to GPU", &sweep.write, write)?);
-        plots.push(plot("GPU to FPGA", &sweep.read, read)?);
+        for drawing in &sweep.drawings {
+            plots.push(plot(drawing)?);
+        }
     }
     let with_stalls = |row: &'_ Row| row.stalls.as_ref().map(cycles);
     Page {

@@ -12,7 +12,7 @@ use crate::measure::{self, Bench};
 use crate::results::{Report, Row};
 use crate::rig::Way;
 use crate::scenario::{Kind, Scenario, Variant};
-use crate::sweep::{self, Curve, Sweep};
+use crate::sweep::{self, Curve, Drawing, Sweep};
 use crate::{Error, Result};
 
 /// What to do.
@@ -76,8 +76,44 @@ enum Done {
     Sweep(Way, Variant, Vec<Curve>),
 }
 
-/// The builds whose rates are drawn, one beside the other on the same link.
-const DRAWN: [Variant; 2] = [Variant::Asked, Variant::Gen2];
+/// The builds whose rates are drawn: by link, one beside the other.
+const DRAWN: [Variant; 3] = [Variant::Asked, Variant::Gen2, Variant::Gen3];
+
+/// What is drawn in one picture.
+struct Picture {
+    title: &'static str,
+    way: Way,
+    builds: &'static [Variant],
+    /// The thesis's designs, too.
+    thesis: bool,
+}
+
+const PICTURES: [Picture; 4] = [
+    Picture {
+        title: "FPGA to GPU",
+        way: Way::Write,
+        builds: &[Variant::Asked, Variant::Gen2],
+        thesis: true,
+    },
+    Picture {
+        title: "GPU to FPGA",
+        way: Way::Read,
+        builds: &[Variant::Asked, Variant::Gen2],
+        thesis: false,
+    },
+    Picture {
+        title: "FPGA to GPU, Gen3 x8",
+        way: Way::Write,
+        builds: &[Variant::Gen3],
+        thesis: false,
+    },
+    Picture {
+        title: "GPU to FPGA, Gen3 x8",
+        way: Way::Read,
+        builds: &[Variant::Gen3],
+        thesis: false,
+    },
+];
 
 impl Job {
     fn name(&self) -> &'static str {
@@ -85,6 +121,8 @@ impl Job {
             Self::Row(scenario) => scenario.name,
             Self::Sweep(Way::Write, Variant::Gen2) => "sizes, FPGA to GPU, own packets",
             Self::Sweep(Way::Read, Variant::Gen2) => "sizes, GPU to FPGA, own packets",
+            Self::Sweep(Way::Write, Variant::Gen3) => "sizes, FPGA to GPU, Gen3",
+            Self::Sweep(Way::Read, Variant::Gen3) => "sizes, GPU to FPGA, Gen3",
             Self::Sweep(Way::Write, _) => "sizes, FPGA to GPU",
             Self::Sweep(Way::Read, _) => "sizes, GPU to FPGA",
         }
@@ -192,26 +230,35 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
             Done::Sweep(way, variant, curves) => drawn.push((way, variant, curves)),
         }
     }
-    let mut curves = |way: Way| -> Vec<Curve> {
-        let of = |wanted: Variant, drawn: &mut Vec<(Way, Variant, Vec<Curve>)>| {
-            let at = drawn.iter().position(|one| (one.0, one.1) == (way, wanted));
-            at.map_or(Vec::new(), |at| drawn.swap_remove(at).2)
-        };
-        DRAWN
-            .into_iter()
-            .flat_map(|one| of(one, &mut drawn))
-            .collect()
+    let mut curves = |way: Way, build: Variant| -> Vec<Curve> {
+        let at = drawn.iter().position(|one| (one.0, one.1) == (way, build));
+        at.map_or(Vec::new(), |at| drawn.swap_remove(at).2)
     };
-    let (mut write, read) = (curves(Way::Write), curves(Way::Read));
     rows.sort_by_key(|row| options.rows.iter().position(|s| s.name == row.name));
-    let port = Port::of(&config, &options.params);
-    let sweep = options.sweep.then(|| {
-        write.extend(sweep::thesis(&config.link));
-        Sweep {
-            write,
-            read,
-            limits: [Way::Write, Way::Read].map(|way| limits::bulk(&config, port, way).smaller()),
-        }
+    let sweep = options.sweep.then(|| Sweep {
+        drawings: PICTURES
+            .iter()
+            .map(|picture| {
+                let builds = picture.builds.iter();
+                let mut drawn: Vec<Curve> = builds
+                    .flat_map(|build| curves(picture.way, *build))
+                    .collect();
+                if picture.thesis {
+                    drawn.extend(sweep::thesis(&config.link));
+                }
+                // The first build is the one whose ceiling is drawn.
+                let (params, config) = (
+                    picture.builds[0].params(options.params),
+                    picture.builds[0].config(),
+                );
+                let port = Port::of(&config, &params);
+                Drawing {
+                    title: picture.title,
+                    curves: drawn,
+                    limit: limits::bulk(&config, port, picture.way).smaller(),
+                }
+            })
+            .collect(),
     });
     Report {
         build: options.params.canonical(),

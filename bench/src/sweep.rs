@@ -28,25 +28,35 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// The curves of both directions.
+/// A direction on a link: its curves beside its ceiling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// Direction and link.
+    pub title: &'static str,
+    /// The curves.
+    pub curves: Vec<Curve>,
+    /// The smallest of what link, port and, for packets, tags and completions' room allow.
+    pub limit: f64,
+}
+
+/// Both directions of each link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
-    /// FPGA to GPU.
-    pub write: Vec<Curve>,
-    /// GPU to FPGA.
-    pub read: Vec<Curve>,
-    /// The smaller of the link's ceiling and the contract's, in the same order.
-    pub limits: [f64; 2],
+    /// In the order of the page.
+    pub drawings: Vec<Drawing>,
 }
 
-/// Sizes of the block's curves: 64 B to 4 MiB.
+/// Sizes of the block's curves: 64 B to 64 MiB.
 fn sizes() -> impl Iterator<Item = u64> {
-    (6..=22).step_by(2).map(|log2| 1 << log2)
+    (6..=26).step_by(2).map(|log2| 1 << log2)
 }
 
-/// Descriptors of a queued point: 1 MiB of them, at least 8, at most what waits behind one.
+/// Descriptors of a queued point: 1 MiB of them, at least 8, at most what waits behind one; of large ones as many as
+/// there is memory for.
 fn count(bytes: u64) -> u64 {
-    ((1 << 20) / bytes).clamp(8, 1000)
+    ((1 << 20) / bytes)
+        .clamp(8, 1000)
+        .min(((64 << 20) / bytes).max(1))
 }
 
 /// The block's two curves of a direction.
@@ -84,7 +94,7 @@ pub(crate) fn block(
         queued.push(Point { bytes, rate });
     }
     let names = match variant {
-        Variant::Gen2 => [
+        Variant::Gen2 | Variant::Gen3 => [
             "Peerlane, own packets, queued descriptors",
             "Peerlane, own packets, one descriptor, register write to record",
         ],
