@@ -218,4 +218,3 @@ impl Programmer for Nobody {
         Err("nobody programs it".into())
     }
 }
-

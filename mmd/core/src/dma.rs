@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Up to so many bytes are copied into memory that the board knows already: to register memory costs more.
-/// To be measured on a board.
+/// Up to so many bytes are copied into memory that the board knows already: to register memory costs more. To be
+/// measured with the driver, beside a board: registering is a call of the kernel's, which a board in the process lacks.
 const STAGED: usize = 16 << 10;
 
 /// Bytes of a piece of memory that the board knows.
@@ -20,7 +20,8 @@ const SLOT: usize = 256 << 10;
 /// Pieces at most.
 const SLOTS: usize = 8;
 
-/// How long to look for the end of a transfer before the thread sleeps. To be measured on a board.
+/// How long to look for the end of a transfer before the thread sleeps: longer than a small one takes, which only a board
+/// says. To be measured on one.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// Longer than a transfer takes while the board works, in the board's time.
