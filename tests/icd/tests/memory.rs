@@ -41,7 +41,7 @@ fn copies_do_nothing_wrong_in_memory() {
     let program = lab.copies();
     let vendor = lab.plain();
     let both = lab.vendors("both", &[&driver(), &lab.other_pocl()]);
-    for part in ["events", "released", "errors"] {
+    for part in ["events", "callback", "released", "errors"] {
         let mut command = lab.command(&program, Drivers::Wrapped, &vendor);
         command
             .arg(part)
