@@ -1,8 +1,8 @@
 //! The way from what the host asks to the block's own slaves and to the board, alone: a master that keeps the rules of
 //! the bus and asks for anything, slaves and a board that remember, and a reference that is a map of bytes.
 
-use peerlane_hdl::Slaves;
 use peerlane_hdl::pcie::bridge::{Bridge, Sizes};
+use peerlane_hdl::{Params, Slaves};
 use peerlane_verilated::{Library, Model, Port};
 use peerlane_verilog::Design;
 use rand::{Rng, SeedableRng, seq::IndexedRandom};
@@ -438,6 +438,41 @@ fn all(library: &Library) {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_host_reaches_slaves_and_board() {
     all(&peerlane_block::library_of(TOP, &design()).unwrap());
+}
+
+/// Each slave has a place of its own, of which an address says all.
+#[test]
+fn places_that_an_address_does_not_tell_apart_are_refused() {
+    let places = Slaves {
+        bar: 0,
+        csr: 0xC800,
+        chan: 0x2_0000,
+        att: 0x2_8000,
+        msix: None,
+        window: Some(0x1_0000),
+    };
+    let problem = |port, slaves| {
+        let params = Params {
+            port,
+            slaves: Some(slaves),
+            ..Params::default()
+        };
+        params.validate().err().map(|error| error.name)
+    };
+    assert_eq!(problem(peerlane_hdl::Port::Tlp, places), None);
+    let csr = |csr| Slaves { csr, ..places };
+    let chan = |chan| Slaves { chan, ..places };
+    let att = |att| Slaves { att, ..places };
+    for (name, bad) in [
+        ("slaves.csr", csr(0xC900)),
+        ("slaves.chan", chan(0x2_1000)),
+        ("slaves.att", att(0x2_0000)),
+        ("slaves.bar", Slaves { bar: 6, ..places }),
+    ] {
+        assert_eq!(problem(peerlane_hdl::Port::Tlp, bad), Some(name));
+        // Of another port an interconnect decides that.
+        assert_eq!(problem(peerlane_hdl::Port::Txs, bad), None);
+    }
 }
 
 /// A dword of a register is there three cycles behind the one in which the bus's command was taken.
