@@ -37,7 +37,7 @@ macro_rules! structures {
 }
 structures!(
     Info, Register, Unregister, Submit, Wait, Query, EventFd, Stop, Probe, Moderate, Allocate,
-    Window, Free, OpenCl, Access, Arm, Reprogram, Configure
+    Window, Free, OpenCl, Access, Arm, Reprogram, Configure, Flush
 );
 
 /// What the caller has beyond what is known must be zero.
@@ -120,6 +120,13 @@ impl Context {
                 self.call_inside(uapi::UNREGISTER, code, argument, |_, arguments| {
                     self.unregister(arguments)
                 })
+            }
+            code if uapi::FLUSH.is(code) => {
+                let flush = |_: &Inside<'_>, flush: &mut uapi::Flush| {
+                    zero(&[u64::from(flush.reserved)])?;
+                    self.flush(flush.handle)
+                };
+                self.call_inside(uapi::FLUSH, code, argument, flush)
             }
             code if uapi::SUBMIT.is(code) => {
                 let submit = |submit: &mut uapi::Submit| {
@@ -286,6 +293,7 @@ impl Context {
             | feature::PROBE
             | feature::ALLOCATE
             | feature::RESETS
+            | feature::FLUSH
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)

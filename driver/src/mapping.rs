@@ -184,6 +184,17 @@ impl Mapping {
         }
     }
 
+    /// Makes sure that what the board wrote to the region has arrived. Whoever took the memory from the board has
+    /// done so.
+    pub(crate) fn flush(&self) -> Result<(), Failure> {
+        // To the end: the owner lets the memory go only after it has had the lock.
+        let state = self.state.lock();
+        match &state.placed {
+            Some(placed) if placed.stage.is_held() => self.board.fence(self.reach(placed)),
+            _ => Ok(()),
+        }
+    }
+
     /// The owner takes the memory back: when this returns, nothing of it is under way any more.
     /// The entries stay reserved, so that what is still queued fails and reaches nothing else.
     pub(crate) fn revoke(&self) {

@@ -478,6 +478,12 @@ impl Context {
         Ok(found)
     }
 
+    /// Makes sure that what the board wrote to a region has arrived.
+    pub(crate) fn flush(&self, handle: u32) -> Result {
+        let mapping = self.regions.lock().get(handle)?.mapping().clone();
+        Ok(mapping.flush()?)
+    }
+
     /// Takes a handle away, and says whether the region is kept.
     pub(crate) fn give_back(&self, handle: u32, keep: bool) -> Result<bool> {
         let keep = keep && !self.board.is_pressed(self.channel);

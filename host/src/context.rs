@@ -115,10 +115,18 @@ pub trait Context: Debug + Send + Sync {
     /// Gives a region back: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
 
-    /// Makes sure that what the board wrote to a region before the records that are there now can be
-    /// seen by the memory's owner. Called where the block cannot do it: for a region that it may not
-    /// read, and after a write that failed. The default does nothing; see [`uapi::access::WRITE`].
+    /// Makes sure that what the board wrote to a region before the records that are there now has arrived, and can be
+    /// seen by the memory's owner. Called where the block has not done it: after a write that failed or was called
+    /// off, and by [`Region::flush`](crate::Region::flush). `EAGAIN`, as the kernel says while the board is being started again: it
+    /// is called again. The default does nothing, for a driver whose board has written everything by then.
     fn flush(&self, handle: u32) -> Result<()> {
+        let _ = handle;
+        Ok(())
+    }
+
+    /// The same after a write that ended well to a region that the board may not read, where the driver can prove
+    /// it. The default does nothing: the kernel's driver cannot, and there is only time ([`uapi::access::WRITE`]).
+    fn flush_unread(&self, handle: u32) -> Result<()> {
         let _ = handle;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
+use crate::flow::Keep as _;
 use crate::kernel::Node;
 use crate::lock_free::Seat;
 use crate::memory::{Memory, MemoryKind};
@@ -172,10 +173,17 @@ impl Device {
     /// The descriptor of a request that fits into one, checked as [`Queue::submit`](crate::Queue::submit) checks it: for whoever
     /// gives descriptors to the board beside the library ([`hand_over`](Self::hand_over)). It asks for a record.
     ///
+    /// The board does with it what its entries say when the board gets it: [hold](crate::Region::hold) the region until the
+    /// descriptor has ended. A write whose data have arrived when it ends needs a region that the board may read, too.
+    ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`].
+    /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
+    /// [`Error::Forgotten`].
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
         let peer = self.check(request)?;
+        if !request.region.stands() {
+            return Err(Error::Forgotten);
+        }
         let length = u32::try_from(request.length).map_err(|_| Error::TooLong {
             length: request.length,
         })?;
@@ -196,16 +204,21 @@ impl Device {
 
     /// Checks a request, and says where it begins in the region.
     pub(crate) fn check(&self, request: &Request<'_>) -> Result<AttAddress> {
+        request.region.check_device(self)?;
+        self.0.check_local(request.fpga_address, request.length)?;
+        self.check_peer(request)
+    }
+
+    /// Checks the region's side of a request, and says where it begins in the region.
+    pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<AttAddress> {
         let &Request {
             direction,
             region,
             offset,
-            fpga_address,
             length,
             ..
         } = request;
         region.check_device(self)?;
-        self.0.check_local(fpga_address, length)?;
         region.check(direction, offset, length)?;
         let peer = region.att_address().checked_add(offset);
         peer.ok_or_else(|| Error::Broken {
@@ -282,7 +295,8 @@ impl Device {
     /// Ends what the channel was given: what has not ended by itself after `drain`, or after a second
     /// if that is longer, is aborted. Says whether something had to be. Meanwhile the board refuses the
     /// doorbells of a [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then:
-    /// who has one calls that instead, and who shares a device agrees on who stops it.
+    /// who has one calls that instead, and who shares a device agrees on who stops it. Data that writes had sent to a GPU
+    /// may be on their way when this returns: [`Region::flush`](crate::Region::flush).
     pub fn stop(&self, drain: Duration) -> Result<bool> {
         self.context().stop(drain.min(LONGEST_DRAIN))
     }

@@ -97,6 +97,9 @@ pub enum Error {
     /// The region belongs to another device.
     #[error("the region belongs to another device")]
     Foreign,
+    /// The region was forgotten: its entries of the board's table are another's, or will be.
+    #[error("the board was told to forget the region")]
+    Forgotten,
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
@@ -489,6 +492,7 @@ mod tests {
             }),
             Error::Empty { what: "a region" },
             Error::Course { reason: "why" },
+            Error::Forgotten,
             Error::Restarted,
             Error::Stopped,
             Error::Gone,

@@ -11,10 +11,11 @@ use peerlane_core::fault::Fault;
 use peerlane_core::queue::{Occupancy, QueueError};
 use peerlane_core::record::Record;
 use peerlane_core::ring::{Ring, RingError, Slots};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use work::{Work, broken};
 
-pub(crate) use work::Order;
+pub(crate) use work::{Order, Unproven};
 
 /// Where descriptors go.
 pub(crate) trait Post {
@@ -43,8 +44,8 @@ pub(crate) struct TransferId {
 enum State<K> {
     Empty,
     UnderWay(Work<K>),
-    /// The board is done with it, but the data may not have arrived.
-    Unflushed(Result<u64>, K),
+    /// The board is done with it, but data may not have arrived.
+    Unflushed(Result<u64>, Unproven, K),
     Ended(Result<u64>),
 }
 
@@ -120,6 +121,14 @@ impl From<RingError> for Error {
     }
 }
 
+/// Whether an error says that the board is being started again.
+fn is_away(error: &Error) -> bool {
+    let Error::Call { source, .. } = error else {
+        return false;
+    };
+    *source == Errno::AGAIN
+}
+
 impl<K: Keep> Flow<K> {
     /// Nothing under way on a channel whose queues take `slots` descriptors each.
     pub(crate) fn new(slots: u32, ring_log2: u32, channel: u32) -> Result<Self> {
@@ -159,7 +168,7 @@ impl<K: Keep> Flow<K> {
             match std::mem::replace(&mut self.table[index].state, State::Empty) {
                 State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
                 // What was written before the reset has arrived, or never will.
-                State::Unflushed(result, keep) => {
+                State::Unflushed(result, _, keep) => {
                     self.end(index, result.and(Err(Error::Restarted)), keep);
                 }
                 other => self.table[index].state = other,
@@ -191,6 +200,7 @@ impl<K: Keep> Flow<K> {
         }
         for index in 0..self.table.len() {
             if let State::UnderWay(work) = &mut self.table[index].state {
+                work.called_off = true;
                 if work.pieces.remaining() > 0 {
                     work.fail(Error::Stopped);
                 }
@@ -199,13 +209,29 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Gives the board nothing more of one transfer. What it has goes on to its end.
+    /// Gives the board nothing more of one transfer. What it has goes on to its end. Before the transfer has ended all data
+    /// have arrived that it or writes before it have sent to its memory.
     pub(crate) fn cancel(&mut self, id: TransferId) {
-        if let Some(work) = self.work(id)
-            && work.pieces.remaining() > 0
-        {
+        let Some(work) = self.work(id) else {
+            return;
+        };
+        work.called_off = true;
+        if work.pieces.remaining() > 0 {
             work.fail(Error::Stopped);
             self.settle(id.index as usize);
+        }
+    }
+
+    /// Calls `f` with what is kept for each write that the board has something of, or whose data may not have arrived.
+    pub(crate) fn each_write(&self, mut f: impl FnMut(&K)) {
+        for entry in &self.table {
+            match &entry.state {
+                State::UnderWay(work) if work.begun && work.order.direction == Direction::Write => {
+                    f(&work.keep);
+                }
+                State::Unflushed(_, Unproven::BrokenOff, keep) => f(keep),
+                _ => {}
+            }
         }
     }
 
@@ -264,13 +290,14 @@ impl<K: Keep> Flow<K> {
         let State::UnderWay(work) = std::mem::replace(&mut entry.state, State::Empty) else {
             return;
         };
-        let unflushed = work.unflushed();
+        let unproven = work.unproven();
         let result = work.failure.map_or(Ok(work.done), Err);
-        if unflushed {
-            entry.state = State::Unflushed(result, work.keep);
-            self.unflushed.push(index as u32);
-        } else {
-            self.end(index, result, work.keep);
+        match unproven {
+            Some(why) => {
+                entry.state = State::Unflushed(result, why, work.keep);
+                self.unflushed.push(index as u32);
+            }
+            None => self.end(index, result, work.keep),
         }
     }
 
@@ -287,15 +314,26 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes what the block could not flush, and ends those writes. One that cannot be flushed fails.
-    pub(crate) fn flush(&mut self, mut flush: impl FnMut(&K) -> Result<()>) {
+    /// Flushes what the block could not flush, and ends those writes. One that cannot be flushed fails. While the board is
+    /// being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
+    pub(crate) fn flush(&mut self, mut flush: impl FnMut(&K, Unproven) -> Result<()>) {
         while let Some(index) = self.unflushed.pop() {
             let state = &mut self.table[index as usize].state;
-            if let State::Unflushed(result, keep) = std::mem::replace(state, State::Empty) {
-                let flushed = flush(&keep);
-                let result = result.and_then(|bytes| flushed.map(|()| bytes));
-                self.end(index as usize, result, keep);
-            }
+            let State::Unflushed(result, why, keep) = std::mem::replace(state, State::Empty) else {
+                continue;
+            };
+            let result = match (flush(&keep, why), result) {
+                (Ok(()), result) => result,
+                (Err(error), result) if is_away(&error) => {
+                    *state = State::Unflushed(result, why, keep);
+                    self.unflushed.push(index);
+                    return;
+                }
+                // Whoever called it off counts on the flush. Of another failure its own error says more.
+                (Err(error), Ok(_) | Err(Error::Stopped)) => Err(error),
+                (Err(_), failed) => failed,
+            };
+            self.end(index as usize, result, keep);
         }
     }
 

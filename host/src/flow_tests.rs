@@ -122,7 +122,7 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
 
 /// The result of a transfer, which is let go then. What is to be flushed is.
 fn take(flow: &mut Flow<()>, id: TransferId) -> Result<Option<u64>> {
-    flow.flush(|()| Ok(()));
+    flow.flush(|(), _| Ok(()));
     let result = flow.result(id).transpose();
     if !matches!(result, Ok(None)) {
         flow.release(id);
@@ -317,8 +317,10 @@ fn what_the_block_cannot_flush_has_not_ended_before_it_is_flushed() {
         );
         let mut told = Vec::new();
         for _ in 0..2 {
-            flow.flush(|keep| {
+            flow.flush(|keep, why| {
                 told.push(*keep);
+                let unread = order.unreadable && outcome.is_ok();
+                assert_eq!(why == Unproven::Unread, unread, "{index}");
                 Ok(())
             });
         }
@@ -340,7 +342,7 @@ fn a_write_that_cannot_be_flushed_fails() {
     board.end(Write, None, Ok(()));
     board.end(Write, None, Err(Fault::AttBounds));
     flow.drain(&mut board.memory()).unwrap();
-    flow.flush(|()| Err(Error::PortDead));
+    flow.flush(|(), _| Err(Error::PortDead));
     assert!(matches!(flow.result(ids[0]), Some(Err(Error::PortDead))));
     // Its own fault says more.
     assert!(matches!(
@@ -351,7 +353,7 @@ fn a_write_that_cannot_be_flushed_fails() {
     board.end(Write, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     flow.renew(4).unwrap();
-    flow.flush(|()| panic!("it is lost"));
+    flow.flush(|(), _| panic!("it is lost"));
     assert!(matches!(flow.result(ids[2]), Some(Err(Error::Restarted))));
     assert_eq!(flow.under_way(), 0);
 }
@@ -659,5 +661,96 @@ fn a_transfer_that_is_called_off_goes_no_further() {
     assert!(matches!(take(&mut flow, none), Err(Error::Stopped)));
     // One that is gone, and whose place another one has.
     flow.cancel(none);
+    assert_eq!(flow.under_way(), 0);
+}
+
+/// Whoever has a write called off gets its memory back: all has arrived that the board sent there, also by a write before it,
+/// which had left the flush to it.
+#[test]
+fn what_is_called_off_is_flushed_first() {
+    let silent = |direction| Order {
+        terms: Terms {
+            no_flush: true,
+            ..Terms::default()
+        },
+        ..request(direction, 64, 64)
+    };
+    let flushes = |flow: &mut Flow<usize>| {
+        let mut told = Vec::new();
+        flow.flush(|keep, why| {
+            assert_eq!(why, Unproven::BrokenOff);
+            told.push(*keep);
+            Ok(())
+        });
+        told
+    };
+    // One that the board was not given yet, behind one that has ended without a flush; by both ways.
+    for whole_queue in [false, true] {
+        let (mut board, mut flow) = (Board::new(), Flow::new(1, RING_LOG2, CHANNEL).unwrap());
+        let first = flow.submit(silent(Write), 1);
+        let behind = flow.submit(request(Write, 64, 64), 2);
+        flow.pump(&mut board);
+        board.end(Write, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+        assert!(matches!(flow.result(first), Some(Ok(64))));
+        match whole_queue {
+            false => flow.cancel(behind),
+            true => flow.abandon(),
+        }
+        assert!(flow.result(behind).is_none(), "it is not flushed yet");
+        assert_eq!(flushes(&mut flow), [2]);
+        assert!(matches!(flow.result(behind), Some(Err(Error::Stopped))));
+    }
+    // What the board has: without a flush, and where the board flushes it itself; and reads need none.
+    let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
+    let orders = [
+        silent(Write),
+        request(Write, 64, 64),
+        silent(Read),
+        request(Read, 64, 64),
+    ];
+    for (index, order) in orders.into_iter().enumerate() {
+        let id = flow.submit(order, index);
+        flow.pump(&mut board);
+        flow.cancel(id);
+        board.end(order.direction, None, Ok(()));
+        flow.drain(&mut board.memory()).unwrap();
+        let flushed: &[usize] = if index == 0 { &[0] } else { &[] };
+        assert_eq!(flushes(&mut flow), flushed, "{index}");
+        assert!(matches!(flow.result(id), Some(Ok(64))));
+    }
+}
+
+/// While the board is being started again nothing is proven: the flush is asked for again. An end that was asked for and that
+/// nothing proves is none.
+#[test]
+fn a_flush_that_has_to_wait_is_asked_for_again() {
+    let (mut board, mut flow) = (Board::new(), flow(4));
+    let ids = [(); 2].map(|()| flow.submit(request(Write, 256, 64), ()));
+    flow.pump(&mut board);
+    ids.map(|id| flow.cancel(id));
+    for _ in 0..4 {
+        board.end(Write, None, Ok(()));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    let again = || {
+        Err(Error::Call {
+            call: "FLUSH",
+            source: Errno::AGAIN,
+        })
+    };
+    let mut asked = 0;
+    for _ in 0..3 {
+        flow.flush(|(), _| {
+            asked += 1;
+            again()
+        });
+    }
+    assert_eq!((asked, flow.under_way()), (3, 2));
+    let mut answers = vec![Ok(()), Err(Error::Gone)];
+    flow.flush(|(), _| answers.pop().unwrap());
+    let mut results = ids.map(|id| flow.result(id).unwrap());
+    results.sort_by_key(|result| matches!(result, Err(Error::Stopped)));
+    assert!(matches!(results, [Err(Error::Gone), Err(Error::Stopped)]));
     assert_eq!(flow.under_way(), 0);
 }

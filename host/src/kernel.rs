@@ -169,6 +169,17 @@ impl Context for Node {
         self.call(&mut uapi::Unregister { handle, flags })
     }
 
+    fn flush(&self, handle: u32) -> Result<()> {
+        match self.try_call(&mut uapi::Flush {
+            handle,
+            reserved: 0,
+        }) {
+            Ok(()) => Ok(()),
+            Err(Errno::NODEV) => Err(Error::Gone),
+            Err(source) => Err(Error::call(uapi::Flush::NAME, source)),
+        }
+    }
+
     fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
         let mut argument = *wanted;
         loop {

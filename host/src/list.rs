@@ -49,7 +49,7 @@ impl Queue {
         }
         let mut list = TransferList {
             parts: Vec::with_capacity(parts.len()),
-            length: parts.iter().map(|part| part.length).sum(),
+            length: (parts.iter()).fold(0, |all, part| all.saturating_add(part.length)),
         };
         // Both directions have a first part, and each waits for what was there before the list.
         let mut begun = [false; 2];
@@ -69,9 +69,11 @@ impl Queue {
                 Ok(transfer) => list.parts.push(transfer),
                 Err(error) => {
                     // The board has failed meanwhile, or the context's memory has gone.
-                    for transfer in &list.parts {
-                        let _ = transfer.stop(Duration::ZERO);
-                    }
+                    let _ = list.stop(Duration::ZERO);
+                    // A part that has ended well may have left its flush to one that did not come to be.
+                    let _ = (parts[..index].iter())
+                        .filter(|part| part.direction == Direction::Write)
+                        .try_for_each(|part| part.region.flush());
                     return Err(error);
                 }
             }

@@ -8,7 +8,7 @@ pub use tasks::Ended;
 use crate::context::{Context, RawChannel};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::flow::{Flow, Order, Post, TransferId};
+use crate::flow::{Flow, Order, Post, TransferId, Unproven};
 use crate::region::Region;
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
@@ -17,6 +17,7 @@ use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -564,7 +565,10 @@ impl Shared {
 impl State {
     /// Makes sure that what the block could not flush has arrived.
     fn flush(&mut self, context: &dyn Context) {
-        self.flow.flush(|region| context.flush(region.handle()));
+        self.flow.flush(|region, why| match why {
+            Unproven::BrokenOff => context.flush(region.handle()),
+            Unproven::Unread => context.flush_unread(region.handle()),
+        });
     }
 
     /// The state of the context, whose events are acknowledged by that.
@@ -612,9 +616,17 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let state = (self.state.get_mut()).unwrap_or_else(PoisonError::into_inner);
         if state.flow.under_way() > 0 && self.owner == Process::current() {
-            // Before the regions of what is under way are given back. A board that is gone
-            // has nothing under way.
-            let _ = self.device.context().stop(Duration::ZERO);
+            // Before the regions of what is under way are given back, and their memory is used for something else. A
+            // board that is gone has nothing under way.
+            let context = self.device.context();
+            let _ = context.stop(Duration::ZERO);
+            let mut regions = BTreeSet::new();
+            state.flow.each_write(|region| {
+                regions.insert(region.handle());
+            });
+            for handle in regions {
+                let _ = context.flush(handle);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use std::any::Any;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Keep for Region {
@@ -26,6 +26,24 @@ impl Keep for Region {
 /// it is given back, but may stay mapped: registering the same memory again is then cheap.
 #[derive(Debug, Clone)]
 pub struct Region(Arc<Inner>);
+
+/// A region that is [held](Region::hold): nobody forgets it.
+#[derive(Debug)]
+#[must_use = "it is held until this is dropped"]
+pub struct HeldRegion(Region);
+
+impl HeldRegion {
+    /// The region.
+    pub fn region(&self) -> &Region {
+        &self.0
+    }
+}
+
+impl Drop for HeldRegion {
+    fn drop(&mut self) {
+        self.0.0.held.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -41,6 +59,8 @@ struct Inner {
     forgotten: AtomicBool,
     /// The driver is not to keep it.
     discarded: AtomicBool,
+    /// How many hold it.
+    held: AtomicU32,
     /// The board has forgotten it. Held while the driver is asked.
     gone: Mutex<bool>,
     /// Keeps the memory where it is. The driver does not need that, but for bus addresses.
@@ -250,6 +270,7 @@ impl Region {
             owner: Process::current(),
             forgotten: AtomicBool::new(false),
             discarded: AtomicBool::new(false),
+            held: AtomicU32::new(0),
             gone: Mutex::new(false),
             _memory: memory,
         })))
@@ -284,13 +305,17 @@ impl Region {
     /// the memory. Transfers with it that are under way fail.
     ///
     /// # Errors
-    /// What the driver says. The board may still reach the memory then; a clone can try it again, and
-    /// so does the drop of the last one.
+    /// [`Error::Call`] with `EBUSY` while somebody [holds](Self::hold) it: nothing has happened then. What the driver says.
+    /// The board may still reach the memory then; a clone can try it again, and so does the drop of the last one.
     pub fn forget(self) -> Result<()> {
         let region = &*self.0;
         let mut gone = region.gone.lock().unwrap_or_else(PoisonError::into_inner);
         if *gone {
             return Ok(());
+        }
+        // Under the lock that a new holder needs.
+        if region.held.load(Ordering::Relaxed) > 0 {
+            return Err(Error::call("UNREGISTER", Errno::BUSY));
         }
         // Between two descriptors: one that was made for this region must not be posted when its ATT
         // entries are another's.
@@ -304,6 +329,37 @@ impl Region {
         }
         *gone = true;
         Ok(())
+    }
+
+    /// Makes sure that all has arrived that the board wrote to it before: what records tell of, or [`Device::stop`]
+    /// ended. A [`Transfer`](crate::Transfer) does so by itself, but for [`Terms::no_flush`](crate::Terms::no_flush).
+    /// Where the board may not read the memory there is no proof on the kernel's device, and this waits for as long
+    /// as such data take.
+    ///
+    /// # Errors
+    /// [`Error::Gone`], and what the driver says: the data may be on their way. [`Error::Call`] with `EAGAIN` while the
+    /// board is being started again, and with `ENOTTY` of a driver without
+    /// [`FLUSH`](peerlane_core::uapi::feature::FLUSH).
+    pub fn flush(&self) -> Result<()> {
+        let gone = self.0.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        match *gone {
+            true => Ok(()),
+            false => self.0.device.context.flush(self.0.handle),
+        }
+    }
+
+    /// Holds it for somebody who gives its descriptors to the board beside the library: until that is dropped
+    /// [`forget`](Self::forget) refuses, for the entries of a region that is forgotten become another's.
+    ///
+    /// # Errors
+    /// [`Error::Forgotten`].
+    pub fn hold(&self) -> Result<HeldRegion> {
+        let gone = self.0.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if *gone || !self.stands() {
+            return Err(Error::Forgotten);
+        }
+        self.0.held.fetch_add(1, Ordering::Relaxed);
+        Ok(HeldRegion(self.clone()))
     }
 
     /// Whether somebody has a clone of it, a transfer under way for one.

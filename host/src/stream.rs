@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::region::Region;
-use crate::transfer::Transfer;
+use crate::transfer::{Request, Transfer};
 use peerlane_core::descriptor::Direction;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -32,7 +32,8 @@ pub struct Course {
     pub length: Option<u64>,
 }
 
-/// A stream of a [`Queue`]'s. Dropping it leaves what the board has to end by itself; [`stop`](Self::stop) ends it.
+/// A stream of a [`Queue`]'s. When it is dropped, or has failed, the board gets no more of it, and ends what it has by itself;
+/// [`stop`](Self::stop) ends that, too.
 ///
 /// ```no_run
 /// # use peerlane_host::{Course, Direction, Queue, Region, Result};
@@ -86,7 +87,8 @@ impl Queue {
     /// program has filled.
     ///
     /// # Errors
-    /// [`Error::Course`]: one slot alone, no bytes, or FPGA memory that is not of whole slots. As [`Queue::submit`].
+    /// [`Error::Course`]: one slot alone, no bytes, or FPGA memory that is not of whole slots. As [`Queue::submit`], for
+    /// all bytes of the course. Nothing is under way after an error, unless [`Queue::restart`] fails, too.
     pub fn stream(&self, course: Course) -> Result<Stream> {
         let Course { slot, slots, .. } = course;
         let fpga = course.fpga.end.saturating_sub(course.fpga.start);
@@ -100,9 +102,21 @@ impl Queue {
         if !fpga.is_multiple_of(slot) {
             return refused("its FPGA memory is not of whole slots");
         }
+        // All that it will come to, before any of it is under way.
+        let most = course.length.unwrap_or(u64::MAX);
+        let request = Request {
+            direction: course.direction,
+            region: &course.region,
+            offset: course.offset,
+            fpga_address: course.fpga.start,
+            length: slots.saturating_mul(slot).min(most),
+            piece: None,
+        };
+        self.device().check_peer(&request)?;
+        (self.device().0).check_local(course.fpga.start, fpga.min(most))?;
         let mut stream = Stream {
             queue: self.clone(),
-            under_way: VecDeque::with_capacity(slots as usize),
+            under_way: VecDeque::new(),
             course,
             begun: 0,
             turned: 0,
@@ -110,8 +124,13 @@ impl Queue {
         };
         if stream.course.direction == Direction::Write {
             for slot in 0..slots {
-                if let Some(length) = stream.following() {
-                    stream.begin(slot, length)?;
+                let Some(length) = stream.following() else {
+                    break;
+                };
+                // The board has failed meanwhile, or the context's memory has gone.
+                if let Err(error) = stream.begin(slot, length) {
+                    let _ = stream.stop(Duration::ZERO);
+                    return Err(error);
                 }
             }
         }
@@ -147,7 +166,15 @@ impl Stream {
     /// Ends the stream with what has failed.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = Some(error.clone());
+        self.cancel();
         Err(error)
+    }
+
+    /// Gives the board nothing more of what was begun.
+    fn cancel(&self) {
+        for (transfer, _) in &self.under_way {
+            transfer.queue.cancel(transfer.id);
+        }
     }
 
     /// The next slot in turn, once the board is done with it: with data from the FPGA, or to be filled for it. `None`: the
@@ -221,9 +248,7 @@ impl Stream {
     pub fn stop(mut self, grace: Duration) -> Result<()> {
         let device = self.queue.device().clone();
         let end = device.now() + grace;
-        for (transfer, _) in &self.under_way {
-            transfer.queue.cancel(transfer.id);
-        }
+        self.cancel();
         while let Some((transfer, _)) = self.under_way.pop_front() {
             match transfer.stop(end.saturating_sub(device.now())) {
                 // How it has ended is all the same.
@@ -237,6 +262,12 @@ impl Stream {
     /// Bytes that the program had its turn with.
     pub fn position(&self) -> u64 {
         self.turned
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.cancel();
     }
 }
 
@@ -267,7 +298,8 @@ impl Drop for Turn<'_> {
         if let Some(length) = length
             && let Err(error) = stream.begin(self.slot, length)
         {
-            stream.failed = Some(error);
+            // Told by the next call.
+            let _ = stream.fail::<()>(error);
         }
     }
 }

@@ -48,6 +48,7 @@ arguments! {
     Arm ARM;
     Reprogram REPROGRAM;
     Configure CONFIGURE;
+    Flush FLUSH;
 }
 
 struct Call<'a, T>(&'a mut T);

@@ -116,7 +116,8 @@ impl Transfer {
     }
 
     /// Calls the transfer off, and returns when nothing of it is under way any more: no byte of its memory changes
-    /// after that. What the board was not given yet it does not get. What it has, a descriptor that may be the whole
+    /// after that, also where it was to be moved without a flush. (There is no proof for GPU memory that the board may
+    /// not read, only time: [`access::WRITE`](peerlane_core::uapi::access::WRITE).) What the board was not given yet it does not get. What it has, a descriptor that may be the whole
     /// transfer ([`Queue::set_piece`](crate::Queue::set_piece)), has `grace` to end by itself, and others of the queue
     /// go on. If that does not do, the queue is [restarted](crate::Queue::restart), and others fail with
     /// [`Error::Stopped`], too.
@@ -124,7 +125,8 @@ impl Transfer {
     /// # Errors
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
     /// moved all. Where the queue was to be restarted and could not be, as [`Queue::restart`](crate::Queue::restart):
-    /// only then may the transfer be under way.
+    /// only then may the transfer be under way. Where it cannot be proven that data have arrived, as
+    /// [`Region::flush`](crate::Region::flush): they may be on their way.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
         self.queue.cancel(self.id);
         match self.wait(grace) {

@@ -4,7 +4,8 @@ mod least;
 
 use least::Least;
 use peerlane_host::{
-    Context, Device, Direction, Error, Memory, MemoryKind, Permissions, Queue, Region, Request,
+    Context, Course, Device, Direction, Errno, Error, Memory, MemoryKind, Permissions, Queue,
+    Region, Request, Terms,
 };
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
@@ -51,8 +52,9 @@ fn what_a_child_drops_the_parent_keeps() {
         copies.take();
         (seen.count() - calls) as i32
     });
-    // The closure's own values went with it: the transfer was stopped, and memory and region given back.
-    assert_eq!(least.count(), calls + 3);
+    // The closure's own values went with it: the transfer was stopped, its region flushed, and memory and region given
+    // back.
+    assert_eq!(least.count(), calls + 4);
 }
 
 #[test]
@@ -229,4 +231,162 @@ fn a_channel_that_was_used_does_not_come_back() {
     least.post(Direction::Read, &descriptor, 0);
     assert!(matches!(device.take_back(), Err(Error::Taken)));
     assert!(matches!(device.queue(), Err(Error::Taken)));
+}
+
+/// What a queue that goes has under way may have sent data before it is ended: they have arrived before the memory is given
+/// back, in each region once.
+#[test]
+fn a_queue_that_goes_flushes_what_it_had_under_way() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let both = Permissions::ReadWrite;
+    let [written, read, done] = [(); 3].map(|()| device.register_all(&memory, both).unwrap());
+    let queue = device.queue().unwrap();
+    queue.write(0, &done, 0, 64).unwrap().wait(WHILE).unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    for _ in 0..2 {
+        drop(queue.write(0, &written, 0, 64).unwrap());
+        drop(queue.read(&read, 0, 0, 64).unwrap());
+    }
+    assert_eq!(*least.flushed.lock().unwrap(), []);
+    drop(queue);
+    assert_eq!(*least.flushed.lock().unwrap(), [written.handle()]);
+}
+
+/// A part leaves its flush to the next one, which is called off before the board has any of it.
+#[test]
+fn a_list_that_is_called_off_is_flushed() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    let part = |offset, length| Request {
+        direction: Direction::Write,
+        region: &region,
+        offset,
+        fpga_address: 0,
+        length,
+        piece: Some(64),
+    };
+    // As many pieces as the ring has records, and one more.
+    let parts = [part(0, 64 << least::RING_LOG2), part(0, 64)];
+    let list = || queue.submit_list(&parts, Terms::default()).unwrap();
+    let stopped = list().stop(WHILE);
+    assert_eq!(queue.statistics().descriptors, 1 << least::RING_LOG2);
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    assert!(least.flushed.lock().unwrap().contains(&region.handle()));
+    // Where the driver does not do it, that is told: data may be on their way.
+    *least.refuse_flush.lock().unwrap() = Some((Errno::IO, u32::MAX));
+    let stopped = list().stop(WHILE);
+    let unproven = matches!(
+        stopped,
+        Err(Error::Call {
+            source: Errno::IO,
+            ..
+        })
+    );
+    assert!(unproven, "{stopped:?}");
+}
+
+/// What is held for the board is not forgotten, and what was forgotten is neither held nor described.
+#[test]
+fn a_region_that_is_held_is_not_forgotten() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let request = Request {
+        direction: Direction::Read,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    device.describe(&request, 0).unwrap();
+    let [first, second] = [(); 2].map(|()| region.hold().unwrap());
+    drop(first);
+    let refused = region.clone().forget();
+    let busy = matches!(
+        refused,
+        Err(Error::Call {
+            source: Errno::BUSY,
+            ..
+        })
+    );
+    assert!(busy, "{refused:?}");
+    // Nothing has happened.
+    assert_eq!(least.unregistered.load(Ordering::Relaxed), 0);
+    device.describe(&request, 0).unwrap();
+    drop(second);
+    region.clone().forget().unwrap();
+    assert!(matches!(region.hold(), Err(Error::Forgotten)));
+    let described = device.describe(&request, 0);
+    assert!(matches!(described, Err(Error::Forgotten)), "{described:?}");
+    region.flush().unwrap();
+    assert_eq!(*least.flushed.lock().unwrap(), []);
+}
+
+/// A stream whose course does not fit begins nothing, whatever its numbers are.
+#[test]
+fn a_stream_that_cannot_be_has_nothing_under_way() {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    let course = Course {
+        direction: Direction::Write,
+        region: region.clone(),
+        offset: 1024,
+        slot: 2048,
+        slots: 2,
+        fpga: 0..1 << 20,
+        length: None,
+    };
+    let many = |slots| Course {
+        slots,
+        ..course.clone()
+    };
+    let outside = Course {
+        offset: 0,
+        fpga: 1 << 29..(1 << 30) + 2048,
+        ..course.clone()
+    };
+    least.stuck.store(true, Ordering::Relaxed);
+    for direction in Direction::BOTH {
+        for course in [
+            course.clone(),
+            many(u64::MAX),
+            many(1 << 40),
+            outside.clone(),
+        ] {
+            let course = Course {
+                direction,
+                ..course
+            };
+            let refused = queue.stream(course.clone());
+            let expected = matches!(refused, Err(Error::Region(_) | Error::Local { .. }));
+            assert!(expected, "{course:?}: {refused:?}");
+            assert_eq!(queue.under_way(), 0);
+        }
+    }
+    // As long as it is short enough for its memory it is a stream, however many slots it may use.
+    let short = Course {
+        length: Some(2048),
+        ..many(u64::MAX)
+    };
+    let stream = queue.stream(short).unwrap();
+    assert_eq!(queue.under_way(), 1);
+    // The board has all of it, and goes on: it was not given more.
+    drop(stream);
+    assert_eq!(queue.under_way(), 1);
 }

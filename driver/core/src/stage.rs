@@ -26,6 +26,11 @@ impl Stage {
         self == Self::Known
     }
 
+    /// Whether something of it may be under way. As long as this is so the memory is held.
+    pub fn is_held(self) -> bool {
+        self != Self::Fenced
+    }
+
     /// Whether the entries have to be invalidated now; the caller does so.
     #[must_use]
     pub fn invalidate(&mut self) -> bool {

@@ -129,10 +129,13 @@ pub const REPROGRAM: Ioctl = Ioctl::new::<Reprogram>(16, false);
 /// Configures the FPGA over PCIe, between the two of [`REPROGRAM`]: [`Configure`].
 pub const CONFIGURE: Ioctl = Ioctl::new::<Configure>(17, false);
 
+/// Makes sure that what the board wrote to a region has arrived: [`Flush`].
+pub const FLUSH: Ioctl = Ioctl::new::<Flush>(18, false);
+
 /// All of them.
-pub const ALL: [Ioctl; 18] = [
+pub const ALL: [Ioctl; 19] = [
     INFO, REGISTER, UNREGISTER, SUBMIT, WAIT, QUERY, EVENTFD, STOP, PROBE, MODERATE, ALLOCATE,
-    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM, CONFIGURE,
+    WINDOW, FREE, OPENCL, ACCESS, ARM, REPROGRAM, CONFIGURE, FLUSH,
 ];
 
 /// Offsets for `mmap`. Each mapping is of the context's own channel. They need an `off_t` of 64 bits:
@@ -234,6 +237,8 @@ pub mod feature {
     pub const ALLOCATE: u64 = 1 << 11;
     /// The driver counts the times that more than the block was reset: [`Query::resets`](super::Query::resets).
     pub const RESETS: u64 = 1 << 12;
+    /// [`FLUSH`](super::FLUSH).
+    pub const FLUSH: u64 = 1 << 13;
     /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
@@ -261,8 +266,8 @@ pub mod access {
     /// The board reads it: GPU → FPGA.
     pub const READ: u32 = 1;
     /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure
-    /// that what was written has arrived, neither before a record nor before the memory goes:
-    /// there is only time.
+    /// that what was written has arrived, neither before a record, nor by [`FLUSH`](super::FLUSH), nor
+    /// before the memory goes: there is only time.
     pub const WRITE: u32 = 2;
 }
 
@@ -440,7 +445,9 @@ pub struct EventFd {
 }
 
 /// Argument of [`STOP`]. What it ends has its record like everything else, in the ring
-/// when the call returns; the channel goes on accepting. A [`SUBMIT`] made meanwhile waits until
+/// when the call returns; the channel goes on accepting. A peer's memory may get a moment later what
+/// writes had sent before they were ended, for it comes by another port of the switch: [`FLUSH`] the
+/// region before the memory is used for something else. A [`SUBMIT`] made meanwhile waits until
 /// then, and is not ended by it; doorbells of the process's own are refused meanwhile. `EIO`: the
 /// board does not do it, or was reset behind the driver's back and knows of nothing that it was given. `EAGAIN`: it is
 /// being started again, as it is after `EIO`. That ends everything, without records: [`Query::generation`] tells when.
@@ -453,6 +460,24 @@ pub struct Stop {
     pub deadline_ns: i64,
     /// Out: 1 if some had to be aborted.
     pub aborted: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Argument of [`FLUSH`]. When the call returns well, what the board had written to the region before the
+/// call has arrived: what records tell of that are in the ring, and what [`STOP`] has ended. A write that ends
+/// well makes sure of that by itself, but not one that fails, is ended, or asks for no flush
+/// ([`submit::NO_FLUSH`]). The board reads from a peer's memory for it, if it may: see [`access::WRITE`].
+/// Transfers go on meanwhile.
+///
+/// `ENOENT`: there is no such region; what the context let go of without
+/// [`KEEP`](unregister::KEEP) had its flush then. A region whose owner has taken the memory back had it, too, and
+/// gives no error. `EIO`: the board did not do it, or was reset behind the driver's back.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flush {
+    /// The region.
+    pub handle: u32,
     /// Zero.
     pub reserved: u32,
 }

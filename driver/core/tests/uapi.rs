@@ -57,6 +57,7 @@ fn expected() -> Expected {
         ("FEATURE_PROBE", feature::PROBE),
         ("FEATURE_ALLOCATE", feature::ALLOCATE),
         ("FEATURE_RESETS", feature::RESETS),
+        ("FEATURE_FLUSH", feature::FLUSH),
         ("FEATURE_WINDOW", feature::WINDOW),
         ("FEATURE_MSIX", feature::MSIX),
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
@@ -100,6 +101,7 @@ fn expected() -> Expected {
         ("IOC_ARM", uapi::ARM.code().into()),
         ("IOC_REPROGRAM", uapi::REPROGRAM.code().into()),
         ("IOC_CONFIGURE", uapi::CONFIGURE.code().into()),
+        ("IOC_FLUSH", uapi::FLUSH.code().into()),
         ("AREA_KERNELS", area::KERNELS.into()),
         ("AREA_CLOCK", area::CLOCK.into()),
         ("AREA_VERSION", area::VERSION.into()),
@@ -164,6 +166,7 @@ fn expected() -> Expected {
         }
     );
     layout!(all, "peerlane_unregister", Unregister { handle, flags });
+    layout!(all, "peerlane_flush", Flush { handle, reserved });
     layout!(
         all,
         "peerlane_submit",

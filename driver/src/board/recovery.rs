@@ -61,6 +61,15 @@ impl Board {
         }
     }
 
+    /// Has a fence of a board that runs. Whoever asks is told if it was not reached; nobody depends on it.
+    pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
+        let epoch = self.hw.live().ok_or(Failure::Away)?;
+        self.hw.run(table::fence(reach))?;
+        self.port_is_alive(epoch)?;
+        // A block that was reset meanwhile has lost the fence with the rest.
+        self.remembers_all()
+    }
+
     /// A port that stands still may yet send what it was given.
     fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;

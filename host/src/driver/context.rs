@@ -255,6 +255,10 @@ impl Context for Held {
         regions.flush(board, handle)
     }
 
+    fn flush_unread(&self, handle: u32) -> Result<()> {
+        self.flush(handle)
+    }
+
     fn allocate(&self, wanted: &mut uapi::Allocate) -> Result<()> {
         let _turn = self.turn();
         let mut inner = self.present()?;

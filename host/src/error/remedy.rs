@@ -41,6 +41,12 @@ impl Error {
                 }
                 _ => "Generate BSP, driver and library from the same version of the register map.",
             },
+            Self::Call {
+                source: Errno::BUSY,
+                call: "UNREGISTER",
+            } => {
+                "Drop what holds the region before: a queue in a GPU's hands holds the regions of its steps."
+            }
             Self::Call { source, .. } => match *source {
                 Errno::BUSY => {
                     "A queue of this context exists: use it, or open the device once more."
@@ -92,6 +98,7 @@ impl Error {
             Self::NoGpu => {
                 "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
             }
+            Self::Forgotten => "Register the memory again.",
             Self::Foreign => "Use regions with the device they were registered with.",
             Self::Bounds { .. } => "Give an offset and a length that lie inside.",
             Self::Empty { .. } => "Ask for one byte at least.",

@@ -24,6 +24,15 @@ pub(crate) struct Order {
     pub(crate) unreadable: bool,
 }
 
+/// Why data of a write may not have arrived when the board is done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unproven {
+    /// It failed or was called off, so the flush behind its last byte is missing.
+    BrokenOff,
+    /// The board may not read the memory.
+    Unread,
+}
+
 /// A transfer that the board works on or will.
 #[derive(Debug)]
 pub(super) struct Work<K> {
@@ -37,6 +46,9 @@ pub(super) struct Work<K> {
     /// Bytes moved from the start without a gap.
     pub(super) done: u64,
     pub(super) failure: Option<Error>,
+    /// Somebody wants its memory back, and so proof of all that went there: what writes before it have left to its flush,
+    /// too.
+    pub(super) called_off: bool,
     /// What must live as long as the board works on it.
     pub(super) keep: K,
 }
@@ -50,6 +62,7 @@ impl<K> Work<K> {
             outstanding: 0,
             done: 0,
             failure: None,
+            called_off: false,
             keep,
         }
     }
@@ -134,16 +147,24 @@ impl<K> Work<K> {
         }
     }
 
-    /// Whether it is a write that the block does not flush: its data may not have arrived.
-    pub(super) fn unflushed(&self) -> bool {
+    /// Whether it is a write that the block has not flushed: its data may not have arrived, or those of writes before it.
+    pub(super) fn unproven(&self) -> Option<Unproven> {
         let Order {
             direction,
             terms,
             unreadable,
             ..
         } = self.order;
-        let silent = unreadable && !terms.no_flush;
-        direction == Direction::Write && self.begun && (self.failure.is_some() || silent)
+        let flushed = self.failure.is_none() && !terms.no_flush && !unreadable;
+        let broken_off = self.called_off && !flushed || self.begun && self.failure.is_some();
+        match direction {
+            Direction::Read => None,
+            Direction::Write if broken_off => Some(Unproven::BrokenOff),
+            Direction::Write if self.begun && unreadable && !terms.no_flush => {
+                Some(Unproven::Unread)
+            }
+            Direction::Write => None,
+        }
     }
 }
 

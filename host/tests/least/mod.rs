@@ -31,6 +31,10 @@ pub struct State {
     pub mapped: AtomicBool,
     /// What it has not ended, writes and reads.
     left: [AtomicU32; 2],
+    /// Regions that were flushed, by their handles.
+    pub flushed: Mutex<Vec<u32>>,
+    /// Flushes that fail: with this error, so many times.
+    pub refuse_flush: Mutex<Option<(Errno, u32)>>,
     /// Regions that were given back.
     pub unregistered: AtomicUsize,
     /// Those that were not, by their handles.
@@ -145,6 +149,21 @@ impl Context for Least {
         self.kept.fetch_add(kept, Ordering::Relaxed);
         self.unregistered.fetch_add(1, Ordering::Relaxed);
         call(&self.in_unregister);
+        Ok(())
+    }
+
+    fn flush(&self, handle: u32) -> Result<()> {
+        self.called();
+        if let Some((error, times)) = &mut *self.refuse_flush.lock().unwrap()
+            && *times > 0
+        {
+            *times -= 1;
+            return Err(Error::Call {
+                call: "FLUSH",
+                source: *error,
+            });
+        }
+        self.flushed.lock().unwrap().push(handle);
         Ok(())
     }
 

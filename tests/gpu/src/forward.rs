@@ -19,6 +19,9 @@ macro_rules! forward {
         fn flush(&$self, handle: u32) -> peerlane_host::Result<()> {
             $to.flush(handle)
         }
+        fn flush_unread(&$self, handle: u32) -> peerlane_host::Result<()> {
+            $to.flush_unread(handle)
+        }
         fn allocate(
             &$self,
             wanted: &mut peerlane_host::peerlane_core::uapi::Allocate,

@@ -14,7 +14,7 @@ macro_rules! plain {
     ($($name:ident)*) => {$(impl Plain for uapi::$name {})*};
 }
 plain!(Info Register Unregister Submit Wait Query EventFd Stop Probe Moderate Allocate Window Free OpenCl
-    Access Arm Reprogram Configure);
+    Access Arm Reprogram Configure Flush);
 
 /// What registers the first page of this process's memory, for the board to use it so.
 pub fn page(memory: &Memory, access: u32) -> uapi::Register {
