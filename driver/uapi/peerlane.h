@@ -103,6 +103,9 @@
  */
 #define PEERLANE_IOC_CONFIGURE _IOW(PEERLANE_IOC_TYPE, 17, struct peerlane_configure)
 
+/* Makes sure that what the board wrote to a region has arrived: struct peerlane_flush. */
+#define PEERLANE_IOC_FLUSH _IOW(PEERLANE_IOC_TYPE, 18, struct peerlane_flush)
+
 /*
  * Offsets for mmap. Each mapping is of the context's own channel. They need an off_t of 64
  * bits: where it has 32, a C program defines _FILE_OFFSET_BITS as 64, else all of them are the
@@ -220,6 +223,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_ALLOCATE (1ULL << 11)
 /* The driver counts the times that more than the block was reset: peerlane_query.resets. */
 #define PEERLANE_FEATURE_RESETS (1ULL << 12)
+/* PEERLANE_IOC_FLUSH. */
+#define PEERLANE_FEATURE_FLUSH (1ULL << 13)
 /* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
@@ -244,8 +249,8 @@ struct peerlane_info {
 #define PEERLANE_ACCESS_READ 1
 /*
  * The board writes it: FPGA to GPU. Of a peer that it may not also read, nothing makes sure
- * that what was written has arrived, neither before a record nor before the memory goes: there
- * is only time.
+ * that what was written has arrived, neither before a record, nor by PEERLANE_IOC_FLUSH, nor
+ * before the memory goes: there is only time.
  */
 #define PEERLANE_ACCESS_WRITE 2
 
@@ -431,11 +436,14 @@ struct peerlane_eventfd {
 
 /*
  * Argument of PEERLANE_IOC_STOP. What it ends has its record like everything else, in the ring
- * when the call returns; the channel goes on accepting. A PEERLANE_IOC_SUBMIT made meanwhile
- * waits until then, and is not ended by it; doorbells of the process's own are refused
- * meanwhile. EIO: the board does not do it, or was reset behind the driver's back and knows of
- * nothing that it was given. EAGAIN: it is being started again, as it is after EIO. That ends
- * everything, without records: peerlane_query.generation tells when.
+ * when the call returns; the channel goes on accepting. A peer's memory may get a moment later
+ * what writes had sent before they were ended, for it comes by another port of the switch:
+ * PEERLANE_IOC_FLUSH the region before the memory is used for something else. A
+ * PEERLANE_IOC_SUBMIT made meanwhile waits until then, and is not ended by it; doorbells of
+ * the process's own are refused meanwhile. EIO: the board does not do it, or was reset behind
+ * the driver's back and knows of nothing that it was given. EAGAIN: it is being started again,
+ * as it is after EIO. That ends everything, without records: peerlane_query.generation tells
+ * when.
  */
 struct peerlane_stop {
 	/*
@@ -446,6 +454,25 @@ struct peerlane_stop {
 	__s64 deadline_ns;
 	/* Out: 1 if some had to be aborted. */
 	__u32 aborted;
+	/* Zero. */
+	__u32 reserved;
+};
+
+/*
+ * Argument of PEERLANE_IOC_FLUSH. When the call returns well, what the board had written to
+ * the region before the call has arrived: what records tell of that are in the ring, and what
+ * PEERLANE_IOC_STOP has ended. A write that ends well makes sure of that by itself, but not
+ * one that fails, is ended, or asks for no flush (PEERLANE_SUBMIT_NO_FLUSH). The board reads
+ * from a peer's memory for it, if it may: see PEERLANE_ACCESS_WRITE. Transfers go on
+ * meanwhile.
+ *
+ * ENOENT: there is no such region; what the context let go of without PEERLANE_UNREGISTER_KEEP
+ * had its flush then. A region whose owner has taken the memory back had it, too, and gives no
+ * error. EIO: the board did not do it, or was reset behind the driver's back.
+ */
+struct peerlane_flush {
+	/* The region. */
+	__u32 handle;
 	/* Zero. */
 	__u32 reserved;
 };
@@ -1224,6 +1251,9 @@ PEERLANE_SIZE_(peerlane_stop, 16);
 PEERLANE_PLACE_(peerlane_stop, deadline_ns, 0);
 PEERLANE_PLACE_(peerlane_stop, aborted, 8);
 PEERLANE_PLACE_(peerlane_stop, reserved, 12);
+PEERLANE_SIZE_(peerlane_flush, 8);
+PEERLANE_PLACE_(peerlane_flush, handle, 0);
+PEERLANE_PLACE_(peerlane_flush, reserved, 4);
 PEERLANE_SIZE_(peerlane_probe, 104);
 PEERLANE_PLACE_(peerlane_probe, handle, 0);
 PEERLANE_PLACE_(peerlane_probe, status, 4);
