@@ -99,6 +99,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("gpu.{name}.data"), || data(lab, way));
         suite.run(&format!("gpu.{name}.parts"), || parts(lab, way));
         suite.run(&format!("gpu.{name}.large"), || large(lab, way));
+        suite.run(&format!("gpu.{name}.flush"), || odd::flush(lab, way));
         suite.run(&format!("gpu.{name}.freed_under_dma"), || {
             taken::freed(lab, way)
         });

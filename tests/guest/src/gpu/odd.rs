@@ -5,10 +5,11 @@ use super::{Carrier, Name, Way, refused, registered, with_gpu};
 use crate::fakegpu::{GRANULE, Gpu};
 use crate::faults;
 use crate::lab::{Buffer, Lab, Mover, entries_free, told};
-use crate::process;
+use crate::{process, raw};
 use anyhow::{Context, Result, ensure};
+use peerlane_core::uapi;
 use peerlane_guest::{Answer, Fault};
-use peerlane_host::{Device, Direction, Memory, Permissions};
+use peerlane_host::{Device, Direction, Memory, Permissions, Region};
 use rustix::io::Errno;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -342,6 +343,38 @@ pub(super) fn silent_peer(lab: &mut Lab) -> Result<String> {
         ensure!(gpu.counts()?.maps == 0, "the memory is still held");
         let how = faults::come_back_anew(lab)?;
         Ok(format!("let go in {took:?}; good again {how}"))
+    })
+}
+
+/// That what was written has arrived in a GPU's memory, the board finds out by a read there. In the host's memory it has when
+/// the driver sees the fence.
+pub(super) fn flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let region = registered(&device, &buffer, way)?;
+        let memory = Buffer::new(&device, 4096)?;
+        let read_by = |region: &Region| -> Result<u64> {
+            let before = lab.host.counters()?.bytes_read;
+            region.flush().map_err(told)?;
+            Ok(lab.host.counters()?.bytes_read - before)
+        };
+        ensure!(read_by(&region)? > 0, "the board has not read from the GPU");
+        let read = read_by(&memory.region)?;
+        ensure!(read == 0, "the board has read {read} bytes of host memory");
+        // Of the board's memory there is none any more, and no such argument.
+        let (handle, none) = (region.handle(), Err(Errno::NOENT));
+        region.forget().map_err(told)?;
+        for (handle, reserved, expected) in [
+            (handle, 0, none),
+            (0, 0, none),
+            (memory.region.handle(), 1, Err(Errno::INVAL)),
+        ] {
+            let mut argument = uapi::Flush { handle, reserved };
+            let found = raw::with(&device, uapi::FLUSH, &mut argument);
+            ensure!(found == expected, "{argument:?}: {found:?}");
+        }
+        Ok("")
     })
 }
 
