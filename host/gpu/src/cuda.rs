@@ -13,6 +13,7 @@ pub use export::DmaBuf;
 use crate::error::{Error, Result};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use std::marker::PhantomData;
 use std::ffi::{CStr, c_int};
 use std::fmt;
 use std::sync::Arc;
@@ -280,7 +281,7 @@ impl Gpu {
                 gpu: self.bus.clone(),
             });
         }
-        self.bind()?;
+        let _bound = self.bind()?;
         let target = Target::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
         // SAFETY: both are constants, and the context is the thread's.
         let code = unsafe { (self.driver().flush_writes)(target as c_int, scope as c_int) };
@@ -306,11 +307,50 @@ impl Gpu {
         }
     }
 
-    /// Makes its context the thread's.
-    pub(crate) fn bind(&self) -> Result<()> {
-        // SAFETY: the context lives as long as this.
-        let code = unsafe { (self.driver().context_set)(self.context.raw) };
-        self.driver().check("cuCtxSetCurrent", code)
+    /// Makes its context the thread's, until the result is dropped: then the one that it had before is again. Programs and
+    /// their libraries go by the thread's context, for it is the current device ("Driver API", context management).
+    pub(crate) fn bind(&self) -> Result<Bound> {
+        let driver = self.driver();
+        // SAFETY: the context lives as long as this, and as what it is made current for.
+        let code = unsafe { (driver.context_push)(self.context.raw) };
+        driver.check("cuCtxPushCurrent", code)?;
+        Ok(Bound {
+            driver,
+            thread: PhantomData,
+        })
+    }
+
+    /// Has copies and fills of memory of the program's own be complete when their call returns, as a peer must see them
+    /// ("GPUDirect RDMA", "Synchronization and Memory Ordering"). Memory of virtual memory management does not take the
+    /// attribute (driver 580: `CUDA_ERROR_NOT_SUPPORTED`): there it is the program's to wait for its streams.
+    pub(crate) fn order_copies(&self, address: u64) -> Result<()> {
+        const NOT_SUPPORTED: c_int = sys::CUresult::CUDA_ERROR_NOT_SUPPORTED as c_int;
+        let _bound = self.bind()?;
+        let on: u32 = 1;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as c_int;
+        // SAFETY: the attribute is a flag of 32 bits, of the allocation that holds the address.
+        let code =
+            unsafe { (self.driver().pointer_set)((&raw const on).cast(), attribute, address) };
+        match code {
+            NOT_SUPPORTED => Ok(()),
+            code => self.driver().check("cuPointerSetAttribute", code),
+        }
+    }
+}
+
+/// A context that is the thread's.
+#[must_use = "the context is the thread's until this is dropped"]
+pub(crate) struct Bound {
+    driver: &'static Driver,
+    /// It is a thread's own.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let mut ours = std::ptr::null_mut();
+        // SAFETY: a place for the context, which `bind` has pushed.
+        let _ = unsafe { (self.driver.context_pop)(&raw mut ours) };
     }
 }
 

@@ -101,7 +101,7 @@ impl Registered {
         bytes: usize,
         flags: [u32; 2],
     ) -> Result<Self> {
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let driver = gpu.driver();
         let host = base.as_ptr().cast::<c_void>();
         let register = |flags| {

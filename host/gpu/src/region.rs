@@ -114,6 +114,9 @@ impl NoRoom for Error {
 impl Gpu {
     /// Registers GPU memory of the program's own, by its address.
     ///
+    /// Copies and fills of memory of `cuMemAlloc` are complete from now on when their call returns, as the board must see
+    /// them. For memory of virtual memory management CUDA does not offer that: wait for the stream before the board reads.
+    ///
     /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
     /// for: the board may then reach bytes of the same allocation around the range. Otherwise it goes by
     /// NVIDIA's interface for peers.
@@ -212,6 +215,7 @@ impl Gpu {
                 gpu: self.bus().into(),
             });
         }
+        self.order_copies(address)?;
         let (region, offset) = match self.abilities().dma_buf && device.has(feature::DMABUF) {
             true => {
                 let dmabuf = self.export_in(address, length, allocation)?;
@@ -334,6 +338,26 @@ mod tests {
         // A driver that did not answer once is asked again.
         // SAFETY: as above.
         unsafe { gpu.register_cached(&cache, &device, address, 4096, both) }.unwrap();
+    }
+
+    /// Frameworks go by the thread's context, and a peer sees copies of the program's own memory only if they are complete
+    /// when they return.
+    #[test]
+    fn the_threads_context_stays_and_copies_of_memory_are_complete() {
+        let device = Device::over(Least::new()).unwrap();
+        let gpu = standin::gpu();
+        standin::make_current(64);
+        let before = standin::current();
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        let address = buffer.address();
+        assert_eq!(standin::ordered(), [address]);
+        // SAFETY: the memory is the buffer's.
+        let own = unsafe { gpu.register(&device, address + 4096, 4096, Permissions::ReadWrite) };
+        own.unwrap();
+        assert_eq!(standin::ordered(), [address, address + 4096]);
+        buffer.write(0, &[1, 2, 3, 4]).unwrap();
+        drop(buffer);
+        assert_eq!(standin::current(), before);
     }
 
     #[test]

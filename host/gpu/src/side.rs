@@ -153,7 +153,7 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     fn new(gpu: &Gpu, functions: &'static Functions) -> crate::Result<Self> {
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let mut raw = std::ptr::null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the first argument is a place for the stream.
@@ -175,7 +175,7 @@ impl Stream {
     /// # Safety
     /// `host` is so many bytes that stay mapped until the stream has done it; `at` is that many of the GPU's memory.
     unsafe fn copy(&self, way: Way, at: u64, host: *mut c_void, length: usize) -> Result<()> {
-        self.gpu.bind().map_err(told)?;
+        let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: the caller promises both ranges.
         let (call, code) = unsafe {
             match way {
@@ -194,7 +194,7 @@ impl Stream {
 
     /// Whether the stream has failed: then it calls nobody back any more.
     fn state(&self) -> Result<()> {
-        self.gpu.bind().map_err(told)?;
+        let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
         match unsafe { (self.functions.query)(self.raw) } {
             NOT_READY => Ok(()),
@@ -205,7 +205,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.gpu.bind().is_ok() {
+        if let Ok(_bound) = self.gpu.bind() {
             // SAFETY: the stream is this value's. What was enqueued goes on to its end ("cuStreamDestroy").
             unsafe { (self.functions.destroy)(self.raw) };
         }
@@ -421,7 +421,7 @@ impl Push for Stores {
 
     fn settle(&mut self) -> Result<()> {
         let driver = self.buffer.gpu().driver();
-        self.buffer.gpu().bind().map_err(told)?;
+        let _bound = self.buffer.gpu().bind().map_err(told)?;
         // SAFETY: a living stream.
         let code = unsafe { (driver.stream_synchronize)(self.stream.raw) };
         self.stream.check("cuStreamSynchronize", code)?;

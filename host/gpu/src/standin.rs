@@ -30,6 +30,10 @@ thread_local! {
     static REGISTERED: Cell<usize> = const { Cell::new(0) };
     /// Allocations: address to size and identity.
     static MEMORY: RefCell<BTreeMap<u64, (usize, u64)>> = const { RefCell::new(BTreeMap::new()) };
+    /// The thread's contexts, the current one last.
+    static CONTEXTS: RefCell<Vec<sys::CUcontext>> = const { RefCell::new(Vec::new()) };
+    /// Addresses of memory whose copies are complete when their call returns.
+    static ORDERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     /// The last identity.
     static LAST: Cell<u64> = const { Cell::new(900) };
 }
@@ -48,6 +52,21 @@ pub(crate) fn registered() -> usize {
 /// Allocations that there are now.
 pub(crate) fn memory() -> usize {
     MEMORY.with_borrow(BTreeMap::len)
+}
+
+/// The thread's current context.
+pub(crate) fn current() -> Option<sys::CUcontext> {
+    CONTEXTS.with_borrow(|contexts| contexts.last().copied())
+}
+
+/// Makes another context than the GPU's the thread's.
+pub(crate) fn make_current(number: usize) {
+    CONTEXTS.with_borrow_mut(|contexts| contexts.push(without_provenance_mut(number)));
+}
+
+/// Addresses of memory whose copies are complete when their call returns, in the order in which that was asked for.
+pub(crate) fn ordered() -> Vec<u64> {
+    ORDERED.with_borrow(Clone::clone)
 }
 
 /// The result of a call, and what it does if it is well.
@@ -101,14 +120,14 @@ unsafe extern "C" fn retain(place: *mut sys::CUcontext, _: sys::CUdevice) -> c_i
 unsafe extern "C" fn give_up(_: sys::CUdevice) -> c_int {
     call("primary_release", || ())
 }
-unsafe extern "C" fn push(_: sys::CUcontext) -> c_int {
-    call("context_push", || ())
+unsafe extern "C" fn push(context: sys::CUcontext) -> c_int {
+    call("context_push", || {
+        CONTEXTS.with_borrow_mut(|contexts| contexts.push(context));
+    })
 }
-unsafe extern "C" fn pop(_: *mut sys::CUcontext) -> c_int {
-    call("context_pop", || ())
-}
-unsafe extern "C" fn set(_: sys::CUcontext) -> c_int {
-    call("context_set", || ())
+unsafe extern "C" fn pop(place: *mut sys::CUcontext) -> c_int {
+    let last = CONTEXTS.with_borrow_mut(Vec::pop);
+    call("context_pop", || put(place, last.expect("a context")))
 }
 unsafe extern "C" fn synchronize() -> c_int {
     call("context_synchronize", || ())
@@ -163,8 +182,16 @@ unsafe extern "C" fn address_range(
         None => UNHEARD,
     }
 }
-unsafe extern "C" fn pointer_set(_: *const c_void, _: c_int, _: sys::CUdeviceptr) -> c_int {
-    call("pointer_set", || ())
+unsafe extern "C" fn pointer_set(
+    _: *const c_void,
+    attribute: c_int,
+    at: sys::CUdeviceptr,
+) -> c_int {
+    let wanted = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as c_int;
+    assert_eq!(attribute, wanted);
+    call("pointer_set", || {
+        ORDERED.with_borrow_mut(|ordered| ordered.push(at));
+    })
 }
 unsafe extern "C" fn stream_synchronize(_: sys::CUstream) -> c_int {
     call("stream_synchronize", || ())
@@ -216,7 +243,6 @@ pub(crate) fn gpu() -> Gpu {
         primary_release: give_up,
         context_push: push,
         context_pop: pop,
-        context_set: set,
         context_synchronize: synchronize,
         allocate,
         free,

@@ -85,7 +85,7 @@ impl GpuBuffer {
         // Whole pages of the GPU's: memory of one page is one buffer's, and a board is let into whole pages.
         let size = size.checked_next_multiple_of(LARGE_PAGE);
         let size = size.ok_or_else(|| too_long(gpu, "cuMemAlloc"))?;
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let mut address = 0;
         // SAFETY: the context is the thread's, the first argument a place for the address.
         let code = unsafe { (gpu.driver().allocate)(&raw mut address, size) };
@@ -105,7 +105,7 @@ impl GpuBuffer {
     /// By virtual memory management, so that it has a handle that other APIs take.
     pub(super) fn shareable(gpu: &Gpu, length: u64) -> Result<Self> {
         let length_asked = check(gpu, gpu.abilities.peers_of_shared, length)?;
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let properties = properties(gpu);
         let driver = gpu.driver();
         let mut granularity = 0;
@@ -156,17 +156,11 @@ impl GpuBuffer {
         Ok(buffer)
     }
 
-    /// Has copies by CUDA be complete when their call returns, as a peer must see them ("GPUDirect RDMA",
-    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), and fills the memory with zeros. Memory of virtual memory
-    /// management does not take the attribute (driver 580: `CUDA_ERROR_NOT_SUPPORTED`): see [`settle`](Self::settle).
+    /// Has copies by CUDA be complete when their call returns, and fills the memory with zeros. Memory of virtual memory
+    /// management does not take the attribute for that: see [`settle`](Self::settle).
     fn prepare(&self) -> Result<()> {
         if self.kind == Kind::Plain {
-            let on: u32 = 1;
-            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS as c_int;
-            let place = (&raw const on).cast();
-            // SAFETY: the attribute is a flag of 32 bits, and the memory is the buffer's.
-            let code = unsafe { (self.driver().pointer_set)(place, attribute, self.address) };
-            self.driver().check("cuPointerSetAttribute", code)?;
+            self.gpu.order_copies(self.address)?;
         }
         // SAFETY: the memory is the buffer's, of this size.
         let code = unsafe { (self.driver().fill)(self.address, 0, self.size) };
@@ -222,7 +216,7 @@ impl GpuBuffer {
     /// [`Error::Bounds`] and [`Error::Cuda`].
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         // SAFETY: the range was found to lie in the buffer.
         let code = unsafe { (self.driver().copy_in)(at, bytes.as_ptr().cast(), bytes.len()) };
         self.driver().check("cuMemcpyHtoD", code)?;
@@ -238,7 +232,7 @@ impl GpuBuffer {
     /// [`Error::Bounds`] and [`Error::Cuda`].
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         // SAFETY: the range was found to lie in the buffer.
         let code = unsafe { (self.driver().copy_out)(bytes.as_mut_ptr().cast(), at, bytes.len()) };
         self.driver().check("cuMemcpyDtoH", code)
@@ -270,7 +264,7 @@ impl GpuBuffer {
                 reason: "it was made by cuMemAlloc",
             });
         };
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         let mut file: RawFd = -1;
         let kind = sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         let kind = kind.0 as c_int;

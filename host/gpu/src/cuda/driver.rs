@@ -78,7 +78,6 @@ functions! {
     primary_release = "cuDevicePrimaryCtxRelease_v2" (sys::CUdevice);
     context_push = "cuCtxPushCurrent_v2" (sys::CUcontext);
     context_pop = "cuCtxPopCurrent_v2" (*mut sys::CUcontext);
-    context_set = "cuCtxSetCurrent" (sys::CUcontext);
     context_synchronize = "cuCtxSynchronize" ();
     flush_writes = "cuFlushGPUDirectRDMAWrites" (c_int, c_int);
     allocate = "cuMemAlloc_v2" (*mut sys::CUdeviceptr, usize);

@@ -22,7 +22,7 @@ pub struct DmaBuf {
 impl Gpu {
     /// The allocation that holds an address.
     pub(crate) fn allocation(&self, address: u64) -> Result<Range<u64>> {
-        self.bind()?;
+        let _bound = self.bind()?;
         let (mut base, mut size) = (0, 0);
         // SAFETY: both are places of the types that the function names.
         let code = unsafe { (self.driver().address_range)(&raw mut base, &raw mut size, address) };
@@ -32,7 +32,7 @@ impl Gpu {
 
     /// What tells a buffer from an earlier one at the same address.
     pub(crate) fn identity(&self, address: u64) -> Result<u64> {
-        self.bind()?;
+        let _bound = self.bind()?;
         let mut identity = 0_u64;
         let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID as c_int;
         let place = (&raw mut identity).cast();
@@ -75,7 +75,7 @@ impl Gpu {
             .filter(|end| *end <= allocation.end);
         let asked = address..end.ok_or_else(outside)?;
         let range = widen(&asked, allocation).ok_or_else(outside)?;
-        self.bind()?;
+        let _bound = self.bind()?;
         let mut file: RawFd = -1;
         let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD as c_int;
         let length = (range.end - range.start) as usize;

@@ -47,7 +47,7 @@ unsafe impl Sync for Program {}
 impl Program {
     /// Compiles the kernel for a GPU.
     pub(super) fn step(gpu: &Gpu) -> Result<Self> {
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let driver = gpu.driver();
         let mut version = 0;
         // SAFETY: a place for the version.
@@ -80,7 +80,7 @@ impl Program {
         stream: sys::CUstream,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         let driver = self.gpu.driver();
         let none = std::ptr::null_mut();
         // SAFETY: the caller promises it. One thread, and no other way of giving arguments.
@@ -115,7 +115,7 @@ unsafe impl Sync for Event {}
 impl Event {
     /// An event in no stream yet.
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let mut raw = std::ptr::null_mut();
         let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: a place for the event.

@@ -28,6 +28,8 @@ struct Told {
     fails: Option<u64>,
     begun: u64,
     never: bool,
+    /// What it has begun goes on, whatever it is told.
+    stubborn: bool,
 }
 
 struct Copying {
@@ -36,6 +38,7 @@ struct Copying {
     staged: u64,
     fails: bool,
     never: bool,
+    stubborn: bool,
     ended: bool,
 }
 
@@ -56,6 +59,7 @@ impl Engine for Told {
             staged: piece.staged,
             fails: self.fails == Some(self.begun),
             never: self.never,
+            stubborn: self.stubborn,
             ended: false,
         }))
     }
@@ -81,6 +85,9 @@ impl Pending for Copying {
     }
 
     fn end(&mut self, _: Duration) -> bool {
+        if self.stubborn {
+            return self.ended;
+        }
         if !self.ended {
             self.ended = true;
             let mut record = self.record.lock().unwrap();
@@ -99,6 +106,7 @@ fn engines(fails: [Option<u64>; 2], never: [bool; 2]) -> (Shared, [Told; 2]) {
         fails: fails[number(name)],
         begun: 0,
         never: never[number(name)],
+        stubborn: false,
     };
     let engines = [engine('a'), engine('b')];
     (record, engines)
@@ -200,4 +208,17 @@ fn an_engine_that_never_ends_meets_the_deadline_or_who_calls_it_off() {
         assert!(matches!(error, Error::Cancelled { .. }), "{error}");
     });
     assert_eq!(record.lock().unwrap().under_way, [0, 0]);
+}
+
+#[test]
+fn an_engine_that_goes_on_is_told_of() {
+    for name in 0..2 {
+        let (record, mut engines) = engines([None; 2], [name == 0, name == 1]);
+        engines[name].stubborn = true;
+        let limits = Limits::within(Duration::from_millis(20));
+        let error = run(&mut engines, &PLAN, &limits).unwrap_err();
+        assert!(matches!(error, Error::UnderWay { .. }), "{error}");
+        assert!(error.to_string().contains("when the deadline"), "{error}");
+        assert!(record.lock().unwrap().under_way[name] > 0);
+    }
 }
