@@ -19,6 +19,7 @@ use kernel::{
     },
 };
 
+mod access;
 mod board;
 mod boards;
 mod boards_table;
