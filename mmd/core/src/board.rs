@@ -2,7 +2,7 @@
 
 use crate::abi::guarded;
 use crate::boards::Found;
-use crate::compatible;
+use crate::compatible::Looks;
 use crate::dma::Dma;
 use crate::end::{Owed, end, say, vital};
 use crate::events::Watch;
@@ -17,9 +17,7 @@ use crate::resets::Resets;
 use crate::rom::Kernels;
 use crate::threads::{join, spawn};
 use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
-use peerlane_package::present;
 use std::ffi::c_int;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -87,53 +85,6 @@ struct Job {
 enum Work {
     Move { host: HostMemory, fpga: u64 },
     Copy { from: u64, to: u64, length: usize },
-}
-
-/// What is looked at before a runtime has a board, and again when the FPGA is configured anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looks {
-    /// All that the open runtime would end the program for, and the memory: that it works, and is the program's.
-    All,
-    /// The memory, and whose it is as far as the text of the board is known.
-    Memory,
-    /// Nothing: who programs the board has it as it is.
-    Nothing,
-}
-
-impl Looks {
-    fn of(flavour: Flavour) -> Self {
-        match (flavour.runtime, flavour.open_runtime) {
-            (true, true) => Self::All,
-            (true, false) => Self::Memory,
-            (false, _) => Self::Nothing,
-        }
-    }
-
-    /// Looks at a board, and gives what the program is to be told.
-    fn at(
-        self,
-        registers: &Registers,
-        kernels: &Kernels,
-        side: &dyn OpenCl,
-        held: Range<u64>,
-    ) -> Result<Option<String>, String> {
-        if self != Self::Nothing && side.bytes(Area::Status) > 0 {
-            compatible::check_calibration(registers)?;
-        }
-        let memories = match self {
-            Self::All => {
-                let clock = side.bytes(Area::Clock) > 0;
-                compatible::check(registers, kernels, clock, held.clone())?
-            }
-            Self::Memory => {
-                let text = kernels.known();
-                let known = text.and_then(|text| present(&text).ok());
-                known.map(|text| text.memories).unwrap_or_default()
-            }
-            Self::Nothing => return Ok(None),
-        };
-        compatible::check_memory(&memories, &held)
-    }
 }
 
 /// An error with what to do about it.

@@ -5,9 +5,10 @@
 //! (`acl_kernel_if.cpp`) of intel/fpga-runtime-for-opencl v2025.0; assertions are compiled into its releases, too. It
 //! asserts nothing else of what the library answers but what is constant here: [`Online`](crate::info::Online).
 
+use crate::info::Flavour;
 use crate::registers::Registers;
 use crate::rom::Kernels;
-use peerlane_host::{Area, Error};
+use peerlane_host::{Area, Error, OpenCl};
 use peerlane_package::present;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -39,6 +40,56 @@ const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
 const REMEDY: &str = "The runtime would end the program at this. Program the FPGA with a package of this board \
                       (aocl program), or have it configured so at power-up (aocl flash)";
 
+/// What is looked at before a runtime has a board, and again when the FPGA is configured anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looks {
+    /// All that the open runtime would end the program for, and the memory: that it works, and is the program's.
+    All,
+    /// The memory, and whose it is as far as the text of the board is known.
+    Memory,
+    /// Nothing: who programs the board has it as it is.
+    Nothing,
+}
+
+impl Looks {
+    pub(crate) fn of(flavour: Flavour) -> Self {
+        match (flavour.runtime, flavour.open_runtime) {
+            (true, true) => Self::All,
+            (true, false) => Self::Memory,
+            (false, _) => Self::Nothing,
+        }
+    }
+
+    /// Looks at a board, of which the process holds this FPGA memory, and gives what the program is to be told.
+    ///
+    /// # Errors
+    /// Why a runtime must not have the board, in sentences.
+    pub(crate) fn at(
+        self,
+        registers: &Registers,
+        kernels: &Kernels,
+        side: &dyn OpenCl,
+        held: Range<u64>,
+    ) -> Result<Option<String>, String> {
+        if self != Self::Nothing && side.bytes(Area::Status) > 0 {
+            check_calibration(registers)?;
+        }
+        let memories = match self {
+            Self::All => {
+                let clock = side.bytes(Area::Clock) > 0;
+                check(registers, kernels, clock, held.clone())?
+            }
+            Self::Memory => {
+                let text = kernels.known();
+                let known = text.and_then(|text| present(&text).ok());
+                known.map(|text| text.memories).unwrap_or_default()
+            }
+            Self::Nothing => return Ok(None),
+        };
+        check_memory(&memories, &held)
+    }
+}
+
 /// The variable with which a program takes a board of whose FPGA memory it has a part only.
 const LESS: &str = "PEERLANE_ACCEPT_LESS_MEMORY";
 
@@ -47,7 +98,7 @@ const LESS: &str = "PEERLANE_ACCEPT_LESS_MEMORY";
 ///
 /// # Errors
 /// What the runtime would end the program for, in sentences.
-pub(crate) fn check(
+fn check(
     registers: &Registers,
     kernels: &Kernels,
     clock: bool,
@@ -166,7 +217,7 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
 ///
 /// # Errors
 /// A sentence: it is not.
-pub(crate) fn check_calibration(registers: &Registers) -> Result<(), String> {
+fn check_calibration(registers: &Registers) -> Result<(), String> {
     let told = |error: Error| format!("{error}. {}", error.remedy());
     let calibrated = until(registers, Area::Status, 0, |value| value == 0).map_err(told)?;
     if calibrated {
@@ -187,10 +238,7 @@ pub(crate) fn check_calibration(registers: &Registers) -> Result<(), String> {
 ///
 /// # Errors
 /// A sentence for one that does not.
-pub(crate) fn check_memory(
-    memories: &[Range<u64>],
-    held: &Range<u64>,
-) -> Result<Option<String>, String> {
+fn check_memory(memories: &[Range<u64>], held: &Range<u64>) -> Result<Option<String>, String> {
     let mib = |bytes: u64| bytes >> 20;
     let end = memories.iter().map(|memory| memory.end).max().unwrap_or(0);
     if end <= held.end {
