@@ -373,8 +373,8 @@ const SINGLE_FAULTS: [Fault; 6] = [
     )],
     &[(
         "peerlane_pcie_settings",
-        "({52'd0, ctl[31:20]} << 6'h20)",
-        "({52'd0, ctl[31:20]} << 6'h21)",
+        "({44'd0, ctl[31:12]} << 4'hc)",
+        "({44'd0, ctl[31:12]} << 4'hd)",
     )],
 ];
 

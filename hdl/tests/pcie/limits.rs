@@ -240,3 +240,45 @@ fn a_reset_at_any_moment_leaves_nothing_behind() {
         rig.finish(100_000);
     }
 }
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_software_has_set_is_seen_whole() {
+    for bits in [128, 256] {
+        capabilities(&library(bits));
+    }
+}
+
+/// The words of the MSI capability come in turn: where MSI is seen as enabled, address and data are seen, too, whichever
+/// of them stood there as software enabled it.
+pub fn capabilities(library: &Library) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    for round in 0..130u64 {
+        rig.hip.config.msi = None;
+        rig.run(300 + round);
+        assert_eq!(rig.get("msi_enable"), 0);
+        let (address, data) = (
+            0x1234_5678_9ABC_DEF0 ^ round.wrapping_mul(0x0101_0204_0810_2040) & !3,
+            0x6789 ^ round as u16,
+        );
+        rig.hip.config.msi = Some((address, data));
+        let mut cycles = 0;
+        while rig.get("msi_enable") == 0 {
+            rig.step();
+            cycles += 1;
+            // Two turns of sixteen words, eight cycles each, and what is on its way.
+            assert!(cycles < 2 * 128 + 10);
+        }
+        assert_eq!(
+            (rig.get("msi_address"), rig.get("msi_data")),
+            (address, u64::from(data)),
+            "round {round}"
+        );
+    }
+    rig.hip.config.msix = (true, false);
+    rig.run(300);
+    assert_eq!((rig.get("msix_enable"), rig.get("msix_mask")), (1, 0));
+    rig.hip.config.msix = (true, true);
+    rig.run(300);
+    assert_eq!((rig.get("msix_enable"), rig.get("msix_mask")), (1, 1));
+}

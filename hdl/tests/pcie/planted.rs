@@ -8,7 +8,7 @@ use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 14] = [
+const FAULTS: [(&str, &str, &str); 16] = [
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -31,6 +31,16 @@ const FAULTS: [(&str, &str, &str); 14] = [
         "assign has_room = 1'b1;",
     ),
     ("asks", "stamp_d = accepted_now;", "stamp_d = 32'd0;"),
+    (
+        "settings",
+        "({52'd0, ctl[31:20]} << 6'h20)",
+        "({52'd0, ctl[31:20]} << 6'h21)",
+    ),
+    (
+        "settings",
+        "msi_d = ctl[0] & msi_seen_q;",
+        "msi_d = ctl[0];",
+    ),
     ("credits", "(left_nh <= 8'h80)", "1'b1"),
     ("credits", "(left_pd <= 12'h800)", "1'b1"),
     (
@@ -69,6 +79,7 @@ fn all(library: &Library) {
     limits::tags(library);
     limits::room(library);
     limits::credits(library);
+    limits::capabilities(library);
     ordering::behind_writes(library);
 }
 
