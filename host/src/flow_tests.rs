@@ -726,9 +726,11 @@ fn what_is_called_off_is_flushed_first() {
 #[test]
 fn a_flush_that_has_to_wait_is_asked_for_again() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let ids = [(); 2].map(|()| flow.submit(request(Write, 256, 64), ()));
+    let ids = [(); 2].map(|()| flow.submit(request(Write, 512, 64), ()));
     flow.pump(&mut board);
-    ids.map(|id| flow.cancel(id));
+    for id in ids {
+        flow.cancel(id);
+    }
     for _ in 0..4 {
         board.end(Write, None, Ok(()));
     }
