@@ -7,7 +7,10 @@ use crate::error::{Error, Result};
 use cudarc::driver::{CudaStream, sys};
 use peerlane_host::peerlane_core::record::Record;
 use peerlane_host::peerlane_core::regs;
-use peerlane_host::{Device, Direction, Fault, RawChannel, Region, Request};
+use peerlane_host::{
+    Device, Direction, Error as BoardError, Fault, HeldRegion, Permissions, RawChannel, Request,
+    peerlane_core::region::RegionError,
+};
 pub(crate) use program::Event;
 use program::Program;
 use std::ffi::{c_int, c_void};
@@ -30,7 +33,9 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// turns at the queue. A kernel of the program's own gets [`address`](Self::address), and includes `peerlane_gpu.h`: no
 /// step, and no other such kernel, runs beside it.
 ///
-/// Dropping it waits for the GPU, and stops the channel. Regions of steps are kept until then.
+/// Dropping it waits for the GPU, and stops the channel. Regions of steps are [held](peerlane_host::Region::hold) until
+/// then: a graph can be launched at any time, and a region that the board has forgotten has entries that become another's.
+/// A kernel of the program's own holds its regions itself.
 ///
 /// # On a board
 /// The page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with `CU_MEMHOSTREGISTER_IOMEMORY`. NVIDIA's
@@ -53,8 +58,8 @@ pub struct GpuQueue {
 struct Last {
     /// Behind the last step that was enqueued.
     event: Event,
-    /// Regions that steps have named.
-    regions: Vec<Region>,
+    /// Regions that steps have named, and whether one writes them.
+    regions: Vec<(HeldRegion, bool)>,
     /// Failures that were told.
     late: u32,
     failed: u32,
@@ -226,7 +231,8 @@ impl GpuQueue {
     /// [`outcome`](Self::outcome) tells of it afterwards.
     ///
     /// # Errors
-    /// As [`Device::describe`]; [`Error::Foreign`]; [`Error::Capturing`]; [`Error::Cuda`].
+    /// As [`Device::describe`]; [`Error::Board`] for a write to a region that the board may not read, too, by which it makes
+    /// sure that data have arrived; [`Error::Foreign`]; [`Error::Capturing`]; [`Error::Cuda`].
     pub fn enqueue(
         &self,
         stream: &CudaStream,
@@ -276,20 +282,13 @@ impl GpuQueue {
         if stream.context().cu_ctx() != self.state.gpu().context() {
             return Err(Error::Foreign);
         }
-        // The cookie is the GPU's own.
-        let dwords = self.device.describe(request, 0)?;
-        let quad = |low: usize| u64::from(dwords[low + 1]) << 32 | u64::from(dwords[low]);
-        let (peer, local, rest) = (quad(0), quad(2), quad(4));
         let direction: u32 = match request.direction {
             Direction::Write => 0,
             Direction::Read => 1,
         };
+        let [peer, local, rest] = self.admit(last, request)?;
         let limit = limit.min(LONGEST).as_nanos() as u64;
         let (state, result) = (self.address(), self.address() + STATE_BYTES as u64);
-        let known = |region: &Region| region.handle() == request.region.handle();
-        if !last.regions.iter().any(known) {
-            last.regions.push(request.region.clone());
-        }
         let mut arguments: [*mut c_void; 7] = [
             (&raw const state).cast_mut().cast(),
             (&raw const result).cast_mut().cast(),
@@ -302,6 +301,31 @@ impl GpuQueue {
         // SAFETY: the arguments are the kernel's, in their order. What it uses lives as long as the queue, which waits
         // for kernels when it is dropped; of captured ones, the caller of `capture` promises it.
         unsafe { self.step.launch(stream.cu_stream(), &mut arguments) }
+    }
+
+    /// The descriptor of a request, in three words, whose region is held from now on.
+    fn admit(&self, last: &mut Last, request: &Request<'_>) -> Result<[u64; 3]> {
+        let &Request {
+            direction, region, ..
+        } = request;
+        let writes = direction == Direction::Write;
+        let permissions = region.permissions();
+        if writes && permissions == Permissions::Write {
+            let direction = Direction::Read;
+            return Err(Error::Board(BoardError::Region(RegionError::Permission {
+                direction,
+                permissions,
+            })));
+        }
+        // The cookie is the GPU's own.
+        let dwords = self.device.describe(request, 0)?;
+        let quad = |low: usize| u64::from(dwords[low + 1]) << 32 | u64::from(dwords[low]);
+        let mut known = last.regions.iter_mut();
+        match known.find(|(held, _)| held.region().handle() == region.handle()) {
+            Some((_, written)) => *written |= writes,
+            None => last.regions.push((region.hold()?, writes)),
+        }
+        Ok([quad(0), quad(2), quad(4)])
     }
 
     /// How steps have ended, after the last one that was enqueued; graphs are to be waited for by their streams
@@ -350,6 +374,11 @@ impl Drop for GpuQueue {
         if self.owner == std::process::id() {
             // What was late may be under way. A board that is gone has nothing under way.
             let _ = self.device.stop(Duration::ZERO);
+            // And what it sent before it was ended.
+            let regions = std::mem::take(&mut self.lock().regions);
+            for (held, _) in regions.iter().filter(|(_, written)| *written) {
+                let _ = held.region().flush();
+            }
         }
     }
 }

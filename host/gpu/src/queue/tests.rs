@@ -3,7 +3,7 @@
 use super::*;
 use crate::least::Least;
 use crate::standin::{self, Failure};
-use peerlane_host::Error as BoardError;
+use peerlane_host::{Error as BoardError, MemoryKind, Region};
 
 fn device() -> (Least, Device) {
     let least = Least::new();
@@ -72,4 +72,60 @@ fn a_device_without_a_mapped_channel_keeps_its_queue() {
         "{error}"
     );
     device.queue().unwrap();
+}
+
+fn request(region: &Region, direction: Direction) -> Request<'_> {
+    Request {
+        direction,
+        region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    }
+}
+
+/// A step's region stays the board's for as long as the queue may use it: its entries of the board's table would be another's.
+/// One that is forgotten already is refused, and so is a write whose arrival the board cannot make sure of.
+#[test]
+fn regions_of_steps_are_held() {
+    let (least, device) = device();
+    let queue = GpuQueue::new(&standin::gpu(), &device).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let register = |permissions| device.register_all(&memory, permissions).unwrap();
+    let admit = |region: &Region, direction| {
+        let admitted = queue.admit(&mut queue.lock(), &request(region, direction));
+        admitted.map(drop)
+    };
+    let [written, read, forgotten] = [(); 3].map(|()| register(Permissions::ReadWrite));
+    for direction in [Direction::Read, Direction::Write, Direction::Read] {
+        admit(&written, direction).unwrap();
+    }
+    admit(&read, Direction::Read).unwrap();
+    forgotten.clone().forget().unwrap();
+    let refused = admit(&forgotten, Direction::Read);
+    assert!(
+        matches!(refused, Err(Error::Board(BoardError::Forgotten))),
+        "{refused:?}"
+    );
+    for region in [&written, &read] {
+        let refused = region.clone().forget();
+        assert!(
+            matches!(refused, Err(BoardError::Call { .. })),
+            "{refused:?}"
+        );
+    }
+    let unread = register(Permissions::Write);
+    let refused = admit(&unread, Direction::Write);
+    assert!(
+        matches!(refused, Err(Error::Board(BoardError::Region(_)))),
+        "{refused:?}"
+    );
+    unread.forget().unwrap();
+    // What it wrote has arrived before it lets go.
+    drop(queue);
+    assert_eq!(*least.flushed.lock().unwrap(), [written.handle()]);
+    for region in [written, read] {
+        region.forget().unwrap();
+    }
 }
