@@ -154,7 +154,7 @@ fn heads_and_tails_are_accesses_of_their_own() {
 /// A second store to a reset waits for ever.
 #[test]
 fn a_reset_is_read_behind_each_store_to_it() {
-    for (area, reset) in [(Area::Kernels, 0x30), (Area::Clock, 0x110)] {
+    for (area, reset) in [(Area::Kernels, 0x30_u64), (Area::Clock, 0x110)] {
         for (offset, bytes) in [
             (0_i64, 4),
             (0, 1),
