@@ -22,8 +22,8 @@ pub struct Options {
     pub params: Params,
     /// The rows.
     pub rows: Vec<&'static Scenario>,
-    /// Measure rate against size too.
-    pub sweep: bool,
+    /// Measure rate against size too, up to so many bytes.
+    pub sweep: Option<u64>,
 }
 
 /// Who wants to know how far it is. Called from several threads.
@@ -40,7 +40,8 @@ pub trait Progress: Sync {
 
 enum Job {
     Row(&'static Scenario),
-    Sweep(Way, Variant),
+    /// Up to so many bytes.
+    Sweep(Way, Variant, u64),
 }
 
 /// The compiled builds.
@@ -119,12 +120,12 @@ impl Job {
     fn name(&self) -> &'static str {
         match self {
             Self::Row(scenario) => scenario.name,
-            Self::Sweep(Way::Write, Variant::Gen2) => "sizes, FPGA to GPU, own packets",
-            Self::Sweep(Way::Read, Variant::Gen2) => "sizes, GPU to FPGA, own packets",
-            Self::Sweep(Way::Write, Variant::Gen3) => "sizes, FPGA to GPU, Gen3",
-            Self::Sweep(Way::Read, Variant::Gen3) => "sizes, GPU to FPGA, Gen3",
-            Self::Sweep(Way::Write, _) => "sizes, FPGA to GPU",
-            Self::Sweep(Way::Read, _) => "sizes, GPU to FPGA",
+            Self::Sweep(Way::Write, Variant::Gen2, _) => "sizes, FPGA to GPU, own packets",
+            Self::Sweep(Way::Read, Variant::Gen2, _) => "sizes, GPU to FPGA, own packets",
+            Self::Sweep(Way::Write, Variant::Gen3, _) => "sizes, FPGA to GPU, Gen3",
+            Self::Sweep(Way::Read, Variant::Gen3, _) => "sizes, GPU to FPGA, Gen3",
+            Self::Sweep(Way::Write, _, _) => "sizes, FPGA to GPU",
+            Self::Sweep(Way::Read, _, _) => "sizes, GPU to FPGA",
         }
     }
 
@@ -137,7 +138,7 @@ impl Job {
     fn variant(&self) -> Variant {
         match self {
             Self::Row(scenario) => scenario.variant,
-            Self::Sweep(_, variant) => *variant,
+            Self::Sweep(_, variant, _) => *variant,
         }
     }
 
@@ -153,8 +154,8 @@ impl Job {
                 };
                 Done::Row(Box::new(measure::measure(&bench, scenario)?))
             }
-            Self::Sweep(way, variant) => {
-                let curves = sweep::block(library, params, *variant, *way, &part)?;
+            Self::Sweep(way, variant, most) => {
+                let curves = sweep::block((library, params), *variant, *way, *most, &part)?;
                 Done::Sweep(*way, *variant, curves)
             }
         };
@@ -171,9 +172,9 @@ impl Job {
 pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
     progress.building();
     let mut jobs: Vec<Job> = Vec::new();
-    if options.sweep {
+    if let Some(most) = options.sweep {
         for variant in DRAWN {
-            jobs.extend([Way::Write, Way::Read].map(|way| Job::Sweep(way, variant)));
+            jobs.extend([Way::Write, Way::Read].map(|way| Job::Sweep(way, variant, most)));
         }
     }
     jobs.extend(options.rows.iter().copied().map(Job::Row));
@@ -235,7 +236,7 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
         at.map_or(Vec::new(), |at| drawn.swap_remove(at).2)
     };
     rows.sort_by_key(|row| options.rows.iter().position(|s| s.name == row.name));
-    let sweep = options.sweep.then(|| Sweep {
+    let sweep = options.sweep.map(|_| Sweep {
         drawings: PICTURES
             .iter()
             .map(|picture| {

@@ -46,9 +46,10 @@ pub struct Sweep {
     pub drawings: Vec<Drawing>,
 }
 
-/// Sizes of the block's curves: 64 B to 64 MiB.
-fn sizes() -> impl Iterator<Item = u64> {
-    (6..=26).step_by(2).map(|log2| 1 << log2)
+/// Sizes of the block's curves: from 64 B on, to 64 MiB in a report.
+fn sizes(most: u64) -> impl Iterator<Item = u64> {
+    let all = (6..=26).step_by(2).map(|log2| 1 << log2);
+    all.take_while(move |bytes| *bytes <= most)
 }
 
 /// Descriptors of a queued point: 1 MiB of them, at least 8, at most what waits behind one; of large ones as many as
@@ -61,10 +62,10 @@ fn count(bytes: u64) -> u64 {
 
 /// The block's two curves of a direction.
 pub(crate) fn block(
-    library: &Library,
-    params: peerlane_hdl::Params,
+    (library, params): (&Library, peerlane_hdl::Params),
     variant: Variant,
     way: Way,
+    most: u64,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Vec<Curve>> {
     let bench = Bench {
@@ -77,11 +78,11 @@ pub(crate) fn block(
         Way::Write => "sweep, FPGA to GPU",
         Way::Read => "sweep, GPU to FPGA",
     };
-    let steps = sizes().count() as f64;
+    let steps = sizes(most).count() as f64;
     let mut alone = Vec::new();
     let mut queued = Vec::new();
     let mut single = measure::rig(&bench, row, &config, &[way])?;
-    for (n, bytes) in sizes().enumerate() {
+    for (n, bytes) in sizes(most).enumerate() {
         progress(n as f64 / steps);
         let ns = measure::single(&mut single, way, bytes)?;
         alone.push(Point {

@@ -11,7 +11,7 @@ impl Progress for Silent {
     fn done(&self, _: &'static str) {}
 }
 
-fn rows(names: &[&str], sweep: bool) -> Report {
+fn rows(names: &[&str], sweep: Option<u64>) -> Report {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let options = Options {
         rows: select(&names).unwrap(),
@@ -21,7 +21,7 @@ fn rows(names: &[&str], sweep: bool) -> Report {
     run(&options, &Silent).unwrap()
 }
 
-fn measure(sweep: bool) -> Report {
+fn measure(sweep: Option<u64>) -> Report {
     rows(
         &["write.4k", "write.64b.rate", "read.64b.rate", "latency"],
         sweep,
@@ -31,8 +31,8 @@ fn measure(sweep: bool) -> Report {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn rows_are_the_same_each_time_and_below_their_limits() {
-    let report = measure(false);
-    assert_eq!(report, measure(false));
+    let report = measure(None);
+    assert_eq!(report, measure(None));
     assert_eq!(report.rows.len(), 5);
     for row in &report.rows {
         let ratio = row.ratio.unwrap();
@@ -41,10 +41,13 @@ fn rows_are_the_same_each_time_and_below_their_limits() {
     }
 }
 
+/// Bytes of the longest descriptor of a curve here; a report has longer ones.
+const MOST: u64 = 64 << 10;
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_page_has_a_drawing_for_each_direction() {
-    let report = measure(true);
+    let report = measure(Some(MOST));
     let sweep = report.sweep.as_ref().unwrap();
     for drawing in &sweep.drawings {
         for curve in &drawing.curves {
@@ -56,15 +59,12 @@ fn the_page_has_a_drawing_for_each_direction() {
                     curve.name
                 );
             }
-            // One descriptor of 64 MiB costs no more than its own beginning and end.
-            let last = curve.points.last().unwrap();
-            println!(
-                "{}, {}: {last:?} of {}",
-                drawing.title, curve.name, drawing.limit
-            );
             if curve.name.starts_with("Peerlane") {
-                assert_eq!(last.bytes, 64 << 20);
-                assert!(last.rate > 0.95 * drawing.limit, "{}: {last:?}", curve.name);
+                let [first, .., last] = &curve.points[..] else {
+                    panic!("{curve:?}");
+                };
+                assert_eq!((first.bytes, last.bytes), (64, MOST));
+                assert!(first.rate < last.rate, "{curve:?}");
             }
         }
     }
@@ -76,7 +76,7 @@ fn the_page_has_a_drawing_for_each_direction() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_launch_costs_what_the_runtime_writes_and_reads() {
-    let report = rows(&["opencl.launch"], false);
+    let report = rows(&["opencl.launch"], None);
     let [row] = &report.rows[..] else {
         panic!("{report:?}");
     };

@@ -13,9 +13,9 @@ pub use export::DmaBuf;
 use crate::error::{Error, Result};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use std::marker::PhantomData;
 use std::ffi::{CStr, c_int};
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A GPU of NVIDIA's. Clones are the same one.

@@ -131,8 +131,8 @@ pub(crate) fn by_board(
     watch: &Watch<'_>,
 ) -> Result<u64> {
     let mut flight = Flight(VecDeque::new());
-    let done = pump(&mut flight, (board, side), reached, job, watch)
-        .map_err(|error| flight.end(error))?;
+    let done =
+        pump(&mut flight, (board, side), reached, job, watch).map_err(|error| flight.end(error))?;
     if job.direction == Direction::Write {
         side.arrived()?;
     }

@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Outcome {
     let report = peerlane_bench::run(
         &Options {
             rows,
-            sweep: args.html.is_some(),
+            sweep: args.html.is_some().then_some(64 << 20),
             ..Options::default()
         },
         &bars,

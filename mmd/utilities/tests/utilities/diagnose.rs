@@ -254,10 +254,7 @@ fn gpus_are_copied_to_and_from() {
             &format!("peerlane0 and the GPU at 0000:03:00.0: {way}: "),
         );
     }
-    says(
-        &lines,
-        "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested",
-    );
+    says(&lines, "GPU at 0000:04:00.0 (AMD, 1002:73bf): not tested");
     let without = Options {
         no_gpus: true,
         ..named("acl0")
