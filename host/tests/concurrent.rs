@@ -26,7 +26,7 @@ fn expected(sequence: u32) -> Record {
         cookie: 1000 + sequence,
         direction: Direction::Write,
         channel: 3,
-        phase: sequence as usize / SLOTS % 2 == 0,
+        phase: (sequence as usize / SLOTS).is_multiple_of(2),
         outcome: Ok(()),
         bytes_done: 5000 + sequence,
         sequence,

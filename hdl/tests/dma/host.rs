@@ -94,7 +94,7 @@ fn what_is_not_the_blocks_goes_to_the_board() {
         rig.csr(csr::WINDOW_LO, base as u32);
         rig.csr(csr::WINDOW_HI, 0);
         assert_eq!(rig.read_csr(csr::WINDOW_LO), base as u32);
-        let data: Vec<u8> = (0..300u32).map(|i| (i * 7 >> 1) as u8).collect();
+        let data: Vec<u8> = (0..300u32).map(|i| ((i * 7) >> 1) as u8).collect();
         rig.board.window_write(0x1235, &data).unwrap();
         let mut got = vec![0; data.len()];
         rig.board.ddr_mut().read(base + 0x1235, &mut got).unwrap();

@@ -304,7 +304,11 @@ impl Bench {
         self.board_waits = self.chance(self.wait);
         self.set("board_waitrequest", self.board_waits.into());
         let brings = !self.board_owes.is_empty() && !self.chance(self.silent);
-        let data = match self.board_owes.pop_front_if(|_| brings) {
+        let owed = match brings {
+            true => self.board_owes.pop_front(),
+            false => None,
+        };
+        let data = match owed {
             Some(value) => value,
             None => self.rng.random(),
         };

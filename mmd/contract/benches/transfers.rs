@@ -61,7 +61,7 @@ fn spent(times: u64, mut f: impl FnMut()) -> Duration {
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    let quick = Quick::new();
+    let quick = Quick::default();
     let mmd = Mmd::new(Flavour::TOOL, One(quick.clone(), || None));
     let mmd: &'static Mmd = Box::leak(Box::new(mmd));
     // SAFETY: it is a string.
@@ -73,10 +73,8 @@ fn main() {
     }));
     let user = std::ptr::from_ref(heard).cast_mut().cast();
     // SAFETY: the handler takes this pointer.
-    assert_eq!(
-        unsafe { mmd.set_status_handler(handle, Some(told), user) },
-        0
-    );
+    let set = unsafe { mmd.set_status_handler(handle, Some(told), user) };
+    assert_eq!(set, 0);
     let mut memory = vec![0x5a_u8; 1 << 20];
     let from: *mut c_void = memory.as_mut_ptr().cast();
     let (op, none) = (std::ptr::without_provenance_mut(1), std::ptr::null_mut());

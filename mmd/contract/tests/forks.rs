@@ -1,6 +1,6 @@
 //! A board whose program is gone is free, whatever children of it live: they have no copy of its file.
 
-#[path = "../benches/quick.rs"]
+#[path = "../benches/quick/mod.rs"]
 mod quick;
 
 use peerlane_mmd_core::{Flavour, Mmd};
@@ -34,7 +34,7 @@ fn is_closed() -> bool {
 
 #[test]
 fn a_child_of_a_fork_does_not_keep_the_board() {
-    let mmd = Mmd::new(Flavour::TOOL, One(Quick::new(), file));
+    let mmd = Mmd::new(Flavour::TOOL, One(Quick::default(), file));
     // SAFETY: it is a string.
     let handle = unsafe { mmd.open(c"quick0".as_ptr()) };
     assert!(handle >= 0);

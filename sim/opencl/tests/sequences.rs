@@ -615,8 +615,11 @@ fn a_kernel_may_take_as_long_as_a_test_needs() {
     assert!(board.sums());
 }
 
-/// Resets of the kernels and of their clock: where they are, and how many there were.
-const RESETS: [(u64, fn(&OpenClSide) -> u64); 2] = [
+/// Where a reset is, and how many there were.
+type Reset = (u64, fn(&OpenClSide) -> u64);
+
+/// Resets of the kernels and of their clock.
+const RESETS: [Reset; 2] = [
     (KERNELS + 0x30, OpenClSide::kernel_resets),
     (CLOCK + 0x110, OpenClSide::clock_resets),
 ];

@@ -13,7 +13,9 @@ use std::time::Duration;
 const LIMIT: u32 = 30;
 
 /// What the destructor has of the program: the board, and what it does with that.
-static LEFT: Mutex<Option<(Runtime, fn(&Runtime))>> = Mutex::new(None);
+type Left = (Runtime, fn(&Runtime));
+
+static LEFT: Mutex<Option<Left>> = Mutex::new(None);
 
 /// How a process ends whose destructor has done all.
 const DONE: i32 = 9;

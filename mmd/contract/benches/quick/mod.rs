@@ -40,8 +40,8 @@ impl std::fmt::Debug for Quick {
     }
 }
 
-impl Quick {
-    pub fn new() -> Self {
+impl Default for Quick {
+    fn default() -> Self {
         let mut empty = [0; record::DWORDS];
         empty[record::STATUS] = record::empty();
         let inner = Arc::new(Inner {
