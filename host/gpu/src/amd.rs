@@ -26,7 +26,7 @@
 //! # Order
 //!
 //! HIP has no call that shows a peer's writes to kernels that run. Launch the kernel after the transfer has ended; the
-//! board has read behind its writes then ([`Permissions::ReadWrite`]).
+//! board has read behind its writes then ([`Permissions::ReadWrite`](peerlane_host::Permissions::ReadWrite)).
 //!
 //! # What the kernel needs
 //!
