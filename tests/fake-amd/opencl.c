@@ -4,6 +4,7 @@
  * aperture, a page for signals behind each; stores to other devices go to whom fake_gma_on_store names.
  */
 #define _GNU_SOURCE
+#include <time.h>
 #include "fakeamd.h"
 
 #include <stdio.h>
@@ -377,6 +378,38 @@ int clSetEventCallback(cl_event event, int status, void (*notify)(cl_event, int,
 	if (over)
 		notify(event, event->status, user);
 	return CL_SUCCESS;
+}
+
+int clGetEventInfo(cl_event event, unsigned what, size_t size, void *value, size_t *needed)
+{
+	/* CL_EVENT_COMMAND_EXECUTION_STATUS */
+	if (what != 0x11D3 || (value && size < sizeof(int)))
+		return CL_INVALID_VALUE;
+	if (needed)
+		*needed = sizeof(int);
+	if (value) {
+		pthread_mutex_lock(&event->lock);
+		*(int *)value = event->status;
+		pthread_mutex_unlock(&event->lock);
+	}
+	return CL_SUCCESS;
+}
+
+int clWaitForEvents(unsigned count, const cl_event *events)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+	int status = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		int one;
+
+		while (clGetEventInfo(events[i], 0x11D3, sizeof(one), &one, NULL), one > 0)
+			nanosleep(&pause, NULL);
+		/* CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST */
+		if (one < 0)
+			status = -14;
+	}
+	return status;
 }
 
 static void run(void *of)
