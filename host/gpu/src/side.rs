@@ -7,18 +7,14 @@ use crate::error::Error;
 use crate::queue::{Event, Registered};
 use cudarc::driver::sys;
 use functions::{Functions, NOT_READY};
-use peerlane_host::{Device, Memory, MemoryKind, Permissions, Window};
+use peerlane_host::{Device, Memory, Permissions, Window};
+use peerlane_routes::engine::{End, Reached, Streamed};
 use peerlane_routes::{Engine, Pending, Piece, Push, Reach, Residence, Result, Side, Way};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
-/// board has there is copied from and to.
-const NO_PROCESS: u64 = 1 << 63;
+use std::sync::Arc;
 
 /// A [`GpuBuffer`] as an end of routes. Clones are the same.
 ///
@@ -49,7 +45,7 @@ impl GpuMemory {
 }
 
 /// An error of the GPU's, for routes.
-fn told(error: Error) -> peerlane_routes::Error {
+pub(crate) fn told(error: Error) -> peerlane_routes::Error {
     match error {
         Error::Board(error) => error.into(),
         error => peerlane_routes::Error::side("the GPU", error),
@@ -66,11 +62,7 @@ impl Side for GpuMemory {
     }
 
     fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
-        let mapped = staging.kind() == MemoryKind::Host && staging.address() < NO_PROCESS;
-        let reached = match mapped {
-            true => staging.clone(),
-            false => Memory::new(staging.length())?,
-        };
+        let reached = Reached::new(staging)?;
         let gpu = self.buffer.gpu();
         let stream = || Stream::new(gpu, self.functions).map(Arc::new);
         Ok(Box::new(Copies {
@@ -78,9 +70,8 @@ impl Side for GpuMemory {
             teller: stream().map_err(told)?,
             copied: Event::new(gpu).map_err(told)?,
             buffer: Arc::clone(&self.buffer),
-            pinned: pin(gpu, &reached).map(Arc::new),
+            pinned: pin(gpu, reached.memory()).map(Arc::new),
             reached,
-            staging: (!mapped).then(|| staging.clone()),
         }))
     }
 
@@ -222,88 +213,42 @@ struct Copies {
     copied: Event,
     buffer: Arc<GpuBuffer>,
     pinned: Option<Arc<Registered>>,
-    /// Memory of this process.
-    reached: Memory,
-    /// Where that is not the staging memory.
-    staging: Option<Memory>,
-}
-
-/// The end of a copy, as the stream tells it. It keeps what the copy uses.
-struct End {
-    ended: Mutex<bool>,
-    told: Condvar,
-}
-
-/// A copy under way.
-struct Copying {
-    stream: Arc<Stream>,
-    teller: Arc<Stream>,
-    end: Arc<End>,
-    /// What is copied on when it has ended: into this memory, from `reached`.
-    rest: Option<(Memory, usize, usize)>,
-    reached: Memory,
-    buffer: Arc<GpuBuffer>,
-    pinned: Option<Arc<Registered>>,
+    reached: Reached,
 }
 
 /// Tells the end of what was enqueued before.
 ///
 /// # Safety
-/// `user` is an `Arc<End>` that nobody else gives back.
-unsafe extern "C" fn ended(user: *mut c_void) {
+/// `user` is of [`End::to_user`], and nobody else gives it back.
+pub(crate) unsafe extern "C" fn ended(user: *mut c_void) {
     // SAFETY: the caller promises it.
-    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
-    *end.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    end.told.notify_all();
-}
-
-fn pass_on(from: &Memory, to: &Memory, at: usize, length: usize) -> Result<()> {
-    let mut bytes = vec![0; length];
-    from.read(at, &mut bytes)?;
-    Ok(to.write(at, &bytes)?)
+    unsafe { End::<()>::from_user(user) }.tell(());
 }
 
 impl Engine for Copies {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
         let at = self.buffer.at(piece.at, piece.length).map_err(told)?;
-        let (staged, length) = (piece.staged as usize, piece.length as usize);
-        let size = self.reached.length();
-        if staged.checked_add(length).is_none_or(|end| end > size) {
-            return Err(peerlane_routes::Error::Bounds {
-                side: "the staging memory".into(),
-                offset: piece.staged,
-                length: piece.length,
-                size: size as u64,
-            });
-        }
-        if let (Way::In, Some(staging)) = (piece.way, &self.staging) {
-            pass_on(staging, &self.reached, staged, length)?;
-        }
-        let host = (self.reached.address() + piece.staged) as usize;
-        let host = std::ptr::with_exposed_provenance_mut::<c_void>(host);
+        let host = self.reached.begin(&piece)?;
+        let length = piece.length as usize;
         // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaves it to the process if it goes
         // before its end; nobody uses it but by atomics (`Place`).
         unsafe { self.stream.copy(piece.way, at, host, length) }?;
-        let end = Arc::new(End {
-            ended: Mutex::new(false),
-            told: Condvar::new(),
-        });
-        let copying = Copying {
-            stream: Arc::clone(&self.stream),
-            teller: Arc::clone(&self.teller),
-            end: Arc::clone(&end),
-            rest: match (piece.way, &self.staging) {
-                (Way::Out, Some(staging)) => Some((staging.clone(), staged, length)),
-                _ => None,
-            },
-            reached: self.reached.clone(),
-            buffer: Arc::clone(&self.buffer),
-            pinned: self.pinned.clone(),
-        };
-        let user = Arc::into_raw(end).cast_mut().cast();
+        let end = Arc::<End<()>>::default();
+        let streams = [&self.stream, &self.teller].map(Arc::clone);
+        let copying = Streamed::new(
+            Arc::clone(&end),
+            self.reached.rest(&piece),
+            move || streams.iter().try_for_each(|stream| stream.state()),
+            (
+                self.reached.clone(),
+                Arc::clone(&self.buffer),
+                self.pinned.clone(),
+            ),
+        );
+        let user = end.to_user();
         if let Err(error) = self.tell(user) {
             // SAFETY: nobody calls back, so this is the one who gives it back.
-            drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
+            drop(unsafe { End::<()>::from_user(user) });
             return Err(error);
         }
         Ok(Box::new(copying))
@@ -322,57 +267,6 @@ impl Copies {
         // SAFETY: the function takes what it is given; the stream is a living one.
         let code = unsafe { tell(self.teller.raw, ended, user) };
         self.stream.check("cuLaunchHostFunc", code)
-    }
-}
-
-impl Copying {
-    fn has_ended(&self) -> bool {
-        *self
-            .end
-            .ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Pending for Copying {
-    fn wait(&mut self, limit: Duration) -> Result<bool> {
-        let begin = Instant::now();
-        let mut ended = (self.end.ended.lock()).unwrap_or_else(PoisonError::into_inner);
-        while !*ended {
-            let left = limit.saturating_sub(begin.elapsed());
-            if left.is_zero() {
-                drop(ended);
-                // A stream that has failed calls nobody back.
-                return match limit.is_zero() {
-                    true => Ok(false),
-                    false => [&self.stream, &self.teller]
-                        .iter()
-                        .try_for_each(|stream| stream.state())
-                        .map(|()| self.has_ended() && self.rest.is_none()),
-                };
-            }
-            let woken = self.end.told.wait_timeout(ended, left);
-            ended = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        drop(ended);
-        match self.rest.take() {
-            Some((to, at, length)) => pass_on(&self.reached, &to, at, length).map(|()| true),
-            None => Ok(true),
-        }
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        if !self.has_ended() {
-            // The GPU may still copy: what it uses stays for good.
-            std::mem::forget((
-                self.reached.clone(),
-                self.buffer.clone(),
-                self.pinned.clone(),
-            ));
-        }
     }
 }
 

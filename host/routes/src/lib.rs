@@ -41,6 +41,7 @@ mod board;
 mod cost;
 mod direct;
 mod ends;
+pub mod engine;
 mod error;
 mod host;
 mod indirect;

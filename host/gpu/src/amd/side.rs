@@ -2,17 +2,13 @@
 
 use super::runtime::{DEVICE_TO_HOST, HOST_TO_DEVICE, Hip, NON_BLOCKING, NOT_READY, StreamHandle};
 use super::{AmdBuffer, AmdGpu};
-use crate::error::Error;
-use peerlane_host::{Device, Memory, MemoryKind, Permissions};
+use crate::side::{ended, told};
+use peerlane_host::{Device, Memory, Permissions};
+use peerlane_routes::engine::{End, Reached, Streamed};
 use peerlane_routes::{Engine, Pending, Piece, Reach, Result, Side, Way};
 use std::ffi::c_void;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
-/// board has there is copied from and to.
-const NO_PROCESS: u64 = 1 << 63;
+use std::sync::Arc;
 
 /// An [`AmdBuffer`] as an end of routes. Clones are the same.
 ///
@@ -35,14 +31,6 @@ impl AmdMemory {
     }
 }
 
-/// An error of the GPU's, for routes.
-fn told(error: Error) -> peerlane_routes::Error {
-    match error {
-        Error::Board(error) => error.into(),
-        error => peerlane_routes::Error::side("the GPU", error),
-    }
-}
-
 impl Side for AmdMemory {
     fn name(&self) -> String {
         format!("the GPU {}", self.0.gpu().bus())
@@ -53,18 +41,13 @@ impl Side for AmdMemory {
     }
 
     fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
-        let mapped = staging.kind() == MemoryKind::Host && staging.address() < NO_PROCESS;
-        let reached = match mapped {
-            true => staging.clone(),
-            false => Memory::new(staging.length())?,
-        };
+        let reached = Reached::new(staging)?;
         let gpu = self.0.gpu();
         Ok(Box::new(Copies {
             stream: Arc::new(Stream::new(gpu).map_err(told)?),
-            pinned: Pinned::new(gpu, &reached).map(Arc::new),
+            pinned: Pinned::new(gpu, reached.memory()).map(Arc::new),
             buffer: Arc::clone(&self.0),
             reached,
-            staging: (!mapped).then(|| staging.clone()),
         }))
     }
 
@@ -163,65 +146,15 @@ struct Copies {
     stream: Arc<Stream>,
     pinned: Option<Arc<Pinned>>,
     buffer: Arc<AmdBuffer>,
-    /// Memory of this process.
-    reached: Memory,
-    /// Where that is not the staging memory.
-    staging: Option<Memory>,
-}
-
-/// The end of a copy, as the stream tells it.
-struct End {
-    ended: Mutex<bool>,
-    told: Condvar,
-}
-
-/// A copy under way.
-struct Copying {
-    stream: Arc<Stream>,
-    end: Arc<End>,
-    /// What is copied on when it has ended: into this memory, from `reached`.
-    rest: Option<(Memory, usize, usize)>,
-    reached: Memory,
-    buffer: Arc<AmdBuffer>,
-    pinned: Option<Arc<Pinned>>,
-}
-
-/// Tells the end of what was enqueued before.
-///
-/// # Safety
-/// `user` is an `Arc<End>` that nobody else gives back.
-unsafe extern "C" fn ended(user: *mut c_void) {
-    // SAFETY: the caller promises it.
-    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
-    *end.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    end.told.notify_all();
-}
-
-fn pass_on(from: &Memory, to: &Memory, at: usize, length: usize) -> Result<()> {
-    let mut bytes = vec![0; length];
-    from.read(at, &mut bytes)?;
-    Ok(to.write(at, &bytes)?)
+    reached: Reached,
 }
 
 impl Engine for Copies {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
         let at = self.buffer.at(piece.at, piece.length).map_err(told)?;
-        let (staged, length) = (piece.staged as usize, piece.length as usize);
-        let size = self.reached.length();
-        if staged.checked_add(length).is_none_or(|end| end > size) {
-            return Err(peerlane_routes::Error::Bounds {
-                side: "the staging memory".into(),
-                offset: piece.staged,
-                length: piece.length,
-                size: size as u64,
-            });
-        }
-        if let (Way::In, Some(staging)) = (piece.way, &self.staging) {
-            pass_on(staging, &self.reached, staged, length)?;
-        }
-        let pointer =
-            |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
-        let (host, there) = (pointer(self.reached.address() + piece.staged), pointer(at));
+        let host = self.reached.begin(&piece)?;
+        let there = std::ptr::with_exposed_provenance_mut::<c_void>(at as usize);
+        let length = piece.length as usize;
         let (to, from, kind) = match piece.way {
             Way::Out => (host, there, DEVICE_TO_HOST),
             Way::In => (there, host, HOST_TO_DEVICE),
@@ -232,74 +165,26 @@ impl Engine for Copies {
         // before its end; nobody uses it but by atomics (`Place`).
         let code = unsafe { (hip.copy_begin)(to, from, length, kind, self.stream.raw) };
         hip.check("hipMemcpyAsync", code).map_err(told)?;
-        let end = Arc::new(End {
-            ended: Mutex::new(false),
-            told: Condvar::new(),
-        });
-        let copying = Copying {
-            stream: Arc::clone(&self.stream),
-            end: Arc::clone(&end),
-            rest: match (piece.way, &self.staging) {
-                (Way::Out, Some(staging)) => Some((staging.clone(), staged, length)),
-                _ => None,
-            },
-            reached: self.reached.clone(),
-            buffer: Arc::clone(&self.buffer),
-            pinned: self.pinned.clone(),
-        };
-        let user = Arc::into_raw(end).cast_mut().cast();
+        let end = Arc::<End<()>>::default();
+        let stream = Arc::clone(&self.stream);
+        let copying = Streamed::new(
+            Arc::clone(&end),
+            self.reached.rest(&piece),
+            move || stream.state(),
+            (
+                self.reached.clone(),
+                Arc::clone(&self.buffer),
+                self.pinned.clone(),
+            ),
+        );
+        let user = end.to_user();
         // SAFETY: the function takes what it is given; the stream is a living one.
         let code = unsafe { (hip.tell)(self.stream.raw, ended, user) };
         if let Err(error) = hip.check("hipLaunchHostFunc", code) {
             // SAFETY: nobody calls back, so this is the one who gives it back.
-            drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
+            drop(unsafe { End::<()>::from_user(user) });
             return Err(told(error));
         }
         Ok(Box::new(copying))
-    }
-}
-
-impl Copying {
-    fn has_ended(&self) -> bool {
-        let ended = self.end.ended.lock();
-        *ended.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Pending for Copying {
-    fn wait(&mut self, limit: Duration) -> Result<bool> {
-        let begin = Instant::now();
-        let mut ended = (self.end.ended.lock()).unwrap_or_else(PoisonError::into_inner);
-        while !*ended {
-            let left = limit.saturating_sub(begin.elapsed());
-            if left.is_zero() {
-                drop(ended);
-                // A stream that has failed calls nobody back.
-                if !limit.is_zero() {
-                    self.stream.state()?;
-                }
-                return Ok(false);
-            }
-            let woken = self.end.told.wait_timeout(ended, left);
-            ended = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        drop(ended);
-        match self.rest.take() {
-            Some((to, at, length)) => pass_on(&self.reached, &to, at, length).map(|()| true),
-            None => Ok(true),
-        }
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        if !self.has_ended() {
-            // The GPU may still copy: what it uses stays for good.
-            std::mem::forget((
-                self.reached.clone(),
-                self.buffer.clone(),
-                self.pinned.clone(),
-            ));
-        }
     }
 }

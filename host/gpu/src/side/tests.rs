@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::standin;
+use peerlane_host::MemoryKind;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint};
+use std::sync::Mutex;
+use std::time::Duration;
 
 /// What a stream has to do.
 enum Work {
@@ -121,7 +124,8 @@ unsafe impl peerlane_host::Place for Elsewhere {
         MemoryKind::Host
     }
     fn address(&self) -> u64 {
-        NO_PROCESS
+        // No process's: the kernel's Documentation/arch/x86/x86_64/mm.rst.
+        1 << 63
     }
     fn length(&self) -> usize {
         self.0.lock().unwrap().len()

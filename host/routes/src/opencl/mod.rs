@@ -9,6 +9,7 @@ mod api;
 
 pub use api::Handle;
 
+use crate::engine::{End, Reached, Rest};
 use crate::error::{Error, Result};
 use crate::side::{Engine, Pending, Piece, Side, Staging, Way, check};
 use api::{
@@ -22,13 +23,9 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
-/// board has there is copied from and to.
-const NO_PROCESS: u64 = 1 << 63;
 
 /// How long a wait sleeps before it asks for a command's state, from the first time to any later one.
 const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
@@ -260,15 +257,10 @@ impl Side for ClMemory {
     }
 
     fn attach(&self, staging: &Memory) -> Result<Box<dyn Engine>> {
-        let mapped = staging.kind() == MemoryKind::Host && staging.address() < NO_PROCESS;
         Ok(Box::new(ClEngine {
             queue: Arc::new(Commands::new(&self.0.device)?),
-            buffer: Arc::clone(&self.0),
-            reached: match mapped {
-                true => staging.clone(),
-                false => Memory::new(staging.length())?,
-            },
-            staging: (!mapped).then(|| staging.clone()),
+            buffer: self.clone(),
+            reached: Reached::new(staging)?,
         }))
     }
 
@@ -348,45 +340,23 @@ impl Commands {
 /// A device's copies between a buffer and staging memory.
 struct ClEngine {
     queue: Arc<Commands>,
-    buffer: Arc<Buffer>,
-    /// Memory of this process that commands copy from and to.
-    reached: Memory,
-    /// Where that is not the staging memory.
-    staging: Option<Memory>,
+    buffer: ClMemory,
+    reached: Reached,
 }
 
-/// The end of a command, as its callback tells it. It keeps nothing that a callback could let go of: OpenCL's objects may
-/// not be released there, and no queue be waited for (OpenCL API 3.0, "clSetEventCallback").
-#[derive(Default)]
-struct End {
-    status: Mutex<Option<i32>>,
-    told: Condvar,
-}
-
-/// What a command uses until it has ended.
-struct Used {
-    _queue: Arc<Commands>,
-    _memory: Memory,
-    _buffer: Arc<Buffer>,
-}
+/// What a command uses until it has ended. Its callback keeps none of that: OpenCL's objects may not be released there, and
+/// no queue be waited for (OpenCL API 3.0, "clSetEventCallback").
+type Used = (Arc<Commands>, Reached, ClMemory);
 
 /// A command under way.
 struct Command {
     queue: Arc<Commands>,
     event: Handle,
     call: &'static str,
-    end: Arc<End>,
+    end: Arc<End<i32>>,
     /// Taken when the command has ended.
     used: Option<Used>,
-    /// What is copied on from where the command left it, when it has ended.
     rest: Option<Rest>,
-}
-
-struct Rest {
-    from: Memory,
-    to: Memory,
-    at: usize,
-    length: usize,
 }
 
 // SAFETY: as for a context; the rest is shared by locks.
@@ -395,52 +365,19 @@ unsafe impl Send for Command {}
 /// Tells the end of a command.
 ///
 /// # Safety
-/// `user` is an `Arc<End>` that nobody else gives back.
+/// `user` is of [`End::to_user`], and nobody else gives it back.
 unsafe extern "C" fn ended(_: Handle, status: i32, user: *mut c_void) {
     // SAFETY: the caller promises it.
-    let end = unsafe { Arc::from_raw(user.cast::<End>().cast_const()) };
-    *end.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
-    end.told.notify_all();
-}
-
-/// Copies from one memory into another at the same place.
-fn pass_on(from: &Memory, to: &Memory, at: usize, length: usize) -> Result<()> {
-    let mut bytes = vec![0; length];
-    from.read(at, &mut bytes)?;
-    Ok(to.write(at, &bytes)?)
+    unsafe { End::from_user(user) }.tell(status);
 }
 
 impl Engine for ClEngine {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
-        let (at, length) = (piece.staged as usize, piece.length as usize);
-        let outside = |size: u64, offset: u64, side: &str| Error::Bounds {
-            side: side.into(),
-            offset,
-            length: piece.length,
-            size,
-        };
-        let fits = |size: u64, offset: u64| {
-            (offset.checked_add(piece.length)).is_some_and(|end| end <= size)
-        };
-        let staged = self.reached.length() as u64;
-        if !fits(staged, piece.staged) {
-            return Err(outside(staged, piece.staged, "the staging memory"));
-        }
-        if !fits(self.buffer.length, piece.at) {
-            return Err(outside(
-                self.buffer.length,
-                piece.at,
-                &self.buffer.device.name,
-            ));
-        }
-        if let (Way::In, Some(staging)) = (piece.way, &self.staging) {
-            pass_on(staging, &self.reached, at, length)?;
-        }
+        check(&self.buffer, piece.at, piece.length)?;
+        let pointer = self.reached.begin(&piece)?;
         let (call, enqueue) = self.queue.of(piece.way);
-        let pointer = (self.reached.address() + piece.staged) as usize;
-        let pointer = std::ptr::with_exposed_provenance_mut::<c_void>(pointer);
         let mut event = null_mut();
-        let buffer = self.buffer.memory;
+        let buffer = self.buffer.raw();
         // SAFETY: queue and buffer are living ones and both ranges were checked. The memory stays until the callback of
         // the event has run, and is used by nobody else but by atomics (`Place`).
         let code = unsafe {
@@ -449,7 +386,7 @@ impl Engine for ClEngine {
                 buffer,
                 CL_FALSE,
                 piece.at as usize,
-                length,
+                piece.length as usize,
                 pointer,
                 0,
                 null(),
@@ -457,9 +394,9 @@ impl Engine for ClEngine {
             )
         };
         checked(call, code)?;
-        let end = Arc::<End>::default();
+        let end = Arc::<End<i32>>::default();
         let api = self.queue.device.api;
-        let user = Arc::into_raw(Arc::clone(&end)).cast_mut().cast();
+        let user = end.to_user();
         // SAFETY: the event is the command's, and the callback takes what it is given.
         let told = unsafe { (api.callback)(event, CL_COMPLETE, ended, user) };
         if told != CL_SUCCESS {
@@ -473,20 +410,12 @@ impl Engine for ClEngine {
             event,
             call,
             end,
-            used: Some(Used {
-                _queue: Arc::clone(&self.queue),
-                _memory: self.reached.clone(),
-                _buffer: Arc::clone(&self.buffer),
-            }),
-            rest: match (piece.way, &self.staging) {
-                (Way::Out, Some(staging)) => Some(Rest {
-                    from: self.reached.clone(),
-                    to: staging.clone(),
-                    at,
-                    length,
-                }),
-                _ => None,
-            },
+            used: Some((
+                Arc::clone(&self.queue),
+                self.reached.clone(),
+                self.buffer.clone(),
+            )),
+            rest: self.reached.rest(&piece),
         };
         // Begin now, and not when somebody waits.
         // SAFETY: a living queue.
@@ -532,15 +461,13 @@ impl Pending for Command {
             let left = limit.saturating_sub(waited);
             // Late by no more than a part of what it took.
             let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
-            let status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
-            if let Some(code) = *status {
-                break code;
-            }
             if left.is_zero() {
-                return Ok(false);
+                match self.end.told() {
+                    Some(code) => break code,
+                    None => return Ok(false),
+                }
             }
-            let told = (self.end.told).wait_timeout_while(status, left.min(pause), |s| s.is_none());
-            if let Some(code) = *told.unwrap_or_else(PoisonError::into_inner).0 {
+            if let Some(code) = self.end.wait(left.min(pause)) {
                 break code;
             }
         };
@@ -551,10 +478,8 @@ impl Pending for Command {
                 code,
             });
         }
-        match self.rest.take() {
-            Some(rest) => pass_on(&rest.from, &rest.to, rest.at, rest.length).map(|()| true),
-            None => Ok(true),
-        }
+        self.rest.take().map_or(Ok(()), Rest::pass_on)?;
+        Ok(true)
     }
 }
 
@@ -572,11 +497,10 @@ impl Drop for Command {
 
 /// Keeps what a command uses until its end, of a command that nobody waits for any more. If there can be no thread for
 /// that, it is kept for good.
-fn keep(end: Arc<End>, used: Used) {
+fn keep(end: Arc<End<i32>>, used: Used) {
     let used = std::mem::ManuallyDrop::new(used);
     let wait = move || {
-        let status = end.status.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(end.told.wait_while(status, |status| status.is_none()));
+        end.wait_for_good();
         drop(std::mem::ManuallyDrop::into_inner(used));
     };
     let named = std::thread::Builder::new().name("peerlane-opencl".into());
