@@ -33,7 +33,7 @@ mod side;
 pub use api::Handle;
 pub use side::{Aperture, BoardAperture, GmaMemory};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, within};
 use crate::region::GpuRegion;
 use api::{
     Api, BusAddress, CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD,
@@ -571,13 +571,7 @@ impl Remote {
     /// [`Error::Bounds`] and [`Error::OpenClCall`].
     pub fn push(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<()> {
         for (offset, size) in [(at, from.length()), (to, self.length)] {
-            if offset.checked_add(length).is_none_or(|end| end > size) {
-                return Err(Error::Bounds {
-                    offset,
-                    length,
-                    size,
-                });
-            }
+            within(offset, length, size)?;
         }
         if length == 0 {
             return Ok(());

@@ -144,6 +144,18 @@ pub enum Error {
     Board(#[from] peerlane_host::Error),
 }
 
+/// Whether a range lies in a buffer of so many bytes.
+pub(crate) fn within(offset: u64, length: u64, size: u64) -> Result<()> {
+    match offset.checked_add(length) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(Error::Bounds {
+            offset,
+            length,
+            size,
+        }),
+    }
+}
+
 impl Error {
     /// What to do about it, in one sentence or two.
     pub fn remedy(&self) -> &'static str {

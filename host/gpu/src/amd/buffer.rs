@@ -2,7 +2,7 @@
 
 use super::AmdGpu;
 use super::runtime::{DEVICE_TO_HOST, HOST_TO_DEVICE, Hsa};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, within};
 use crate::region::GpuRegion;
 use peerlane_host::{Device, Permissions, widen};
 use std::ffi::{c_int, c_void};
@@ -154,15 +154,8 @@ impl AmdBuffer {
 
     /// Where a range of it lies.
     pub(super) fn at(&self, offset: u64, length: u64) -> Result<u64> {
-        let end = offset.checked_add(length);
-        match end.is_some_and(|end| end <= self.length) {
-            true => Ok(self.address + offset),
-            false => Err(Error::Bounds {
-                offset,
-                length,
-                size: self.length,
-            }),
-        }
+        within(offset, length, self.length)?;
+        Ok(self.address + offset)
     }
 }
 

@@ -1,7 +1,7 @@
 //! GPU memory that boards reach.
 
 use super::{DmaBuf, Driver, Gpu};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, within};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, WeakCache};
 use std::ffi::c_int;
@@ -305,15 +305,8 @@ impl GpuBuffer {
 
     /// Where a range of it lies.
     pub(crate) fn at(&self, offset: u64, length: u64) -> Result<sys::CUdeviceptr> {
-        let end = offset.checked_add(length);
-        match end.is_some_and(|end| end <= self.length) {
-            true => Ok(self.address + offset),
-            false => Err(Error::Bounds {
-                offset,
-                length,
-                size: self.length,
-            }),
-        }
+        within(offset, length, self.length)?;
+        Ok(self.address + offset)
     }
 }
 
