@@ -33,6 +33,15 @@ fn in_a_child(mut f: impl FnMut() -> i32 + Send + Sync + 'static) {
     assert!(status.success());
 }
 
+/// The least driver, a device over it, and a page that the board may read and write.
+fn with_a_region() -> (Least, Device, Region) {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::ReadWrite);
+    (least, device, region.unwrap())
+}
+
 #[test]
 fn what_a_child_drops_the_parent_keeps() {
     let least = Least::new();
@@ -88,12 +97,7 @@ fn a_child_does_not_unmap_what_it_has_no_copy_of() {
 
 /// A device with a queue, and a page that it may read and write.
 fn with_queue() -> (Least, Region, Queue) {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
+    let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     (least, region, queue)
 }
@@ -257,12 +261,7 @@ fn a_queue_that_goes_flushes_what_it_had_under_way() {
 /// A part leaves its flush to the next one, which is called off before the board has any of it.
 #[test]
 fn a_list_that_is_called_off_is_flushed() {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
+    let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     let part = |offset, length| Request {
         direction: Direction::Write,
@@ -295,12 +294,7 @@ fn a_list_that_is_called_off_is_flushed() {
 /// What is held for the board is not forgotten, and what was forgotten is neither held nor described.
 #[test]
 fn a_region_that_is_held_is_not_forgotten() {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
+    let (least, device, region) = with_a_region();
     let request = Request {
         direction: Direction::Read,
         region: &region,
@@ -336,12 +330,7 @@ fn a_region_that_is_held_is_not_forgotten() {
 /// A stream whose course does not fit begins nothing, whatever its numbers are.
 #[test]
 fn a_stream_that_cannot_be_has_nothing_under_way() {
-    let least = Least::new();
-    let device = Device::over(least.clone()).unwrap();
-    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
-    let region = device
-        .register_all(&memory, Permissions::ReadWrite)
-        .unwrap();
+    let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     let course = Course {
         direction: Direction::Write,
