@@ -34,11 +34,12 @@ pub use api::Handle;
 pub use side::{Aperture, BoardAperture, GmaMemory};
 
 use crate::error::{Error, Result, within};
+use crate::opencl::check;
 use crate::region::GpuRegion;
 use api::{
     Api, BusAddress, CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD,
     CL_MEM_BUS_ADDRESSABLE_AMD, CL_MEM_EXTERNAL_PHYSICAL_AMD, CL_SUCCESS, CL_TRUE, EXTENSION,
-    Extension, checked, lacks, made,
+    Extension, lacks, made,
 };
 use peerlane_host::{Device, Errno, Permissions};
 use std::ffi::c_void;
@@ -197,7 +198,7 @@ impl GmaDevice {
         // SAFETY: queue and buffer are living ones of one context, the range is all of the buffer, and the pattern of one
         // byte was taken when it returns.
         let code = unsafe { (api.fill)(queue, memory, fill, 1, 0, size, 0, null(), null_mut()) };
-        checked("clEnqueueFillBuffer", code)?;
+        check("clEnqueueFillBuffer", code)?;
         let place = &raw mut buffer.at;
         // SAFETY: as above, with a place for one address, which is written before it returns.
         let code = unsafe {
@@ -213,7 +214,7 @@ impl GmaDevice {
                 null_mut(),
             )
         };
-        checked("clEnqueueMakeBuffersResidentAMD", code)?;
+        check("clEnqueueMakeBuffersResidentAMD", code)?;
         // A command that fails when it runs leaves zeros, and the call says that all is well (AMD's runtime).
         let good = |address: u64| address != 0 && address.is_multiple_of(PAGE);
         if !good(buffer.at.surface) || buffer.at.marker == 0 {
@@ -271,7 +272,7 @@ impl GmaDevice {
             let queue = remote.queue.raw;
             (api.migrate)(queue, 1, &raw const memory, 0, 0, null(), null_mut())
         };
-        checked("clEnqueueMigrateMemObjects", code)?;
+        check("clEnqueueMigrateMemObjects", code)?;
         remote.queue.finish()?;
         Ok(remote)
     }
@@ -328,13 +329,13 @@ impl Queue {
     /// Begins what was enqueued.
     fn flush(&self) -> Result<()> {
         // SAFETY: a living queue.
-        checked("clFlush", unsafe { (self.device.0.api.flush)(self.raw) })
+        check("clFlush", unsafe { (self.device.0.api.flush)(self.raw) })
     }
 
     /// Waits until what was enqueued has ended.
     fn finish(&self) -> Result<()> {
         // SAFETY: a living queue.
-        checked("clFinish", unsafe { (self.device.0.api.finish)(self.raw) })
+        check("clFinish", unsafe { (self.device.0.api.finish)(self.raw) })
     }
 }
 
@@ -448,7 +449,7 @@ impl BusBuffer {
             let wait = context.extension.wait_signal;
             wait(queue.raw, self.raw(), value, 0, null(), &raw mut event)
         };
-        checked("clEnqueueWaitSignalAMD", code)?;
+        check("clEnqueueWaitSignalAMD", code)?;
         let signal = Signal::new(self.device(), event)?;
         queue.flush()?;
         Ok(signal)
@@ -506,7 +507,7 @@ impl Signal {
             // SAFETY: nobody calls back, so this is the one who gives it back.
             drop(unsafe { Arc::from_raw(user.cast::<End>().cast_const()) });
         }
-        checked("clSetEventCallback", code)?;
+        check("clSetEventCallback", code)?;
         Ok(signal)
     }
 
@@ -524,7 +525,7 @@ impl Signal {
         let mut status = (self.end.status.lock()).unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(code) = *status {
-                return checked("a signal's command", code.min(CL_COMPLETE)).map(|()| true);
+                return check("a signal's command", code.min(CL_COMPLETE)).map(|()| true);
             }
             let left = limit.saturating_sub(begin.elapsed());
             if left.is_zero() {
@@ -581,7 +582,7 @@ impl Remote {
         let (queue, source, target) = (self.queue.raw, from.raw(), self.memory.raw);
         // SAFETY: queue and buffers are living ones, and the ranges lie in them. OpenCL keeps what commands use.
         let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), null_mut()) };
-        checked("clEnqueueCopyBuffer", code)?;
+        check("clEnqueueCopyBuffer", code)?;
         self.queue.flush()
     }
 
@@ -605,7 +606,7 @@ impl Remote {
             let (queue, memory) = (self.queue.raw, self.memory.raw);
             write(queue, memory, value, offset, 0, null(), &raw mut event)
         };
-        checked("clEnqueueWriteSignalAMD", code)?;
+        check("clEnqueueWriteSignalAMD", code)?;
         let signal = Signal::new(device, event)?;
         self.queue.flush()?;
         Ok(signal)

@@ -48,7 +48,7 @@ const UUID_BYTES: usize = 16;
 
 const IMPORT: &str = "cl_khr_external_memory_opaque_fd";
 
-type GetInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+pub(crate) type GetInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
 type CreateBuffer =
     unsafe extern "C" fn(Handle, *const u64, u64, usize, *mut c_void, *mut i32) -> Handle;
 type Extension = unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
@@ -123,7 +123,12 @@ impl OpenCl {
 ///
 /// # Safety
 /// `get` is a function of OpenCL's with this form, and `of` a handle that it takes.
-unsafe fn info(get: GetInfo, call: &'static str, of: Handle, name: u32) -> Result<Vec<u8>> {
+pub(crate) unsafe fn info(
+    get: GetInfo,
+    call: &'static str,
+    of: Handle,
+    name: u32,
+) -> Result<Vec<u8>> {
     let mut size = 0;
     // SAFETY: without a place for the value it gives the size.
     let code = unsafe { get(of, name, 0, null_mut(), &raw mut size) };
@@ -135,7 +140,8 @@ unsafe fn info(get: GetInfo, call: &'static str, of: Handle, name: u32) -> Resul
     Ok(bytes)
 }
 
-fn check(call: &'static str, code: i32) -> Result<()> {
+/// The error of a call, if its result is one.
+pub(crate) fn check(call: &'static str, code: i32) -> Result<()> {
     match code {
         CL_SUCCESS => Ok(()),
         code => Err(Error::OpenClCall { call, code }),

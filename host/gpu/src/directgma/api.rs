@@ -5,6 +5,7 @@
 //! `cl_memobj.cpp`).
 
 use crate::error::{Error, Result};
+use crate::opencl::{GetInfo, check, info};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
@@ -38,7 +39,6 @@ pub(super) struct BusAddress {
     pub(super) marker: u64,
 }
 
-type Info = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
 type Give = unsafe extern "C" fn(Handle) -> i32;
 /// `pfn_notify` of `clSetEventCallback`.
 pub(super) type Notify = unsafe extern "C" fn(Handle, i32, *mut c_void);
@@ -83,7 +83,7 @@ macro_rules! functions {
 functions! {
     platforms = "clGetPlatformIDs": unsafe extern "C" fn(u32, *mut Handle, *mut u32) -> i32;
     devices = "clGetDeviceIDs": unsafe extern "C" fn(Handle, u64, u32, *mut Handle, *mut u32) -> i32;
-    device_info = "clGetDeviceInfo": Info;
+    device_info = "clGetDeviceInfo": GetInfo;
     extension = "clGetExtensionFunctionAddressForPlatform": unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
     context = "clCreateContext": unsafe extern "C" fn(
         *const isize, u32, *const Handle, *const c_void, *mut c_void, *mut i32
@@ -123,19 +123,11 @@ pub(super) fn lacks(reason: impl Into<String>) -> Error {
     }
 }
 
-/// The error of a call, if its result is one.
-pub(super) fn checked(call: &'static str, code: i32) -> Result<()> {
-    match code {
-        CL_SUCCESS => Ok(()),
-        code => Err(Error::OpenClCall { call, code }),
-    }
-}
-
 /// A handle that a call has made, unless its result is an error.
 pub(super) fn made(call: &'static str, make: impl FnOnce(*mut i32) -> Handle) -> Result<Handle> {
     let mut code = CL_SUCCESS;
     let handle = make(&raw mut code);
-    checked(call, code)?;
+    check(call, code)?;
     match handle.is_null() {
         // No result, and no error either.
         true => Err(Error::OpenClCall { call, code }),
@@ -167,11 +159,11 @@ impl Api {
         let mut count = 0;
         match get(0, null_mut(), &raw mut count) {
             code if code == none => return Ok(Vec::new()),
-            code => checked(call, code)?,
+            code => check(call, code)?,
         }
         let mut handles = vec![null_mut(); count as usize];
         let mut found = count;
-        checked(call, get(count, handles.as_mut_ptr(), &raw mut found))?;
+        check(call, get(count, handles.as_mut_ptr(), &raw mut found))?;
         handles.truncate(found as usize);
         Ok(handles)
     }
@@ -200,17 +192,8 @@ impl Api {
     /// # Safety
     /// `device` is a device of this OpenCL.
     pub(super) unsafe fn info(&self, device: Handle, name: u32) -> Result<Vec<u8>> {
-        const CALL: &str = "clGetDeviceInfo";
-        let mut size = 0;
-        // SAFETY: without a place for the value it gives the size.
-        let code = unsafe { (self.device_info)(device, name, 0, null_mut(), &raw mut size) };
-        checked(CALL, code)?;
-        let mut bytes = vec![0_u8; size];
-        let place = bytes.as_mut_ptr().cast();
-        // SAFETY: the place is as long as it says.
-        let code = unsafe { (self.device_info)(device, name, size, place, null_mut()) };
-        checked(CALL, code)?;
-        Ok(bytes)
+        // SAFETY: the caller promises the device.
+        unsafe { info(self.device_info, "clGetDeviceInfo", device, name) }
     }
 
     /// The same as text.
