@@ -11,11 +11,10 @@
 //! use peerlane_host::cache::{Buffer, Cache, Limits};
 //! use peerlane_host::{Device, Error, Permissions};
 //!
-//! # fn dma_buf() -> std::fs::File { unimplemented!() }
-//! # fn main() -> peerlane_host::Result<()> {
+//! # fn run(file: std::fs::File) -> peerlane_host::Result<()> {
 //! let device = Device::first()?;
 //! let cache = Cache::new(Limits::default());
-//! let file = dma_buf();
+//! // `file` is a dma-buf.
 //! let buffer = Buffer::dma_buf(&file)?;
 //! for _ in 0..1000 {
 //!     // Registered the first time, and found from then on.

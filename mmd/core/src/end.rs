@@ -1,11 +1,11 @@
 //! Messages, and the end of the process's use of a board.
 
 use crate::files;
+use crate::home::object;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt::Display;
 use std::io::ErrorKind;
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -155,16 +155,10 @@ pub(crate) fn called() {
 /// objects are destroyed with the libraries' (`_dl_fini` of the GNU C library), which is last. One that a loader has
 /// loaded is destroyed in the order in which it came. `handler` is a function of the runtime's.
 pub(crate) fn stays(handler: *const c_void) -> bool {
-    let object = |address: *const c_void| {
-        let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-        // SAFETY: it only compares the address with where objects lie, and fills the structure if it answers so.
-        let known = unsafe { libc::dladdr(address, found.as_mut_ptr()) } != 0;
-        // SAFETY: as above.
-        known.then(|| unsafe { found.assume_init() }.dli_fbase)
-    };
+    let base = |address: *const c_void| object(address).map(|object| object.dli_fbase);
     // SAFETY: it is a string. Of libraries that were loaded later it sees none, unless who loaded one wanted so.
     let linked = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clFinish".as_ptr()) };
-    !linked.is_null() && object(linked) == object(handler)
+    !linked.is_null() && base(linked) == base(handler)
 }
 
 /// Has the end of the process wait for what was begun, and keeps handlers away from then on that nobody has asked

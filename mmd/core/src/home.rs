@@ -1,19 +1,23 @@
 //! The platform that a library lies in: a library in `linux64/lib` is described by `../../board_env.xml`.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_void};
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// What the dynamic linker knows of the program or library that an address lies in.
+pub(crate) fn object(address: *const c_void) -> Option<libc::Dl_info> {
+    let mut found = MaybeUninit::uninit();
+    // SAFETY: it only compares the address with where objects lie, and fills the structure if it answers so.
+    let known = unsafe { libc::dladdr(address, found.as_mut_ptr()) } != 0;
+    // SAFETY: as above.
+    known.then(|| unsafe { found.assume_init() })
+}
 
 /// The file that this code was loaded from, as the dynamic linker was told of it.
 fn library() -> Option<PathBuf> {
     let address: *const () = library as fn() -> Option<PathBuf> as *const ();
-    // SAFETY: all zeros is a value of this structure of pointers, which the call fills.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the address is only looked up, and the structure lives.
-    let found = unsafe { libc::dladdr(address.cast(), &mut info) } != 0;
-    if !found || info.dli_fname.is_null() {
-        return None;
-    }
+    let info = object(address.cast()).filter(|info| !info.dli_fname.is_null())?;
     // SAFETY: it is a name that ends with a 0, and stays as long as this code is loaded (dladdr(3)).
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(OsStr::from_bytes(name.to_bytes()).into())
