@@ -2,6 +2,7 @@
 """Transfers on the simulated board."""
 
 import asyncio
+import ctypes
 import gc
 import runpy
 import threading
@@ -243,3 +244,50 @@ def test_first_example(device, monkeypatch, capsys):
     monkeypatch.setattr(peerlane, "Device", _peerlane.simulated)
     runpy.run_path(str(EXAMPLES / "01-hello" / "hello.py"), run_name="__main__")
     assert capsys.readouterr().out == "100000 bytes to the FPGA and back\n"
+
+
+class Packed:
+    """A tensor whose elements have several lanes of few bits, as PyTorch's `float4_e2m1fn_x2`."""
+
+    def __init__(self, bits, lanes, count):
+        self.memory = (ctypes.c_uint8 * 64)()
+        self.shape = (ctypes.c_int64 * 1)(count)
+        # dlpack.h: data, device (type 1: the host, number), dimensions, type (code, bits, lanes), shape, strides, offset.
+        self.tensor = DLTensor(
+            ctypes.addressof(self.memory), 1, 0, 1, 17, bits, lanes, self.shape, None, 0
+        )
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **_):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+@pytest.mark.parametrize("bits, lanes, length", [(4, 2, 16), (32, 1, 64), (8, 2, 32)])
+def test_the_bits_of_an_elements_lanes_are_counted_together(device, bits, lanes, length):
+    packed = Packed(bits, lanes, 16)
+    assert len(device.register(packed)) == length
+
+
+def test_elements_of_no_whole_bytes_are_refused(device):
+    with pytest.raises(peerlane.Error, match="no whole bytes"):
+        device.register(Packed(4, 1, 16))
