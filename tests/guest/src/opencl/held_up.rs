@@ -46,14 +46,15 @@ pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
     // However it ends.
     let _ = dword(&*side, Area::Kernels, WINDOW);
     let ended = loop {
+        // In this order: a state from before the reset says nothing of what the reset has left.
+        let resets = resets(lab)?;
         let state = state()?;
-        if resets(lab)? > 0 && (state == "ready" || state == "gone") {
+        if resets > 0 && (state == "ready" || state == "gone") {
             break state;
         }
         ensure!(
             begin.elapsed() < LIMIT,
-            "the board is {state}, after {} resets",
-            resets(lab)?
+            "the board is {state}, after {resets} resets"
         );
         std::thread::sleep(Duration::from_millis(20));
     };
