@@ -129,7 +129,7 @@ fn run(target: fn(&[u8]), seeds: &[Vec<u8>]) {
             let data = random.change(seed);
             let start = Instant::now();
             let ended = std::panic::catch_unwind(|| target(&data));
-            if ended.is_err() || start.elapsed() > Duration::from_secs(10) {
+            if ended.is_err() || start.elapsed() > Duration::from_secs(60) {
                 let kept = std::env::temp_dir().join("peerlane-fuzz-failed");
                 fs::write(&kept, &data).unwrap();
                 panic!("panic, or longer than 10 s: {}", kept.display());

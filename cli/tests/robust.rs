@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::text;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A copy of the reference BSP; gives its hardware directory.
 fn copy(to: &Path) -> std::path::PathBuf {
@@ -135,7 +136,7 @@ fn a_signal_leaves_nothing_behind() {
 
 /// Runs a command that makes a directory D, and interrupts it when it has begun.
 fn interrupted(arguments: &[&str]) {
-    for (name, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = tempfile::tempdir().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_peerlane"))
             .args(arguments)
@@ -151,15 +152,13 @@ fn interrupted(arguments: &[&str]) {
             assert!(start.elapsed() < Duration::from_secs(60), "it never began");
             std::thread::sleep(Duration::from_millis(1));
         }
-        let sent = Command::new("kill")
-            .args([name, &child.id().to_string()])
-            .status();
-        assert!(sent.unwrap().success());
+        // At once: the command is in the middle of the copy for a moment only.
+        kill_process(Pid::from_child(&child), signal).unwrap();
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(ended.status.signal(), Some(number), "{said}");
+        assert_eq!(ended.status.signal(), Some(signal.as_raw()), "{said}");
         assert!(said.contains("nothing was left behind"), "{said}");
-        assert!(!begun(), "{name}");
+        assert!(!begun(), "{signal:?}");
     }
 }
 

@@ -121,6 +121,9 @@ struct Held {
 /// keep something meanwhile.
 const PATIENCE: Delta = Delta::from_secs(1);
 
+/// How often at least: on a busy machine one try can take longer than [`PATIENCE`].
+const LEAST_TRIES: u32 = 16;
+
 /// The regions of a context.
 pub(crate) struct Regions {
     /// By handle, ascending.
@@ -376,6 +379,7 @@ impl Context {
         // What is kept makes room: ours first, then others'.
         let mut alone = true;
         let mut since = None;
+        let mut tries = 0;
         let mut need = self.board.need();
         loop {
             let departures = self.board.departures();
@@ -384,7 +388,8 @@ impl Context {
                 done => return done,
             };
             let since: &Instant<Monotonic> = since.get_or_insert_with(Instant::now);
-            if since.elapsed() > PATIENCE {
+            tries += 1;
+            if since.elapsed() > PATIENCE && tries > LEAST_TRIES {
                 return Err(error);
             }
             // SAFETY: it looks at the calling thread.

@@ -133,7 +133,7 @@ fn a_region_is_given_back_while_others_use_the_queue() {
     let (told, free) = mpsc::channel();
     *least.in_unregister.lock().unwrap() = Some(Box::new(move || {
         std::thread::spawn(move || asked.send(queue.under_way()));
-        told.send(answer.recv_timeout(WHILE).is_ok()).unwrap();
+        told.send(answer.recv_timeout(50 * WHILE).is_ok()).unwrap();
     }));
     assert_eq!(transfer.poll().unwrap(), Some(64));
     assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);

@@ -42,7 +42,7 @@ pub struct Advance {
 
 /// How long a copy may take: longer than over any link.
 fn limit(bytes: u64) -> Duration {
-    Duration::from_secs(2) + Duration::from_secs_f64(bytes as f64 / 10e6)
+    Duration::from_secs(30) + Duration::from_secs_f64(bytes as f64 / 10e6)
 }
 
 /// The host's memory for [`Method::Host`], and its region while it is registered.

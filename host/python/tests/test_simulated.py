@@ -167,7 +167,7 @@ def test_a_transfer_that_is_stopped_says_so(device):
 def test_others_run_while_one_waits(device):
     fpga = device.allocate(1 << 20)
     queue = device.queue()
-    transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+    region = device.register(bytearray(1 << 20))
     turns = 0
     done = threading.Event()
 
@@ -179,9 +179,15 @@ def test_others_run_while_one_waits(device):
 
     thread = threading.Thread(target=count)
     thread.start()
-    before = turns
-    transfer.wait()
-    seen = turns - before
+    seen = 0
+    # A busy machine may run the counter late, but not each time.
+    for _ in range(20):
+        transfer = queue.copy(fpga, region)
+        before = turns
+        transfer.wait()
+        seen = max(seen, turns - before)
+        if seen > 3:
+            break
     done.set()
     thread.join()
     assert seen > 3

@@ -15,7 +15,7 @@ pub(crate) const SLOTS: u64 = 4;
 pub(crate) const LEAST_CHUNK: u64 = 4 << 10;
 
 /// How long one copy of a probe or a measurement may take.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(250);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Staging memory with both engines.
 pub(crate) struct Staged {
@@ -72,6 +72,8 @@ impl Staged {
             match ended {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
+                // Who did not run for that long finds the copy ended.
+                Err(_) if pending.wait(Duration::ZERO).is_ok_and(|ended| ended) => return Ok(()),
                 Err(error) => {
                     let ended = pending.end(crate::limits::GRACE);
                     return Err(error.with(usize::from(!ended)));

@@ -320,11 +320,11 @@ fn fence(lab: &mut Lab) -> Result<String> {
         let device = lab.open()?;
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
         let time = Duration::from_millis(300);
-        buffer.fence(time)?;
         let begin = Instant::now();
+        buffer.fence(time)?;
         registered(&device, &buffer, Way::DmaBuf)?;
         let waited = begin.elapsed();
-        // The kernel's clock is coarse, and the fence was there before.
+        // The kernel's clock is coarse.
         ensure!(
             waited > time - Duration::from_millis(50),
             "waited {waited:?} only"
@@ -337,15 +337,20 @@ fn fence(lab: &mut Lab) -> Result<String> {
 fn fence_for_long(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
-        let long = Duration::from_secs(3);
-        buffer.fence(long)?;
-        let begin = Instant::now();
+        let long = Duration::from_secs(9);
         let name = Name::of(&buffer, Way::DmaBuf)?;
         let branch = lab.branch();
+        let (ours, theirs) = process::pair()?;
         let child = process::fork("registerer", move || {
             let device = branch.open()?;
+            theirs.signal()?;
+            theirs.wait()?;
             name.register(&device, 0, MIB).map(drop).map_err(told)
         })?;
+        ours.wait()?;
+        let begin = Instant::now();
+        buffer.fence(long)?;
+        ours.signal()?;
         let mut longest = Duration::ZERO;
         while begin.elapsed() < long / 3 {
             let look = Instant::now();
@@ -370,18 +375,23 @@ fn fence_for_long(lab: &mut Lab) -> Result<String> {
 fn fence_and_unbind(lab: &mut Lab) -> Result<String> {
     with_gpu(|gpu| {
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
-        let long = Duration::from_secs(6);
-        buffer.fence(long)?;
-        let begin = Instant::now();
+        let long = Duration::from_secs(9);
         let name = Name::of(&buffer, Way::DmaBuf)?;
         let branch = lab.branch();
+        let (ours, theirs) = process::pair()?;
         let child = process::fork("registerer", move || {
             let device = branch.open()?;
+            theirs.signal()?;
+            theirs.wait()?;
             match name.register(&device, 0, MIB) {
                 Err(Error::Gone) => Ok(()),
                 other => bail!("registering on a board that goes gave {other:?}"),
             }
         })?;
+        ours.wait()?;
+        let begin = Instant::now();
+        buffer.fence(long)?;
+        ours.signal()?;
         while gpu.counts()?.maps == 0 {
             ensure!(begin.elapsed() < long / 3, "it is not being registered");
             std::thread::sleep(Duration::from_millis(10));

@@ -355,7 +355,7 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
 fn nothing_left(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     // The end of the last process may still be under way.
-    let end = Instant::now() + Duration::from_secs(5);
+    let end = Instant::now() + Duration::from_secs(60);
     let mut used = entries_used(device.name().as_ref())?;
     while used != 0 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(10));

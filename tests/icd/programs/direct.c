@@ -132,7 +132,7 @@ void part_direct(void)
 	IS(*counter(COPIES) == 1 && *counter(REGISTERED) == 3 && *counter(RELEASED) == 3);
 	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &done, NULL), CL_SUCCESS);
 	GIVES(end_of(done), CL_COMPLETE);
-	for (int i = 0; i < 1000 && *(volatile int *)counter(RELEASED) < 4; i++)
+	for (int i = 0; i < 20000 && *(volatile int *)counter(RELEASED) < 4; i++)
 		nap(1);
 	IS(*counter(REGISTERED) == 4 && *counter(RELEASED) == 4);
 	clReleaseMemObject(from);

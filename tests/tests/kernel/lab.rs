@@ -79,7 +79,7 @@ impl Default for Setup {
             port_timeout: PORT_TIMEOUT,
             parameters: String::new(),
             kernel_parameters: Vec::new(),
-            deadline: Duration::from_secs(600),
+            deadline: Duration::from_secs(1800),
         }
     }
 }

@@ -568,7 +568,7 @@ fn a_child_of_a_fork_does_not_wait_for_its_parents_handlers() {
             let took = begin.elapsed();
             assert_eq!(libc::WEXITSTATUS(status), 5);
             // The parent's end would wait five seconds.
-            assert!(took < Duration::from_millis(2500), "{took:?}");
+            assert!(took < Duration::from_millis(4500), "{took:?}");
             RUNNING.store(false, Ordering::SeqCst);
             runtime.close();
         },

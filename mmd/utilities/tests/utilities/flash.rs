@@ -230,10 +230,11 @@ fn a_flash_memory_is_not_left_half_written() {
     let package = work.put("k.aocx", &aocx("toy_peerlane", &code(b"configuration")));
     for (signal, status) in [(Signal::INT, 0), (Signal::TERM, 0), (Signal::HUP, 5)] {
         let log = work.put("log", b"");
+        let _ = fs::remove_file(log.with_extension("go"));
         script(
             &vendor(&work),
             &format!(
-                "cat > \"$LOG\"; echo begun >> \"$LOG\"; sleep 1; echo written >> \"$LOG\"; exit {status}"
+                "cat > \"$LOG\"; echo begun >> \"$LOG\"; until [ -e \"$LOG.go\" ]; do sleep 0.05; done; echo written >> \"$LOG\"; exit {status}"
             ),
         );
         let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"));
@@ -252,6 +253,9 @@ fn a_flash_memory_is_not_left_half_written() {
         }
         let group = Pid::from_raw(running.id() as i32).unwrap();
         kill_process_group(group, signal).unwrap();
+        // The signal is there before the tool ends.
+        std::thread::sleep(Duration::from_millis(300));
+        work.put("log.go", b"");
         let run = running.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
         assert_eq!(

@@ -19,7 +19,7 @@ const PAGE: usize = 4096;
 const THREADS: usize = 16;
 
 /// For what takes milliseconds.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Keeps a region of a context that it then gives away, and changes its addresses until it is killed.
 fn change_for_ever(lab: &Lab, context: &Peer, changes: &Peer) -> Result<()> {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const RUNNING: u32 = 1 << 15;
 
 /// Longer than it takes to stop kernels and to give memory back.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 /// Runs them.
 pub(super) fn run(suite: &mut Suite, lab: &mut Lab) {
