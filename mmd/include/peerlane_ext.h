@@ -31,7 +31,9 @@
  * Errors. Functions return CL_SUCCESS, an error of OpenCL's, or one of those below;
  * clGetErrorTextPeerlane() says what to do about each. What exactly was wrong is a line on standard error.
  * After an error nothing was registered and nothing was begun. A copy that fails on its way has its error as
- * the status of its event; some of the destination may be written then.
+ * the status of its event; some of the destination may be written then. Ask each event for its status
+ * (clGetEventInfo(), CL_EVENT_COMMAND_EXECUTION_STATUS) once it was waited for: the open runtime's clWaitForEvents()
+ * returns CL_SUCCESS for events that have failed, too.
  *
  * Closing. The last release of the context closes the board: copies that are under way end with
  * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. A copy with an event

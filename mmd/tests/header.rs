@@ -180,13 +180,54 @@ fn a_compiler_takes_the_header_and_finds_the_same_numbers() {
     assert_eq!(defined, ours + 2);
 }
 
+/// The README's program.
+fn program() -> &'static str {
+    let (_, rest) = README.split_once("```c\n").unwrap();
+    rest.split_once("```").unwrap().0
+}
+
 #[test]
 fn the_program_in_the_readme_compiles() {
-    let (_, rest) = README.split_once("```c\n").unwrap();
-    let (program, _) = rest.split_once("```").unwrap();
+    let program = program();
     compile(&c_compiler(), "readme.c", program, &["-std=c99"]).unwrap();
+    let cxx = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    compile(&cxx, "readme.cpp", program, &["-std=c++11"]).unwrap();
     // OpenCL's headers of 3.0 remark a program that does not say for which version it is.
     assert!(program.contains("#define CL_TARGET_OPENCL_VERSION 120\n#include"));
     let devices = include_str!("../devices.c");
     compile(&c_compiler(), "smallest.c", devices, &["-std=c99"]).unwrap();
+}
+
+/// A copy that fails must not look like one that has succeeded, with a runtime whose wait does not tell.
+#[test]
+fn the_program_in_the_readme_tells_of_events_that_failed() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let place = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let (source, made) = (place("send.c"), place("send"));
+    std::fs::write(&source, program()).unwrap();
+    let status = Command::new(c_compiler())
+        .args(["-std=c99", "-Wall", "-Werror", "-o"])
+        .arg(&made)
+        .args([&source, &here.join("tests/standin.c")])
+        .args(["include", "tests"].map(|name| format!("-I{}", here.join(name).display())))
+        .status();
+    assert!(status.unwrap().success());
+    let run = |variable: Option<(&str, &str)>| {
+        let output = Command::new(&made)
+            .env_remove("STANDIN_WRITE")
+            .env_remove("STANDIN_COPY")
+            .envs(variable)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    assert_eq!(run(None), (Some(0), String::new()));
+    let (status, said) = run(Some(("STANDIN_COPY", "-10005")));
+    assert_eq!(status, Some(1), "{said}");
+    let words = "the copy's end: -10005: what the library says of it";
+    assert!(said.contains(words), "{said}");
+    let (status, said) = run(Some(("STANDIN_WRITE", "-5")));
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("the write's end: -5"), "{said}");
 }
