@@ -353,3 +353,49 @@ fn what_was_not_verified_stands_beside_each_step() {
         assert!(!readme.contains("\n\n\n"), "{readme}");
     }
 }
+
+/// Of a version that the library for closed runtimes does not know, or of none, the README says what that library says
+/// then (`mmd/legacy/tests/symbols.rs`), and the command warns.
+#[test]
+fn a_version_that_is_none_is_not_said() {
+    for (version, row) in [
+        (
+            Some("13.0"),
+            "`13.0`, as the vendor's files say: no version from 13.1 to 18.1",
+        ),
+        (
+            Some("nonsense"),
+            "`nonsense`, as the vendor's files say: no version from",
+        ),
+        (
+            None,
+            "as the Quartus project says; `board_env.xml` says none",
+        ),
+        (Some("13.1"), "13.1, as the vendor's files say |"),
+    ] {
+        let bsp = of_version(version.unwrap_or("13.1"));
+        if version.is_none() {
+            let file = bsp.path().join("board_env.xml");
+            let environment = fs::read_to_string(&file).unwrap();
+            fs::write(&file, environment.replace(" version=\"13.1\"", "")).unwrap();
+        }
+        let work = tempfile::tempdir().unwrap();
+        let out = work.path().join("D");
+        let made = peerlane(&["extend", "--bsp", text(bsp.path()), "--out", text(&out)]);
+        let said = String::from_utf8_lossy(&made.stdout).into_owned();
+        assert!(made.status.success(), "{said}");
+        let readme = fs::read_to_string(out.join("README.md")).unwrap();
+        assert!(readme.contains(row), "{row}: {readme}");
+        let known = version == Some("13.1");
+        let says_it = readme.contains("It finds the version 13.1 in that file, and says it");
+        assert_eq!(says_it, known, "{readme}");
+        assert_eq!(
+            readme.contains("says 14.0 to the runtime"),
+            !known,
+            "{readme}"
+        );
+        // The table of notes is as wide as a terminal.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.contains("PEERLANE_MMD_VERSION"), !known, "{said}");
+    }
+}

@@ -530,12 +530,14 @@ impl<'a> Builder<'a> {
         (site, platform, config, block): (&Site<'_>, &Platform, &Config, &Block),
     ) -> Result<()> {
         let vendors = self.layout.root.join(readme::FILE);
+        let version = platform.version(self.layout)?;
+        self.to_do.extend(version.note());
         let facts = readme::Facts {
             board: &self.name.new,
             title,
             vendors_board: &self.name.old,
             hardware: &self.name.hardware,
-            version: &platform.version(self.layout)?,
+            version: &version,
             ids: PciIds::of(site, &config.identity),
             map_id: block.ids.map,
             build_id: block.ids.build,

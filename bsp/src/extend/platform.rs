@@ -42,6 +42,55 @@ const UTILITIES: [(&str, &str); 7] = [
 /// The version of the SDK where a BSP says none: the oldest that has such boards.
 const OLDEST: &str = "13.1";
 
+/// A version of the SDK.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// As it is said, whatever that is.
+    pub text: String,
+    /// Who says it.
+    pub by: Source,
+    /// Whether it stands in the platform's `board_env.xml`, where the board's library looks.
+    pub described: bool,
+}
+
+/// Where a version is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The vendor's `board_env.xml`.
+    Environment,
+    /// The Quartus project.
+    Project,
+    /// It is the oldest that has such boards.
+    Nobody,
+}
+
+impl Version {
+    /// Whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`): it says 14.0 to its
+    /// runtime where its platform is described with none that it knows.
+    pub fn is_known(&self) -> bool {
+        let plain = |c: char| c.is_ascii_digit() || c == '.';
+        let number = self.text.parse::<f64>();
+        self.text.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
+    }
+
+    /// What a person should know of a description without a version that the library knows.
+    pub fn note(&self) -> Option<String> {
+        let said = match (self.described, self.is_known()) {
+            (true, true) => return None,
+            (true, false) => format!(
+                "the version {:?}, which is none from 13.1 to 18.1",
+                self.text
+            ),
+            (false, _) => "no version".into(),
+        };
+        Some(format!(
+            "board_env.xml says {said}. The library for the SDK's own runtimes says 14.0 then, and a runtime of an earlier \
+             version refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs, or have the vendor's \
+             board_env.xml say it and extend again."
+        ))
+    }
+}
+
 /// The platform that is written around the board.
 #[derive(Debug)]
 pub struct Platform {
@@ -170,13 +219,26 @@ impl Platform {
     ///
     /// # Errors
     /// Those of [`text::read`].
-    pub fn version(&self, layout: &Layout) -> Result<String> {
+    pub fn version(&self, layout: &Layout) -> Result<Version> {
         let named = self.vendor.as_ref();
         let named = named.and_then(|document| document.root.attribute("version"));
-        match named {
-            Some(version) => Ok(version.into()),
-            None => quartus(layout),
+        if let Some(version) = named {
+            return Ok(Version {
+                text: version.into(),
+                by: Source::Environment,
+                described: true,
+            });
         }
+        let (text, by) = match quartus(layout)? {
+            Some(version) => (version, Source::Project),
+            None => (OLDEST.into(), Source::Nobody),
+        };
+        Ok(Version {
+            text,
+            by,
+            // The vendor's description stays as it is in this.
+            described: self.vendor.is_none(),
+        })
     }
 
     /// The text of `board_env.xml`, what of it changed, and the vendor's file that it takes the place of.
@@ -191,7 +253,7 @@ impl Platform {
     ) -> Result<(String, Vec<Change>)> {
         let Some(document) = &self.vendor else {
             let new = Environment {
-                version: escape(&self.version(layout)?),
+                version: escape(&self.version(layout)?.text),
                 name: escape(&name.new),
                 boards: escape(&self.boards.to_string_lossy()),
                 board: escape(&name.new),
@@ -514,7 +576,7 @@ fn read(path: &Path) -> Result<Document> {
 }
 
 /// The version of Quartus that the project was made with.
-fn quartus(layout: &Layout) -> Result<String> {
+fn quartus(layout: &Layout) -> Result<Option<String>> {
     for project in layout::with_extension(&layout.hardware_dir(), "qpf")? {
         let text = text::read(&project)?;
         let text = text.trim_start_matches(text::BYTE_ORDER_MARK);
@@ -525,10 +587,10 @@ fn quartus(layout: &Layout) -> Result<String> {
         if let Some(version) = version.filter(is_one) {
             let mut parts = version.split('.');
             let parts: Vec<_> = parts.by_ref().take(2).collect();
-            return Ok(parts.join("."));
+            return Ok(Some(parts.join(".")));
         }
     }
-    Ok(OLDEST.into())
+    Ok(None)
 }
 
 #[cfg(test)]

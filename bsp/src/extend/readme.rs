@@ -6,6 +6,7 @@ use askama::Template;
 
 use crate::extend::component::{Compile, render};
 use crate::extend::identity::PciIds;
+use crate::extend::platform::{Source, Version};
 use crate::layout::SCRIPT_DIR;
 
 /// Its name, in the platform's root.
@@ -23,7 +24,7 @@ pub struct Facts<'a> {
     /// The board's directory in the platform.
     pub hardware: &'a Path,
     /// The version of the SDK that the platform is for.
-    pub version: &'a str,
+    pub version: &'a Version,
     /// PCI IDs.
     pub ids: PciIds,
     /// Hash of the register map.
@@ -46,6 +47,12 @@ struct Readme<'a> {
     facts: &'a Facts<'a>,
     peerlane: &'a str,
     script: String,
+    /// The version of the SDK, and who says so.
+    version: String,
+    /// What the SDK is called.
+    sdk: String,
+    /// Whether the library for closed runtimes says the platform's version to its runtime.
+    says_it: bool,
     /// For the shell.
     board: String,
     hardware: String,
@@ -72,18 +79,19 @@ struct Readme<'a> {
 
 /// The text.
 pub fn text(facts: &Facts<'_>) -> String {
+    let sdk = number(&facts.version.text);
     // From 17.1 on options have one dash, and their values come behind "=" (SDK for OpenCL release notes).
-    let (list, option) = match number(facts.version) >= (17, 1) {
+    let (list, option) = match sdk >= (17, 1) {
         true => ("-list-boards", "-board="),
         false => ("--list-boards", "--board "),
     };
     // From 17.1 on it asks for the platform that is not named; before, it has no argument. Before 14.1 the SDK's command
     // has another name, and from 15.1 on it only lists the boards if none is named (its `acl/Command.pm`, 17.1).
-    let install = match number(facts.version) >= (17, 1) {
+    let install = match sdk >= (17, 1) {
         true => " \"$AOCL_BOARD_PACKAGE_ROOT\"",
         false => "",
     };
-    let diagnose = match number(facts.version) {
+    let diagnose = match sdk {
         version if version < (14, 1) => "diagnostic",
         version if version < (15, 1) => "diagnose",
         _ => "diagnose acl0",
@@ -97,6 +105,12 @@ pub fn text(facts: &Facts<'_>) -> String {
         facts,
         peerlane: env!("CARGO_PKG_VERSION"),
         script: format!("{SCRIPT_DIR}/rebuild.tcl"),
+        version: said(facts.version, facts.title.is_some()),
+        sdk: match facts.version.is_known() {
+            true => format!("the SDK {}", facts.version.text),
+            false => "the board's SDK".into(),
+        },
+        says_it: facts.version.described && facts.version.is_known(),
         board: word(facts.board),
         hardware: word(&facts.hardware.to_string_lossy()),
         list,
@@ -111,13 +125,38 @@ pub fn text(facts: &Facts<'_>) -> String {
             true => format!("{}:{}", ids.subsystem_vendor, ids.subsystem),
             false => format!("{} of whichever vendor", ids.subsystem),
         },
-        upgraded: ((14, 1)..=(18, 1)).contains(&number(facts.version)),
-        legacy: number(facts.version) < (14, 1),
-        linked: number(facts.version) < (17, 1),
+        upgraded: ((14, 1)..=(18, 1)).contains(&sdk),
+        legacy: sdk < (14, 1),
+        linked: sdk < (17, 1),
         set_aside: set_aside.join(", "),
         map_id: format!("{:#010x}", facts.map_id),
         build_id: format!("{:#010x}", facts.build_id),
     })
+}
+
+/// The version, and who says so.
+fn said(version: &Version, made: bool) -> String {
+    let Version { text, by, .. } = version;
+    if made {
+        return format!("{text} or later: the components are those of {text}");
+    }
+    let by = match by {
+        Source::Environment => "as the vendor's files say",
+        Source::Project => "as the Quartus project says; `board_env.xml` says none",
+        Source::Nobody => {
+            return format!("{text} is assumed, the oldest: the vendor's files say none");
+        }
+    };
+    match version.is_known() {
+        true => format!("{text}, {by}"),
+        false => {
+            let steps = match number(text) >= (17, 1) {
+                true => "17.1 and later",
+                false => "13.1, the oldest",
+            };
+            format!("`{text}`, {by}: no version from 13.1 to 18.1. The steps are those of {steps}")
+        }
+    }
 }
 
 /// Major and minor number of a version.
