@@ -193,6 +193,20 @@ fn computers_are_found_as_they_are() {
     assert!(seen >= 5, "{seen}");
 }
 
+/// A variable that is set and empty has the runtime look elsewhere.
+#[test]
+fn an_empty_variable_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["doctor", "--no-probes"])
+        .env("ACL_BOARD_VENDOR_PATH", "")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words =
+        "library: note: ACL_BOARD_VENDOR_PATH is empty. The runtime reads .fcd files in / then";
+    assert!(text.contains(words), "{text}");
+}
+
 /// The probes on the simulated board, which is a good one.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]

@@ -369,7 +369,7 @@ pub(super) fn library(root: &Path) -> Vec<Finding> {
     // The environment is this computer's.
     let (machine, vendors) = match root == Path::new("/") {
         true => {
-            let named = std::env::var_os(setup::VENDORS).filter(|name| !name.is_empty());
+            let named = std::env::var_os(setup::VENDORS);
             (Machine::here(), named.map(PathBuf::from))
         }
         false => (Machine::tree(root), None),

@@ -136,10 +136,9 @@ struct Load {
     files: Vec<PathBuf>,
 }
 
-/// The directory of `.fcd` files that the environment names. An empty name is none.
+/// The directory of `.fcd` files that the environment names, as a runtime reads it: an empty name is one, too.
 fn vendors() -> Option<PathBuf> {
-    let named = std::env::var_os(VENDORS);
-    named.filter(|name| !name.is_empty()).map(PathBuf::from)
+    std::env::var_os(VENDORS).map(PathBuf::from)
 }
 
 /// `aocl` has options of one dash.
@@ -223,7 +222,8 @@ impl Install {
     fn options(&self) -> install::Options {
         install::Options {
             directory: match (&self.fcd_dir, &self.root) {
-                (None, None) => vendors(),
+                // Nobody means to write where an empty name leads to.
+                (None, None) => vendors().filter(|name| !name.as_os_str().is_empty()),
                 (named, _) => named.clone(),
             },
             fcd_only: self.fcd_only,

@@ -46,6 +46,15 @@ impl Seen {
 pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Path>) -> Vec<Seen> {
     let mut seen = Vec::new();
     let place = match vendors {
+        // The runtime puts a slash behind the name (intel/fpga-runtime-for-opencl v2025.0, `acl_hal_mmd.cpp`,
+        // `l_load_board_libraries`).
+        Some(directory) if directory.as_os_str().is_empty() => {
+            seen.push(Seen::note(
+                format!("{VENDORS} is empty"),
+                format!("The runtime reads .fcd files in / then, and not in {DIRECTORY}: unset it (unset {VENDORS})."),
+            ));
+            machine.path("/")
+        }
         Some(directory) => {
             seen.push(Seen::note(
                 format!("{VENDORS} is {}", directory.display()),

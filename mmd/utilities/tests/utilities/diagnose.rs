@@ -373,4 +373,27 @@ fn the_variable_and_the_rights_are_said() {
     let (lines, result) = look_with(&work, &toys, &stand, Some(&elsewhere), &named("acl0"));
     assert!(result.unwrap_err().contains("no .fcd file in "));
     says(&lines, "OpenCL: ACL_BOARD_VENDOR_PATH is ");
+    // Set and empty: the runtime looks in the root directory, whatever is installed.
+    let (lines, result) = look_with(&work, &toys, &stand, Some(Path::new("")), &named("acl0"));
+    assert!(result.unwrap_err().contains("no .fcd file in "));
+    says(
+        &lines,
+        "OpenCL: ACL_BOARD_VENDOR_PATH is empty. The runtime reads .fcd files in / then",
+    );
+}
+
+/// The command reads the variable as the runtime does.
+#[test]
+fn an_empty_variable_is_said_by_the_command() {
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"))
+        .args(["diagnose", "--no-gpus", "--mebibytes", "1"])
+        .env("ACL_BOARD_VENDOR_PATH", "")
+        .env_remove("AOCL_BOARD_PACKAGE_ROOT")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(
+        said.contains("OpenCL: ACL_BOARD_VENDOR_PATH is empty"),
+        "{said}"
+    );
 }
