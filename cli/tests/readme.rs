@@ -106,12 +106,13 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
          peerlane-mmd-legacy) echo legacy > target/release/libpeerlane_mmd_legacy.so;; \
          peerlane-utilities) cp \"${0%/*}/peerlane-aocl\" target/release/;; esac; done",
     );
-    // The program that it makes says how its libraries and drivers are found.
+    // The program that it makes says how its libraries and drivers are found: as by NVIDIA's loader, which puts no slash
+    // between directory and name.
     tool(
         &bin,
         "cc",
         "[ -f \"$3\" ] || exit 9\n\
-         printf '%s\\n' '#!/bin/sh' 'echo \"devices $LD_LIBRARY_PATH $(cat \"$OCL_ICD_VENDORS\"/*.icd 2>&1)\" >> \"$CALLS\"' \
+         printf '%s\\n' '#!/bin/sh' 'echo \"devices $LD_LIBRARY_PATH $(cat \"$OCL_ICD_VENDORS\"*.icd 2>&1)\" >> \"$CALLS\"' \
          > \"$2\"\nchmod +x \"$2\"",
     );
 
