@@ -1,5 +1,6 @@
 //! `peerlane-aocl`: what the OpenCL SDK's `aocl` runs for a platform with the Peerlane block.
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use peerlane_mmd_core::{Boards, Nodes};
 use peerlane_utilities::gpus::Installed;
@@ -39,7 +40,9 @@ struct Cli {
         long,
         value_name = "DIR",
         global = true,
-        env = "AOCL_BOARD_PACKAGE_ROOT"
+        env = "AOCL_BOARD_PACKAGE_ROOT",
+        // A variable that is empty names none, and is no error: the scripts name the platform by themselves.
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
     )]
     platform: Option<PathBuf>,
     #[command(subcommand)]
@@ -162,8 +165,10 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<()> {
     let say = &mut |line: String| println!("{line}");
+    let named = cli.platform.as_ref();
+    let named = named.filter(|root| !root.as_os_str().is_empty());
     let platform = || {
-        let root = cli.platform.as_ref().ok_or_else(|| {
+        let root = named.ok_or_else(|| {
             Failure::new(
                 "the platform is not named",
                 "Name the directory that `peerlane extend` wrote, by --platform or AOCL_BOARD_PACKAGE_ROOT.",
@@ -186,7 +191,7 @@ fn run(cli: &Cli) -> Result<()> {
                 mebibytes: args.mebibytes,
                 no_gpus: args.no_gpus,
             };
-            let platform = cli.platform.as_ref().map(|_| platform()).transpose()?;
+            let platform = named.map(|_| platform()).transpose()?;
             let vendors = vendors();
             let computer = diagnose::Computer {
                 machine: &machine,
@@ -199,7 +204,7 @@ fn run(cli: &Cli) -> Result<()> {
         }
         Command::Program(Load { board, files }) => {
             let (board, files) = (board.clone(), files.clone());
-            let platform = cli.platform.as_ref().map(|_| platform()).transpose()?;
+            let platform = named.map(|_| platform()).transpose()?;
             let options = program::Options { board, files };
             program::program(&machine, platform.as_ref(), Nodes, &options, say)
         }

@@ -416,6 +416,24 @@ fn nothing_is_written_outside_of_the_root() {
     assert!(!Path::new("/etc/boards").exists());
 }
 
+/// The scripts name the platform, whatever the variable says; empty it names none.
+#[test]
+fn an_empty_variable_names_no_platform() {
+    let work = Work::new();
+    let empty = [("AOCL_BOARD_PACKAGE_ROOT", "")];
+    let (status, said) = run(&work, &["install", "--dry-run"], &empty);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("would write"), "{said}");
+    let run = Command::new(env!("CARGO_BIN_EXE_peerlane-aocl"))
+        .args(["install", "--dry-run"])
+        .envs(empty)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(said.contains("the platform is not named"), "{said}");
+}
+
 /// An empty variable is none, and none is a list.
 #[test]
 fn the_variable_names_one_directory_or_none() {
