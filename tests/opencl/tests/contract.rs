@@ -10,6 +10,10 @@ use peerlane_package::upgrade;
 use peerlane_sim_opencl::{Contents, Csr, Kernel, Program, Rom, Text, Work};
 use std::sync::{Arc, Mutex};
 
+#[allow(dead_code, reason = "it is a program")]
+#[path = "../examples/demo.rs"]
+mod demo;
+
 peerlane_contract::tests!(
     #[ignore = "external tools: cargo xtask test runtime"]
     bench
@@ -257,4 +261,36 @@ fn another_program_has_another_text() {
     assert_eq!(rom, bench.text().as_bytes());
     add(&bench, &runtime);
     runtime.close();
+}
+
+/// What `mmd/README.md` has users make for the simulated board.
+fn made() -> (Setup, Vec<u8>) {
+    let directory = tempfile::tempdir().unwrap();
+    demo::write(directory.path()).unwrap();
+    let file = |name: &str| std::fs::read(directory.path().join(name)).unwrap();
+    let setup = serde_json::from_slice(&file("boards.json")).unwrap();
+    let package = file("demo.aocx");
+    let named = peerlane_package::text(&package, peerlane_package::BOARD);
+    assert_eq!(named, Some("simulated"));
+    let image = peerlane_package::section(&package, peerlane_package::CODE);
+    (setup, image.unwrap().to_vec())
+}
+
+#[test]
+fn the_demo_is_the_board_that_there_is_without_a_setup() {
+    let (setup, _) = made();
+    let boards = vec![Simulation::default()];
+    assert_eq!(setup, Setup { boards });
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test runtime"]
+fn the_demo_configures_the_board() {
+    let (setup, image) = made();
+    let running = Simulated::new(setup).run(0).unwrap();
+    running.load(&image, Contents::Lost).unwrap();
+    let text = (running.board).with(|board| board.opencl().unwrap().program().unwrap().text());
+    for kernel in ["vecadd", "copy", "chatter"] {
+        assert!(text.split(' ').any(|word| word == kernel), "{text}");
+    }
 }
