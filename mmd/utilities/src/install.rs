@@ -7,7 +7,7 @@
 use crate::fcd::{DIRECTORY, Fcd};
 use crate::library::Library;
 use crate::machine::check_rights;
-use crate::setup::{VENDORS, open_to_all};
+use crate::setup::{VENDORS, for_another_runtime, open_to_all};
 use crate::{Failure, Machine, Platform, Result, Stopped};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -72,7 +72,13 @@ pub fn install(
     };
     for library in &platform.libraries {
         match Library::of(library) {
-            Ok(kind) => say(format!("{}: {}", library.display(), kind.text())),
+            Ok(kind) => {
+                say(format!("{}: {}", library.display(), kind.text()));
+                let remark = for_another_runtime(platform, kind);
+                remark
+                    .into_iter()
+                    .for_each(|remark| say(remark.to_string()));
+            }
             Err(failure) => missing.push(failure),
         }
         if let Some(failure) = open_to_all(library) {

@@ -19,6 +19,8 @@ pub struct Platform {
     pub root: PathBuf,
     /// Its name.
     pub name: String,
+    /// The version of the SDK that it is for, if it says one.
+    pub version: Option<String>,
     /// The libraries that the OpenCL runtime loads for its boards.
     pub libraries: Vec<PathBuf>,
     /// Its utilities' directory.
@@ -80,11 +82,20 @@ impl Platform {
         boards.sort();
         Ok(Self {
             name,
+            version: told.version,
             libraries,
             utilities: told.utilities.map(|path| place(&path)),
             boards,
             root,
         })
+    }
+
+    /// Whether it is of a version whose kernels the open runtime does not take: before 14.1 (`mmd/README.md`, "Which board
+    /// with which runtime").
+    pub(crate) fn is_for_closed_runtimes(&self) -> bool {
+        let version = self.version.as_ref();
+        let number = version.and_then(|version| version.trim().parse::<f64>().ok());
+        number.is_some_and(|number| number > 0.0 && number < 14.1)
     }
 
     /// The names of its boards, which are those of their directories.
@@ -100,6 +111,7 @@ impl Platform {
 #[derive(Default)]
 struct Told {
     name: Option<String>,
+    version: Option<String>,
     hardware: Option<String>,
     libraries: Option<String>,
     utilities: Option<String>,
@@ -123,7 +135,10 @@ fn told(text: &str) -> Result<Told, String> {
             Event::Start(element) | Event::Empty(element) => {
                 let tag = String::from_utf8_lossy(element.name().as_ref()).into_owned();
                 match tag.as_str() {
-                    "board_env" if open.is_empty() => told.name = attribute(&element, "name")?,
+                    "board_env" if open.is_empty() => {
+                        told.name = attribute(&element, "name")?;
+                        told.version = attribute(&element, "version")?;
+                    }
                     "hardware" => told.hardware = attribute(&element, "dir")?,
                     "platform" => linux = attribute(&element, "name")?.as_deref() == Some(LINUX),
                     _ => {}
@@ -178,6 +193,8 @@ mod tests {
         let platform = platform.unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         assert_eq!(platform.name, "toy & co");
+        assert_eq!(platform.version.as_deref(), Some("17.1"));
+        assert!(!platform.is_for_closed_runtimes());
         assert_eq!(platform.libraries, [root.join("a.so"), root.join("b.so")]);
         assert_eq!(platform.utilities, Some(root.join("linux64/libexec")));
         assert_eq!(platform.board_names(), ["toy_peerlane"]);
@@ -189,6 +206,7 @@ mod tests {
         let platform = platform.unwrap();
         let library = platform.root.join("linux64/lib/libpeerlane_mmd.so");
         assert_eq!(platform.libraries, [library]);
+        assert!(platform.is_for_closed_runtimes());
     }
 
     #[test]

@@ -161,6 +161,22 @@ fn says(machine: &Machine, path: &Path, kind: Library, before: &str) -> Seen {
     }
 }
 
+/// A library that the runtime of its platform does not take.
+pub(crate) fn for_another_runtime(platform: &Platform, kind: Library) -> Option<Failure> {
+    let remarked = kind == Library::Open && platform.is_for_closed_runtimes();
+    let version = platform.version.as_deref().unwrap_or_default();
+    remarked.then(|| {
+        Failure::new(
+            format!(
+                "the platform is of {version}, and has {}, which takes no kernels of that version",
+                kind.text()
+            ),
+            "The runtime of that SDK refuses this library: copy the one of peerlane-mmd-legacy there (step 7 of the \
+             platform's README.md).",
+        )
+    })
+}
+
 /// The platform's own library.
 fn of_platform(
     machine: &Machine,
@@ -170,7 +186,8 @@ fn of_platform(
 ) -> Vec<Seen> {
     let mut seen = Vec::new();
     for path in &platform.libraries {
-        if found.iter().any(|(one, _)| one == path) {
+        if let Some((_, kind)) = found.iter().find(|(one, _)| one == path) {
+            seen.extend(for_another_runtime(platform, *kind).map(Seen::Note));
             continue;
         }
         let kind = match Library::of(path) {
@@ -181,6 +198,7 @@ fn of_platform(
             }
         };
         seen.push(says(machine, path, kind, "the platform has "));
+        seen.extend(for_another_runtime(platform, kind).map(Seen::Note));
         let what = format!("no .fcd file in {} leads to it", place.display());
         seen.push(match kind {
             // One that leads to another platform's shows the boards as well.

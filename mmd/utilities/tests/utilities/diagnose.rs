@@ -348,6 +348,39 @@ fn the_way_to_the_library_is_said() {
     fails(".fcd files name 2 libraries");
 }
 
+/// The open runtime takes no kernels of 13.1 and 14.0, and the runtime of those refuses its library.
+#[test]
+fn the_open_library_in_an_old_platform_is_remarked() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let stand = Stand(Ok(&[]));
+    for (version, kind, remarked) in [
+        ("13.1", Kind::Open, true),
+        ("14.0", Kind::Open, true),
+        ("14.1", Kind::Open, false),
+        ("13.1", Kind::Legacy, false),
+    ] {
+        let platform = work.platform();
+        let file = platform.root.join("board_env.xml");
+        let text = fs::read_to_string(&file).unwrap();
+        let (before, rest) = text.split_once("version=\"").unwrap();
+        let (_, after) = rest.split_once('"').unwrap();
+        fs::write(&file, format!("{before}version=\"{version}\"{after}")).unwrap();
+        fs::write(&platform.libraries[0], library(kind)).unwrap();
+        let (installed, result) = told(|say| {
+            install::install(&work.machine(), &work.platform(), &Default::default(), say)
+        });
+        result.unwrap();
+        let (diagnosed, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
+        result.unwrap();
+        for lines in [installed, diagnosed] {
+            let words = format!("the platform is of {version}, and has the library for the open");
+            let found = lines.iter().any(|line| line.contains(&words));
+            assert_eq!(found, remarked, "{version} {kind:?}: {lines:#?}");
+        }
+    }
+}
+
 /// Another directory than the one that the file lies in.
 #[test]
 fn the_variable_and_the_rights_are_said() {
