@@ -145,7 +145,8 @@ fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
         let directory = path.parent().unwrap_or(&path);
         if path.exists() {
             say(format!("{}: is there already", path.display()));
-        } else if !directory.is_dir() {
+        // A tree has no system yet that would not read them.
+        } else if !directory.is_dir() && machine.commands().is_some() {
             say(format!(
                 "{}: this system has no such directory; see to it that you may use /dev/peerlane*",
                 path.display()

@@ -416,6 +416,28 @@ fn nothing_is_written_outside_of_the_root() {
     assert!(!Path::new("/etc/boards").exists());
 }
 
+/// A package is made in a directory that has nothing yet.
+#[test]
+fn a_fresh_root_gets_all_files() {
+    let work = Work::new();
+    fs::remove_dir_all(work.root()).unwrap();
+    let (status, said) = run(&work, &["install"], &[]);
+    assert_eq!(status, Some(0), "{said}");
+    for file in [FCD, RULES, GROUP] {
+        assert!(exists(&work.root().join(file)), "{file}: {said}");
+    }
+    // A system that has no such directories does not read them.
+    let work = Work::new();
+    fs::remove_dir_all(work.root().join("usr")).unwrap();
+    let (lines, result) = put(&work, &Options::default());
+    result.unwrap();
+    says(
+        &lines,
+        "60-peerlane.rules: this system has no such directory",
+    );
+    assert!(!exists(&work.root().join(RULES)));
+}
+
 /// The scripts name the platform, whatever the variable says; empty it names none.
 #[test]
 fn an_empty_variable_names_no_platform() {
