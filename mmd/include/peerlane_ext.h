@@ -36,9 +36,10 @@
  * returns CL_SUCCESS for events that have failed, too.
  *
  * Closing. The last release of the context closes the board: copies that are under way end with
- * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. A copy with an event
- * keeps context and buffer until it has ended. While the FPGA is programmed copies end with
- * CL_BOARD_RESTARTED_PEERLANE: let them end before a kernel of another binary is enqueued.
+ * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. Buffers, queues, programs and
+ * events hold their context: release them, too, or no other program gets the board. A copy with an event keeps
+ * context and buffer until it has ended. While the FPGA is programmed copies end with CL_BOARD_RESTARTED_PEERLANE: let
+ * them end before a kernel of another binary is enqueued.
  */
 #ifndef PEERLANE_EXT_H
 #define PEERLANE_EXT_H
@@ -315,8 +316,10 @@ typedef cl_int CL_API_CALL clSetOpenCLPeerlane_t(void *(CL_CALLBACK *pfn_find)(c
 typedef clSetOpenCLPeerlane_t *clSetOpenCLPeerlane_fn;
 
 /*
- * clGetErrorTextPeerlane: what an error means and what to do about it, in English. Of an error that a function of
- * OpenCL has given it is the error's name. The text stays; it is never NULL.
+ * clGetErrorTextPeerlane: what an error of this extension's functions means and what to do about it, in English.
+ * Errors of OpenCL's that they return, too, such as CL_OUT_OF_RESOURCES, are explained as they mean them; from a
+ * function of OpenCL the same number may mean something else. Of all others it says the name and that OpenCL's
+ * specification explains it. The text is never NULL, and is not to be freed.
  */
 typedef const char *CL_API_CALL clGetErrorTextPeerlane_t(cl_int error);
 typedef clGetErrorTextPeerlane_t *clGetErrorTextPeerlane_fn;
