@@ -107,10 +107,11 @@ fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> V
         }
     };
     let mut seen = Vec::new();
-    for line in text
-        .lines()
-        .filter(|line| fcd::is_ours(Path::new(line.trim())))
-    {
+    for line in text.lines() {
+        if !fcd::is_ours(Path::new(line.trim())) {
+            seen.extend(dead(machine, file, line));
+            continue;
+        }
         if line.trim() != line || text.contains('\r') {
             seen.push(Seen::wrong(
                 format!("{name} has a blank or a carriage return beside a path"),
@@ -138,6 +139,19 @@ fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> V
         }
     }
     seen
+}
+
+/// A line of somebody else's that leads nowhere. A name without a directory is the dynamic linker's to find.
+fn dead(machine: &Machine, file: &Path, line: &str) -> Option<Seen> {
+    let path = machine.named(line);
+    let there = line.is_empty() || !line.contains('/') || path.exists();
+    (!there).then(|| {
+        Seen::note(
+            format!("{} leads to {line}, which is not there", file.display()),
+            "It is not Peerlane's. The runtime says at each start that it cannot load it: remove the file, if its platform \
+             is gone.",
+        )
+    })
 }
 
 /// A library, and the version that it says when it is loaded.

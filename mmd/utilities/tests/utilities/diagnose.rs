@@ -348,6 +348,29 @@ fn the_way_to_the_library_is_said() {
     fails(".fcd files name 2 libraries");
 }
 
+/// What is left of another vendor's platform keeps no board from working, and has the runtime complain.
+#[test]
+fn a_file_of_others_that_leads_nowhere_is_shown() {
+    let (work, toys) = (Work::new(), Toys::new());
+    work.board("peerlane0", "0000:01:00.0");
+    let place = work.root().join("opt/Intel/OpenCL/Boards");
+    fs::create_dir_all(&place).unwrap();
+    let there = work.put("libother_mmd.so", b"");
+    let text = format!("{}\n\nlibsearched.so\n", there.display());
+    fs::write(place.join("living.fcd"), text).unwrap();
+    fs::write(place.join("dead.fcd"), "/nowhere/libvendor_mmd.so\n").unwrap();
+    let (lines, result) = look(&work, &toys, &named("acl0"));
+    result.unwrap();
+    says(
+        &lines,
+        "dead.fcd leads to /nowhere/libvendor_mmd.so, which is not there",
+    );
+    assert!(
+        !lines.iter().any(|line| line.contains("living.fcd")),
+        "{lines:#?}"
+    );
+}
+
 /// The open runtime takes no kernels of 13.1 and 14.0, and the runtime of those refuses its library.
 #[test]
 fn the_open_library_in_an_old_platform_is_remarked() {
