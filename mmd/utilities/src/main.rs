@@ -93,7 +93,8 @@ The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")
   aocl flash acl0 kernel.aocx
   PEERLANE_FLASH_DEVICE_INDEX=2 linux64/libexec/flash peerlane0 kernel.aocx
 
-What writes goes on to its end when it is interrupted.
+What writes goes on to its end when it is interrupted. PEERLANE_QUARTUS_CPF and
+PEERLANE_QUARTUS_PGM say where Quartus's tools are, where they are not on the PATH.
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
     Flash(Load),
 }
