@@ -2,7 +2,7 @@
 //! `tests/budgets` and to their aims.
 //!
 //! A number more than 3 % worse than its file fails; more than 3 % better asks for the file to be
-//! written again, so that the gain is kept: `PEERLANE_BLESS=1 cargo xtask test budgets`. A number
+//! written again, so that the gain is kept: `PEERLANE_BLESS=1 cargo xtask test budgets speed`. A number
 //! that misses its aim fails whatever the file says.
 //!
 //! `PEERLANE_MODULES=1` also synthesises a build module by module and prints where its area goes.
@@ -215,7 +215,7 @@ fn write(subject: &Subject, part: impl FnOnce(&mut Budget)) {
     part(&mut budget);
     let mut text = format!(
         "# Area (cells) and speed (MHz) of {}. Written by\n\
-         # `PEERLANE_BLESS=1 cargo xtask test budgets`; the test says what each number is.\n",
+         # `PEERLANE_BLESS=1 cargo xtask test budgets speed`; the test says what each number is.\n",
         subject.about
     );
     for (kind, families) in [("area", &budget.area), ("fmax", &budget.fmax)] {
@@ -293,19 +293,19 @@ fn the_default_build_keeps_its_area() {
 }
 
 #[test]
-#[ignore = "external tools: cargo xtask test budgets"]
+#[ignore = "external tools: cargo xtask test speed"]
 fn the_transaction_layer_keeps_its_area() {
     keeps_its_area(&LAYER);
 }
 
 #[test]
-#[ignore = "external tools: cargo xtask test budgets"]
+#[ignore = "external tools: cargo xtask test speed"]
 fn the_default_build_keeps_its_speed() {
     keeps_its_speed(&BLOCK);
 }
 
 #[test]
-#[ignore = "external tools: cargo xtask test budgets"]
+#[ignore = "external tools: cargo xtask test speed"]
 fn the_transaction_layer_keeps_its_speed() {
     keeps_its_speed(&LAYER);
 }

@@ -42,14 +42,6 @@ fn wrong_ioctls() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
-fn what_an_administrator_sees_and_sets() {
-    Setup::default()
-        .parameter("user_entries=64 user_memory_mib=1")
-        .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
 fn ends_in_every_order() {
     Setup::default().run("peerlane-guest lifetimes");
 }
@@ -58,15 +50,6 @@ fn ends_in_every_order() {
 #[ignore = "external tools: cargo xtask test kernel"]
 fn memory_of_a_gpu_under_an_iommu() {
     Setup::default().iommu().run("peerlane-guest gpu");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn an_attacker_beside_a_victim() {
-    // As much as the board fills with zeros while somebody waits.
-    Setup::default()
-        .parameter("memory_pool_mib=16")
-        .run("peerlane-guest hostile");
 }
 
 /// Runs a script, and what looks at tracepoints.
@@ -86,23 +69,4 @@ fn the_opencl_side_of_a_board() {
     Setup::default()
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest opencl");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn reprogrammed_over_pcie() {
-    Setup::default()
-        .cvp()
-        .parameter("memory_pool_mib=16")
-        // For its probes, where the kernel has some.
-        .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
-}
-
-#[test]
-#[ignore = "external tools: cargo xtask test kernel"]
-fn the_board_libraries_for_opencl() {
-    Setup::default()
-        .with(libraries::files)
-        .parameter("memory_pool_mib=16")
-        .run("peerlane-guest libraries");
 }

@@ -37,6 +37,42 @@ fn wrong_ioctls_where_there_is_no_window() {
     Setup::default().windowless().run("peerlane-guest ioctls");
 }
 
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn what_an_administrator_sees_and_sets() {
+    Setup::default()
+        .parameter("user_entries=64 user_memory_mib=1")
+        .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn an_attacker_beside_a_victim() {
+    // As much as the board fills with zeros while somebody waits.
+    Setup::default()
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest hostile");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reprogrammed_over_pcie() {
+    Setup::default()
+        .cvp()
+        .parameter("memory_pool_mib=16")
+        // For its probes, where the kernel has some.
+        .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn the_board_libraries_for_opencl() {
+    Setup::default()
+        .with(libraries::files)
+        .parameter("memory_pool_mib=16")
+        .run("peerlane-guest libraries");
+}
+
 /// Loads the driver `$1`, with the parameters `$2`: it must leave the board alone and say `$3`.
 const REFUSED: &str = "refused() {\n\
     rmmod peerlane\n\
