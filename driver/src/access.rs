@@ -5,7 +5,7 @@
 use crate::{
     context::Context,
     logic::{
-        shell::{accesses, Area},
+        shell::{accesses, reads_as_ones, Area},
         uapi,
     },
 };
@@ -90,19 +90,21 @@ impl Context {
             return Err(EPERM);
         }
         let base = self.board.opencl().range(area).ok_or(EINVAL)?.offset;
-        self.board.hw.with_shell(|bar| {
-            accesses(start, piece.len() as u64).try_for_each(|(offset, length)| {
+        self.board.hw.with_shell_that_answers(|bar| {
+            let mut ones = false;
+            for (offset, length) in accesses(start, piece.len() as u64) {
                 let from = (offset - start) as usize;
                 let bytes = piece.get_mut(from..from + length as usize)?;
                 if !write {
-                    return load(bar, offset as usize, bytes);
+                    load(bar, offset as usize, bytes)?;
+                    continue;
                 }
                 store(bar, offset as usize, bytes)?;
-                match area.read_behind(offset - base, length) {
-                    Some(reset) => bar.try_read32((base + reset) as usize).ok().map(|_| ()),
-                    None => Some(()),
+                if let Some(reset) = area.read_behind(offset - base, length) {
+                    ones |= bar.try_read32((base + reset) as usize).ok()? == u32::MAX;
                 }
-            })
+            }
+            Some(ones || !write && reads_as_ones(start, piece))
         })?;
         Ok(())
     }

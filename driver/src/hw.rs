@@ -221,6 +221,20 @@ impl Hw {
         }
     }
 
+    /// As [`with_shell`](Self::with_shell), for accesses that may find that nobody answers: they say whether something
+    /// has read as all ones, as everything does of a board that is not there.
+    pub(crate) fn with_shell_that_answers(
+        &self,
+        access: impl FnOnce(&pci::Bar<'_>) -> Option<bool>,
+    ) -> Result<(), Failure> {
+        let block = self.block.lock();
+        block.life.usable()?;
+        match self.shell(access)? {
+            true => self.check(u32::MAX).map(|_| ()),
+            false => Ok(()),
+        }
+    }
+
     fn shell<R>(&self, access: impl FnOnce(&pci::Bar<'_>) -> Option<R>) -> Result<R, Failure> {
         let done = self.bar.try_access_with(access).flatten();
         done.ok_or(Failure::Gone)

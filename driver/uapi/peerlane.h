@@ -725,7 +725,8 @@ struct peerlane_opencl {
  * EPERM: the context does not hold the OpenCL side. EINVAL: no such area, bytes that are not
  * all in it, none or more than PEERLANE_ACCESS_BYTES, a store where nothing is to be stored,
  * flags that make no sense. EFAULT: not memory of the process. EAGAIN: the board is being
- * started again; some of the bytes may have been written.
+ * started again; some of the bytes may have been written. ENODEV: so may they; or the board
+ * has answered a read with ones because it is not there, and nothing was read.
  */
 struct peerlane_access {
 	/* One of PEERLANE_AREA_*. */

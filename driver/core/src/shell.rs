@@ -231,6 +231,17 @@ pub fn accesses(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
+/// Whether one of the [`accesses`] by which bytes were read from an offset on has given nothing but ones. A board that is
+/// not there answers none, and the root complex makes ones of that (PCI Express Base Specification, 2.3.2); registers may
+/// hold them, too. So another register says which it was.
+pub fn reads_as_ones(offset: u64, bytes: &[u8]) -> bool {
+    accesses(offset, bytes.len() as u64).any(|(at, length)| {
+        let from = (at - offset) as usize;
+        let read = bytes.get(from..from + length as usize);
+        read.is_some_and(|read| read.iter().all(|byte| *byte == u8::MAX))
+    })
+}
+
 /// Checks that these parts of a board lie in a BAR of so many bytes, none over another, and none over the
 /// slaves of a block with these capabilities. Who reaches the OpenCL side would reach those, too.
 pub fn check(

@@ -151,6 +151,17 @@ fn heads_and_tails_are_accesses_of_their_own() {
     }
 }
 
+#[test]
+fn an_access_that_reads_ones_is_seen_among_others() {
+    assert!(reads_as_ones(8, &[0xff; 4]));
+    assert!(reads_as_ones(8, &[0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]));
+    assert!(reads_as_ones(5, &[0xff, 1, 1]));
+    assert!(!reads_as_ones(8, &[0xff, 0xff, 0xff, 0xfe]));
+    // Of two accesses.
+    assert!(!reads_as_ones(8, &[0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0]));
+    assert!(!reads_as_ones(8, &[]));
+}
+
 /// A second store to a reset waits for ever.
 #[test]
 fn a_reset_is_read_behind_each_store_to_it() {

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct Wires {
     line: bool,
+    /// Registers read as ones.
+    ones: bool,
     writes: Vec<(Area, u64, Vec<u8>)>,
 }
 
@@ -30,6 +32,9 @@ impl Bar for Registers {
     fn read(&mut self, _: Area, offset: u64, data: &mut [u8]) -> BackendResult<()> {
         let bytes = (offset..).map(|at| at as u8);
         data.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        if self.0.lock().unwrap().ones {
+            data.fill(0xff);
+        }
         Ok(())
     }
 
@@ -121,6 +126,20 @@ fn accesses_keep_to_their_part() {
     }
     let writes = &wires.lock().unwrap().writes;
     assert_eq!(writes[..], [(Area::Kernels, 0x1001, vec![1, 2, 3])]);
+}
+
+/// A kernel that is done reads as ones, too.
+#[test]
+fn a_board_that_is_not_there_has_no_register_that_reads_as_ones() {
+    let (fake, driver, wires) = board();
+    let side = side_of(&driver);
+    let mut bytes = [0; 4];
+    wires.lock().unwrap().ones = true;
+    side.read(Area::Kernels, 0x1000, &mut bytes).unwrap();
+    assert_eq!(bytes, [0xff; 4]);
+    fake.lock().tricks.gone = true;
+    let error = side.read(Area::Kernels, 0x1000, &mut bytes).unwrap_err();
+    assert!(matches!(error, Error::Gone), "{error}");
 }
 
 #[test]

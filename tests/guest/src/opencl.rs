@@ -65,6 +65,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("opencl.resets", || words::resets(lab));
     suite.run("opencl.calibration", || words::calibration(lab));
+    suite.run("opencl.gone", || held_up::gone(lab));
     suite.run("opencl.held_up", || held_up::held_up(lab, Reset::Nothing));
     // It leaves the kernels without a clock.
     suite.run("opencl.every_word", || words::every_word(lab));

@@ -1,11 +1,13 @@
 //! Kernels' registers that do not answer, because their clock was spoilt. Their holder's access holds up the BAR.
 
-use super::{WINDOW, dword, holder, take};
+use super::{SEGMENT, TEXT, WINDOW, dword, holder, take};
 use crate::faults::{come_back_anew, reset};
 use crate::lab::{LIMIT, Lab, pci_device, told};
-use anyhow::{Result, ensure};
+use crate::worker::is_expected;
+use anyhow::{Result, bail, ensure};
+use peerlane_core::shell::KERNELS_RESET;
 use peerlane_guest::Fault;
-use peerlane_host::Area;
+use peerlane_host::{Area, Error, OpenCl};
 use std::time::{Duration, Instant};
 
 /// Registers of the kernels' clock (open OpenCL runtime, `acl_pll.cpp`): its counter M, start and readiness of a new
@@ -32,6 +34,46 @@ fn state() -> Result<String> {
     Ok(std::fs::read_to_string(file)?.trim().to_owned())
 }
 
+/// Who reads a kernel's register of a board that does not answer is told so: a kernel that is done reads as ones, too.
+fn is_gone(side: &dyn OpenCl) -> Result<()> {
+    let mut bytes = [0; 4];
+    match side.read(Area::Kernels, WINDOW, &mut bytes) {
+        Err(Error::Gone) => Ok(()),
+        other => bail!("a board that is gone gave {other:?}, {bytes:x?}"),
+    }
+}
+
+/// The board stops answering while its holder reads and writes.
+pub(super) fn gone(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    let mut text = [0; 4096];
+    for _ in 0..lab.rounds {
+        dword(&*side, Area::Kernels, WINDOW)?;
+        lab.host.fault(Fault::Absent {})?;
+        let gone = is_gone(&*side);
+        // Among others, and behind a store to a reset.
+        let whole = side.read(Area::Kernels, TEXT, &mut text);
+        let stored = side.write(Area::Kernels, KERNELS_RESET, &[0; 4]);
+        lab.host.fault(Fault::Clear {})?;
+        gone?;
+        // The driver may have found it meanwhile.
+        for ended in [whole, stored] {
+            let told = ended.as_ref().is_err_and(is_expected);
+            ensure!(told, "a board that is gone gave {ended:?}");
+        }
+        reset()?;
+        // What reads as ones of a board that is there is that.
+        side.write(Area::Kernels, SEGMENT, &[0xff; 4])
+            .map_err(told)?;
+        let read = dword(&*side, Area::Kernels, SEGMENT);
+        side.write(Area::Kernels, SEGMENT, &[0; 4]).map_err(told)?;
+        read?;
+    }
+    drop((side, device));
+    come_back_anew(lab)
+}
+
 /// The driver resets the function, once: the board is there again, or given up.
 pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
     let before = lab.host.counters()?.resets;
@@ -43,8 +85,7 @@ pub(super) fn held_up(lab: &mut Lab, means: Reset) -> Result<String> {
     write(START, 1).map_err(told)?;
     while dword(&*side, Area::Clock, READY)? != 1 {}
     let begin = Instant::now();
-    // However it ends.
-    let _ = dword(&*side, Area::Kernels, WINDOW);
+    is_gone(&*side)?;
     let ended = loop {
         // In this order: a state from before the reset says nothing of what the reset has left.
         let resets = resets(lab)?;
