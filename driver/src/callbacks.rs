@@ -4,7 +4,12 @@
 //! (Documentation/PCI/pci-error-recovery.rst), resets of the function, suspend and resume. The
 //! kernel crate has no abstraction for them yet.
 
-use crate::{board::Board, ffi::pci_dev, logic::lifecycle::Starter, sysfs, Data};
+use crate::{
+    board::Board,
+    ffi::{pci_dev, peerlane_has_its_bars},
+    logic::lifecycle::Starter,
+    sysfs, Data,
+};
 use kernel::{
     bindings,
     driver::{DriverLayout, RegistrationOps},
@@ -95,14 +100,17 @@ pub(crate) unsafe fn board(device: *mut bindings::device) -> Option<Arc<Board>> 
     }
 }
 
-/// Remembers the configuration of a function that is no bus master yet, for the next time that it
-/// is restored.
-///
-/// # Safety
-/// The device is valid.
-pub(crate) unsafe fn save(device: *mut bindings::pci_dev) {
-    // SAFETY: by contract. It always gives 0.
+/// Remembers the configuration of a board's function that is no bus master yet, for the next time that it is restored.
+/// `ENODEV`: it has lost that, or is not there; what was remembered before is kept.
+pub(crate) fn save(board: &Board) -> Result {
+    let device = pci_dev(board.gate.device());
+    // SAFETY: a valid device.
+    if !board.is_there() || !unsafe { peerlane_has_its_bars(device) } {
+        return Err(ENODEV);
+    }
+    // SAFETY: as above. It always gives 0.
     unsafe { bindings::pci_save_state(device) };
+    Ok(())
 }
 
 /// The same for a board whose function was reset, or has slept: its FPGA may not hold what it held.
@@ -117,14 +125,23 @@ pub(crate) fn start(board: &Arc<Board>) -> Result {
     if board.is_reprogrammed() {
         return Ok(());
     }
-    // SAFETY: a valid device.
-    unsafe { save(pci_dev(board.gate.device())) };
-    board.start(Starter::Owner).map_err(|error| {
-        dev_err!(
-            board.device(),
-            "the board does not start again: {:?}\n",
-            error
-        );
+    let started = match save(board) {
+        Ok(()) => board.start(Starter::Owner).map_err(|error| {
+            dev_err!(
+                board.device(),
+                "the board does not start again: {:?}\n",
+                error
+            );
+        }),
+        Err(_) => {
+            dev_err!(
+                board.device(),
+                "the board's function is not there, or has lost its configuration\n"
+            );
+            Err(())
+        }
+    };
+    started.map_err(|()| {
         board.give_up(Starter::Owner);
         EIO
     })?;

@@ -26,6 +26,8 @@ extern "C" {
     ) -> bool;
     /// A reference to the user of the calling process.
     pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
+    /// Whether the BARs of a device's memory are where the kernel has put them.
+    pub(crate) fn peerlane_has_its_bars(device: *mut bindings::pci_dev) -> bool;
     /// Ends what `peerlane_ignore_hotplug` has begun, which has given this.
     pub(crate) fn peerlane_heed_hotplug(device: *mut bindings::pci_dev, before: c_uint);
     /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which

@@ -164,8 +164,8 @@ impl pci::Driver for Driver {
             board.bound_completions();
             let interrupts = Interrupts::new(device, &board)?;
             let number = Number::take()?;
-            // SAFETY: a valid device, which is no bus master yet, with all else set up.
-            unsafe { callbacks::save(ffi::pci_dev(device)) };
+            // It is no bus master yet, and all else is set up.
+            callbacks::save(&board)?;
             let started = Started(board.clone());
             board.start(Starter::Owner).map_err(|error| {
                 dev_err!(

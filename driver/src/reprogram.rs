@@ -50,13 +50,11 @@ struct Saved(*mut bindings::pci_saved_state);
 unsafe impl Send for Saved {}
 
 impl Saved {
-    /// Of a function that answers.
-    fn of(device: *mut bindings::pci_dev) -> Result<Self> {
+    /// Of a board at rest, if its function still has one.
+    fn of(board: &Board) -> Result<Self> {
+        callbacks::save(board)?;
         // SAFETY: a valid device.
-        let saved = unsafe {
-            bindings::pci_save_state(device);
-            bindings::pci_store_saved_state(device)
-        };
+        let saved = unsafe { bindings::pci_store_saved_state(pci_dev(board.gate.device())) };
         match saved.is_null() {
             true => Err(ENOMEM),
             false => Ok(Self(saved)),
@@ -226,9 +224,9 @@ impl Board {
         }
         self.hw.usable()?;
         self.rest();
-        // It is no bus master now.
-        let saved = Saved::of(pci_dev(self.gate.device()));
-        let saved = saved.inspect_err(|_| {
+        // It is no bus master now. What it has lost would be what it gets at the end.
+        let saved = Saved::of(self).inspect_err(|_| {
+            // It is given up, or well after all.
             let _ = callbacks::start(self);
         })?;
         // A link that goes down is no board that is taken out.
@@ -279,8 +277,7 @@ impl Board {
                     bracket.saved.restore(device);
                 }
                 // For the next time that it is restored: the core forgets what it has restored.
-                // SAFETY: a valid device, which is no bus master.
-                unsafe { callbacks::save(device) };
+                let _ = callbacks::save(self);
                 self.note_reset();
                 self.start(Starter::Owner).map_err(|error| {
                     dev_err!(self.device(), "the board does not start again: {:?}\n", error);

@@ -41,6 +41,26 @@ struct user_struct *peerlane_get_user(void)
 	return get_uid(current_user());
 }
 
+bool peerlane_has_its_bars(struct pci_dev *device)
+{
+	int bar;
+
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++) {
+		unsigned long flags = pci_resource_flags(device, bar);
+		u64 place = pci_bus_address(device, bar);
+		u32 low = 0, high = 0;
+
+		if (!pci_resource_len(device, bar) || !(flags & IORESOURCE_MEM))
+			continue;
+		pci_read_config_dword(device, PCI_BASE_ADDRESS_0 + 4 * bar, &low);
+		if (flags & IORESOURCE_MEM_64)
+			pci_read_config_dword(device, PCI_BASE_ADDRESS_0 + 4 * bar + 4, &high);
+		if (place != ((u64)high << 32 | (low & (u32)PCI_BASE_ADDRESS_MEM_MASK)))
+			return false;
+	}
+	return true;
+}
+
 /* Flags of peerlane_ignore_hotplug(). */
 #define DEVICE_IGNORES	1
 #define PORT_IGNORES	2

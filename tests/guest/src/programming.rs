@@ -3,8 +3,8 @@
 
 mod vectors;
 
-use crate::faults::reset;
-use crate::lab::{LIMIT, Lab, told};
+use crate::faults::{come_back_anew, reset};
+use crate::lab::{LIMIT, Lab, pci_device, told};
 use crate::opencl::{VERSION, VERSIONS, dword, holder, program, take};
 use crate::process::fork;
 use crate::raw;
@@ -27,6 +27,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programming.arguments", || arguments(lab));
     suite.run("programming.refused", || refused(lab));
     suite.run("programming.faults", || faults(lab));
+    suite.run("programming.gone_before", || gone_before(lab));
     suite.run("programming.killed", || killed(lab));
     suite.run("programming.others_go_on", || others_go_on(lab));
     suite.run("programming.left_empty", || left_empty(lab));
@@ -224,6 +225,28 @@ fn faults(lab: &mut Lab) -> Result<&'static str> {
     }
     let violation = lab.host.programmed(0, 0)?.violation;
     ensure!(violation.is_none(), "{violation:?}");
+    Ok("")
+}
+
+/// A function that is not there any more has no configuration to save: the bracket does not begin, and what the function
+/// gets back, when it is there again, is what it had.
+fn gone_before(lab: &mut Lab) -> Result<&'static str> {
+    let config = pci_device()?.join("config");
+    let bars = || anyhow::Ok(std::fs::read(&config)?[0x10..0x28].to_vec());
+    let before = bars()?;
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    lab.host.fault(Fault::Programming(Programming::Gone {}))?;
+    let begun = program(&device, reprogram::BEGIN);
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(begun == Err(Errno::NODEV), "it has begun: {begun:?}");
+    ensure!(program(&device, reprogram::END).is_err());
+    drop((side, device));
+    reset()?;
+    ensure!(bars()? == before, "{before:x?} became {:x?}", bars()?);
+    come_back_anew(lab)?;
+    let device = holder(lab)?;
+    is_there(&*take(&device)?)?;
     Ok("")
 }
 
