@@ -222,6 +222,9 @@ fn the_steps_of_a_board_with_a_base_revision() {
         ],
     );
     assert!(calls.contains("peerlane-aocl --platform /"), "{calls}");
+    // As that SDK calls it.
+    let steps = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
+    assert!(steps.contains("aocl reprogram acl0 FILE.aocx"), "{steps}");
     // Kernels of 13.1 are for the closed runtime alone.
     assert_eq!(library(&work), "legacy\n");
     // What the base compile made is imported, by the board and by the kernel's compile.
@@ -287,6 +290,7 @@ fn the_steps_of_boards_of_later_versions() {
         assert_eq!(library(&work), "open\n");
         let readme = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
         assert_eq!(readme.contains("aocl link-config"), linked, "{version}");
+        assert!(readme.contains("aocl program acl0 FILE.aocx"), "{readme}");
         // The other library is there to be copied, too.
         assert!(
             work.path()
@@ -397,6 +401,7 @@ fn a_version_that_is_none_is_not_said() {
         );
         // The table of notes is as wide as a terminal.
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("/D/README.md, whose steps lead"), "{said}");
         assert_eq!(said.contains("PEERLANE_MMD_VERSION"), !known, "{said}");
     }
 }

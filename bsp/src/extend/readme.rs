@@ -62,6 +62,8 @@ struct Readme<'a> {
     install: &'a str,
     /// The command that tests all boards, or the first.
     diagnose: &'a str,
+    /// The command that configures the FPGA.
+    program: &'a str,
     /// For `lspci`.
     device: String,
     /// What `lspci` shows of the subsystem.
@@ -96,6 +98,10 @@ pub fn text(facts: &Facts<'_>) -> String {
         version if version < (15, 1) => "diagnose",
         _ => "diagnose acl0",
     };
+    let program = match sdk < (14, 1) {
+        true => "reprogram",
+        false => "program",
+    };
     let known = |id: &str| id.len() == 4;
     let ids = &facts.ids;
     let set_aside: Vec<_> = (facts.set_aside.iter())
@@ -117,6 +123,7 @@ pub fn text(facts: &Facts<'_>) -> String {
         option,
         install,
         diagnose,
+        program,
         device: match known(&ids.vendor) && known(&ids.device) {
             true => format!(" -d {}:{}", ids.vendor, ids.device),
             false => String::new(),

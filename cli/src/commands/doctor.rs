@@ -18,7 +18,7 @@ use crate::doctor::{self, Finding, State, Where};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane doctor
-  sudo peerlane doctor --json > findings.json
+  sudo -E env \"PATH=$PATH\" peerlane doctor --json > findings.json
   peerlane doctor --simulated
 
 A finding is `ok`, `note` (it works, or cannot be seen from here) or `wrong`.

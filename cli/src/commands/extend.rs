@@ -120,4 +120,8 @@ pub fn print_report(report: &Report, out: &Path) {
         report.added.len(),
         out.join("peerlane-report.md").display()
     );
+    outln!(
+        "Next: {}, whose steps lead from here to a board that works",
+        out.join("README.md").display()
+    );
 }

@@ -13,9 +13,9 @@ use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
 /// such a one, and OpenCL's loader (libOpenCL.so.1) loads the driver.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo peerlane icd install --vendor /opt/altera/13.1/hld/host/linux64/lib/libalteracl.so
+  sudo env \"PATH=$PATH\" peerlane icd install --vendor /opt/altera/13.1/hld/host/linux64/lib/libalteracl.so
   peerlane icd check
-  sudo peerlane icd uninstall
+  sudo env \"PATH=$PATH\" peerlane icd uninstall
 
 Programs have to be linked with OpenCL's loader (-lOpenCL) for that, and not with the vendor library.
 

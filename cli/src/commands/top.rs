@@ -17,9 +17,9 @@ use peerlane_bsp::error::Error;
 /// much is under way on it; of the simulated board that is known.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo peerlane top
-  sudo peerlane top --device /dev/peerlane1 --interval 0.5
-  sudo peerlane top --once --json
+  sudo env \"PATH=$PATH\" peerlane top
+  sudo env \"PATH=$PATH\" peerlane top --device /dev/peerlane1 --interval 0.5
+  sudo env \"PATH=$PATH\" peerlane top --once --json
   peerlane top --simulated
 
 `q` or Ctrl-C ends it. Where standard output is no terminal, a view follows the other.")]

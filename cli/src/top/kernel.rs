@@ -58,7 +58,7 @@ impl Kernel {
             io::ErrorKind::PermissionDenied => refused(
                 &file,
                 "the counters of all users' channels are the administrator's to read",
-                "Run it as root: `sudo peerlane top`.",
+                "Run it as root: `sudo env \"PATH=$PATH\" peerlane top`.",
             ),
             io::ErrorKind::NotFound => refused(
                 &file,

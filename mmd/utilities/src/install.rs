@@ -4,7 +4,7 @@
 //! rules by which their nodes get it; then the driver is loaded. Files that somebody else has put there stay, and are
 //! not taken away again: ours say in their first line whose they are.
 
-use crate::fcd::{DIRECTORY, Fcd};
+use crate::fcd::Fcd;
 use crate::library::Library;
 use crate::machine::check_rights;
 use crate::setup::{VENDORS, for_another_runtime, open_to_all};
@@ -297,6 +297,10 @@ pub fn uninstall(
     if options.directory.is_none() && !options.dry_run {
         remove_empty(machine, &fcd.path);
     }
+    let tree = machine.commands().is_none() && !options.dry_run;
+    for path in gone.iter().filter(|path| tree && **path != fcd.path) {
+        remove_empty(machine, path);
+    }
     let rules = gone.iter().any(|path| *path != fcd.path);
     if let (Some(commands), true, false) = (machine.commands(), rules, options.dry_run) {
         // Rules that are gone do no harm until the system starts again.
@@ -333,14 +337,15 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
     Ok(())
 }
 
-/// Removes what `install` may have made above a file, as far as it is empty.
+/// Removes what `install` may have made above a file, as far as it is empty: below /opt, or below all of a tree, which
+/// may have had nothing before.
 fn remove_empty(machine: &Machine, file: &Path) {
-    let top = machine.path(DIRECTORY);
-    let directories = file
-        .ancestors()
-        .skip(1)
-        .take(Path::new(DIRECTORY).components().count() - 2);
-    for directory in directories.filter(|directory| top.starts_with(directory)) {
+    let top = match machine.commands() {
+        Some(_) => machine.path("/opt"),
+        None => machine.path("/"),
+    };
+    let above = file.ancestors().skip(1);
+    for directory in above.take_while(|path| *path != top && path.starts_with(&top)) {
         // One that is not empty ends it.
         if std::fs::remove_dir(directory).is_err() {
             break;

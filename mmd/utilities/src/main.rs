@@ -30,9 +30,10 @@ const MOST_MEBIBYTES: u64 = u64::MAX >> 20;
 #[command(after_help = "Examples:
   aocl install PLATFORM            # as root, after the driver's package; no name before 17.1
   aocl diagnose acl0               # whether the first board works; it resets its kernels
-  aocl program acl0 kernel.aocx    # diagnostic and reprogram before 14.1
+  aocl program acl0 kernel.aocx    # configures its FPGA
   linux64/libexec/diagnose -probe  # which boards there are; nothing is opened
 
+SDKs before 14.1 call `diagnose` `diagnostic`, and `program` `reprogram`.
 The exit status is 0 if it was done, 1 if not, 2 if the command line is wrong.")]
 struct Cli {
     /// The platform: a directory that `peerlane extend` wrote.

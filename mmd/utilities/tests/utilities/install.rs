@@ -426,6 +426,10 @@ fn a_fresh_root_gets_all_files() {
     for file in [FCD, RULES, GROUP] {
         assert!(exists(&work.root().join(file)), "{file}: {said}");
     }
+    // And nothing is left of it.
+    let (status, said) = run(&work, &["uninstall"], &[]);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(fs::read_dir(work.root()).unwrap().count(), 0, "{said}");
     // A system that has no such directories does not read them.
     let work = Work::new();
     fs::remove_dir_all(work.root().join("usr")).unwrap();
