@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 use peerlane_host::{Device, Memory, MemoryKind, Permissions, driver};
-use peerlane_routes::{Board, Engine, Piece, Push, Reach, Residence, Side, Staging, Way};
+use peerlane_routes::{Board, Engine, Piece, Push, Reach, Residence, Side, Staging, Turns, Way};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::{CopyEngine, SimBoard, SimGpu};
 use std::ops::Range;
@@ -235,6 +235,9 @@ impl Side for Part {
     }
     fn another(&self, bytes: u64) -> peerlane_routes::Result<Box<dyn Side>> {
         self.whole.another(bytes)
+    }
+    fn turns(&self) -> Option<Turns> {
+        self.whole.turns()
     }
     fn reach(
         &self,

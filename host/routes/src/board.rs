@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::limits::Clock;
 use crate::side::{Engine, Pending, Piece, Side, Staging, Way};
+use crate::turns::Turns;
 use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions, Queue, Region, Transfer};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Staging memory of a board. It is registered once for each direction: with pages of 4 KiB that takes half of the default
@@ -24,8 +25,8 @@ struct Inner {
     queue: Queue,
     memory: Range<u64>,
     scratch: Range<u64>,
-    /// Who probes or measures with `scratch`.
-    aside: Mutex<()>,
+    /// For `scratch` and the window.
+    turns: Turns,
 }
 
 /// FPGA memory that probes and measurements have, unless the caller says otherwise.
@@ -44,13 +45,8 @@ impl Board {
         let all = device.allocate(bytes.saturating_add(SCRATCH))?;
         let queue = device.queue()?;
         let Range { start, end } = all.keep();
-        Ok(Self(Arc::new(Inner {
-            device: device.clone(),
-            queue,
-            scratch: end - SCRATCH..end,
-            memory: start..end - SCRATCH,
-            aside: Mutex::default(),
-        })))
+        let (memory, scratch) = (start..end - SCRATCH, end - SCRATCH..end);
+        Ok(Self::of(device.clone(), queue, memory, scratch))
     }
 
     /// Takes a queue, and FPGA memory of its device: `memory` for the caller, and `scratch`, 64 KiB or more, that nobody
@@ -88,11 +84,11 @@ impl Board {
 
     fn of(device: Device, queue: Queue, memory: Range<u64>, scratch: Range<u64>) -> Self {
         Self(Arc::new(Inner {
+            turns: Turns::of(&device.name()),
             device,
             queue,
             memory,
             scratch,
-            aside: Mutex::default(),
         }))
     }
 
@@ -111,9 +107,9 @@ impl Board {
         self.0.memory.clone()
     }
 
-    /// Waits until nobody else probes or measures: several [`Routes`](crate::Routes) may have one board.
-    pub(crate) fn aside(&self) -> MutexGuard<'_, ()> {
-        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What those take turns for who have one board.
+    pub(crate) fn shared(&self) -> &Turns {
+        &self.0.turns
     }
 
     /// The library's.
@@ -164,13 +160,17 @@ impl Side for Board {
         Ok(Box::new(engine))
     }
 
-    /// The scratch memory, whatever else uses it.
+    /// The scratch memory.
     fn another(&self, bytes: u64) -> Result<Box<dyn Side>> {
         let scratch = self.scratch();
         let end = (scratch.start.checked_add(bytes)).filter(|end| *end <= scratch.end);
         let memory = scratch.start..end.unwrap_or(scratch.end);
         let (device, queue) = (self.0.device.clone(), self.0.queue.clone());
         Ok(Box::new(Self::of(device, queue, memory, scratch)))
+    }
+
+    fn turns(&self) -> Option<Turns> {
+        Some(self.shared().clone())
     }
 }
 

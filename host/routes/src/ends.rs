@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::indirect::Plan;
 use crate::limits::{Clock, Watch};
 use crate::route::Route;
-use crate::side::{Push, Side};
+use crate::side::Side;
 use crate::staged::{SLOTS, Staged};
+use crate::turns::Pusher;
 use peerlane_host::{Direction, Permissions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub(crate) struct Ends {
     bytes: usize,
     staged: Option<Staged>,
     reached: Reached,
-    pusher: Option<Box<dyn Push>>,
+    pusher: Pusher,
 }
 
 /// A board whose engine reaches all FPGA memory of the context.
@@ -71,7 +72,7 @@ impl Ends {
             bytes,
             staged: None,
             reached: Reached::default(),
-            pusher: None,
+            pusher: Pusher::default(),
         }
     }
 
@@ -112,13 +113,11 @@ impl Ends {
 
     /// The device pushes from its memory to an FPGA address.
     pub(crate) fn push(&mut self, errand: (u64, u64, u64), watch: &Watch<'_>) -> Result<u64> {
-        let mut pusher = match self.pusher.take() {
-            Some(pusher) => pusher,
-            None => self.side.pusher(self.board.device())?,
-        };
-        let pushed = direct::by_push(&mut *pusher, errand, watch);
-        self.pusher = Some(pusher);
-        pushed
+        self.board.shared().push(
+            &self.pusher,
+            || self.side.pusher(self.board.device()),
+            |pusher| direct::by_push(pusher, errand, watch),
+        )
     }
 
     /// Copies by a route, which goes this way and works here.
@@ -177,13 +176,20 @@ impl Ends {
 
     /// Gives the board's window back, if a copy has taken it: the next one that needs it takes it again.
     pub(crate) fn give_window_back(&mut self) {
-        self.pusher = None;
+        self.board.shared().give_window_back(&self.pusher);
     }
 
     /// Lets go of all that was made ready: the next copy makes it anew.
     pub(crate) fn forget(&mut self) {
         self.reached.forget();
         self.staged = None;
-        self.pusher = None;
+        self.give_window_back();
+    }
+}
+
+impl Drop for Ends {
+    /// Whose turn it is next finds the window free.
+    fn drop(&mut self) {
+        self.give_window_back();
     }
 }

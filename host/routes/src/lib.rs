@@ -53,6 +53,7 @@ mod route;
 mod routes;
 mod side;
 mod staged;
+mod turns;
 
 pub use board::{Board, SCRATCH};
 pub use cost::Cost;
@@ -64,3 +65,4 @@ pub use probe::{Findings, Verdict};
 pub use route::Route;
 pub use routes::{Choice, Moved, Options, Order, Routes};
 pub use side::{Engine, Pending, Piece, Push, Reach, Residence, Side, Staging, Way};
+pub use turns::Turns;

@@ -6,6 +6,7 @@ use crate::limits::{Clock, Limits, Watch};
 use crate::route::Route;
 use crate::side::{Side, check};
 use crate::staged::{Engines, SLOTS, Staged};
+use crate::turns::Turns;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -140,6 +141,8 @@ impl Pair {
             return Ok(engines);
         }
         let most = MEASURED.min(self.staging as u64);
+        let turns = Turns::together([self.sides[0].turns(), self.sides[1].turns()]);
+        let _alone = Turns::aside(&turns);
         let others = [self.sides[0].another(most)?, self.sides[1].another(most)?];
         let mut staged = Staged::new([&*others[0], &*others[1]], most as usize)?;
         let engines = staged.measure(from, [0, 0], most, &self.clock)?;

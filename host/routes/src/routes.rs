@@ -9,6 +9,7 @@ use crate::probe::{Findings, PROBE, Prober, Verdict};
 use crate::route::Route;
 use crate::side::{Side, check};
 use crate::staged::{Engines, PATIENCE};
+use crate::turns::Turns;
 use peerlane_host::Direction;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,6 +80,9 @@ impl fmt::Display for Choice {
 
 /// All ways between a board and a device's memory. One copy at a time; others wait.
 ///
+/// Several of these, and [`Pair`](crate::Pair)s, may have one board, and be used at the same time: they take turns at its
+/// window and at its memory for probes. What is measured meanwhile is measured beside the others' copies.
+///
 /// The first copy by [`Route::Auto`] probes the routes and measures them, and so does the first by a route that is
 /// direct (which is only probed): with memory of the device's of its own and the board's scratch memory.
 pub struct Routes {
@@ -143,7 +147,8 @@ impl Routes {
         if let Some(findings) = &state.findings {
             return Ok(findings.clone());
         }
-        let _alone = self.board.aside();
+        let turns = self.turns();
+        let _alone = Turns::aside(&turns);
         let (mut ends, fpga, length) = self.aside(&mut state.ends, PROBE)?;
         let mut prober = Prober {
             ends: &mut ends,
@@ -152,6 +157,11 @@ impl Routes {
         };
         let findings = prober.all(self.options.probe_reads)?;
         Ok(state.findings.insert(findings).clone())
+    }
+
+    /// Whose memory for probes is needed.
+    fn turns(&self) -> Vec<Turns> {
+        Turns::together([self.board.turns(), self.side.turns()])
     }
 
     /// Ends with memory that nobody needs, of so many bytes at most. A board has one window, which those of the copies
@@ -197,7 +207,8 @@ impl Routes {
             return Ok(costs.clone());
         }
         let findings = self.findings_of(state)?;
-        let _alone = self.board.aside();
+        let turns = self.turns();
+        let _alone = Turns::aside(&turns);
         let (mut ends, fpga, length) =
             self.aside(&mut state.ends, self.options.measured.max(8192))?;
         let clock = ends.clock();

@@ -1,6 +1,7 @@
 //! The ends of a route.
 
 use crate::error::{Error, Result};
+use crate::turns::Turns;
 use peerlane_host::{Device, Memory, Permissions, Region};
 use std::ops::Range;
 use std::time::Duration;
@@ -63,6 +64,11 @@ pub trait Side: Send + Sync {
     /// # Errors
     /// What the device says.
     fn another(&self, bytes: u64) -> Result<Box<dyn Side>>;
+
+    /// What who uses memory of [`another`](Self::another) takes turns for, where all of that is the same: a board's.
+    fn turns(&self) -> Option<Turns> {
+        None
+    }
 
     /// Lets a board reach a part of its memory.
     ///

@@ -396,3 +396,76 @@ fn a_pair_needs_no_routes_of_its_own() {
         assert!(found == data, "{route}");
     }
 }
+
+/// Two routes and a pair over one board, used from three threads: the board has one window, and one memory for probes. What
+/// each finds and moves is as if it were alone.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn those_who_share_a_board_take_turns() {
+    const PART: u64 = 64 * KIB;
+    let (board, driver) = open_on(&DriverOptions::default(), BoardConfig::default());
+    let device = driver.open().unwrap();
+    let ends = Board::new(&device, 3 * PART).unwrap();
+    let memories = [0, 1, 2].map(|_| {
+        let engine = CopyEngine::default();
+        SimGpu::new(&board, &device, PART, engine).unwrap()
+    });
+    let base = ends.memory().start;
+    std::thread::scope(|scope| {
+        let (board, ends) = (&board, &ends);
+        for (number, gpu) in memories[..2].iter().enumerate() {
+            scope.spawn(move || {
+                for round in 0..4 {
+                    let options = Options {
+                        measured: 32 * KIB,
+                        ..Options::default()
+                    };
+                    let routes = Routes::new(ends, Arc::new(gpu.clone()), options);
+                    let findings = routes.findings().unwrap();
+                    for verdict in [&findings.write, &findings.read, &findings.push] {
+                        assert_eq!(*verdict, Verdict::Works, "{number}: {findings:?}");
+                    }
+                    for (step, route) in [Route::Push, Route::DirectRead, Route::Push]
+                        .into_iter()
+                        .enumerate()
+                    {
+                        let order = Order {
+                            direction: Direction::Read,
+                            fpga: number as u64 * PART,
+                            at: 0,
+                            length: 8 * KIB + 5,
+                        };
+                        let data = pattern((16 * number + 4 * round + step) as u8, PART as usize);
+                        gpu.memory().write(0, &data).unwrap();
+                        routes.transfer(&order, route, &Limits::default()).unwrap();
+                        let mut found = vec![0; order.length as usize];
+                        board.fpga_read(base + order.fpga, &mut found).unwrap();
+                        assert!(found == data[..found.len()], "{number} {round}: {route}");
+                    }
+                }
+            });
+        }
+        let gpu = &memories[2];
+        scope.spawn(move || {
+            for round in 0..8 {
+                // A new one measures, in the memory for probes.
+                let side: Arc<dyn Side> = Arc::new(ends.clone());
+                let pair = Pair::new(side, Arc::new(gpu.clone()), 64 << 10);
+                let copy = peerlane_routes::Copy {
+                    from: 1,
+                    at: 0,
+                    to: 2 * PART,
+                    length: PART,
+                    route: Route::Auto,
+                    chunk: None,
+                };
+                let data = pattern(100 + round, PART as usize);
+                gpu.memory().write(0, &data).unwrap();
+                pair.copy(&copy, &Limits::default()).unwrap();
+                let mut found = vec![0; data.len()];
+                board.fpga_read(base + 2 * PART, &mut found).unwrap();
+                assert!(found == data, "the pair, {round}");
+            }
+        });
+    });
+}

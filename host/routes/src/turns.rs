@@ -1,0 +1,175 @@
+//! What several copies over one board take turns for: its memory for probes, and its window.
+
+use crate::side::Push;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The turns of a board: all [`Board`](crate::Board)s of one have the same. Clones are the same.
+#[derive(Clone)]
+pub struct Turns(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// Who probes or measures with the board's memory for that.
+    aside: Mutex<()>,
+    /// Who has the window.
+    window: Mutex<Weak<Mutex<Option<Box<dyn Push>>>>>,
+}
+
+/// A place for who stores to a board's window, kept from one copy to the next.
+#[derive(Clone, Default)]
+pub(crate) struct Pusher(Arc<Mutex<Option<Box<dyn Push>>>>);
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Turns {
+    /// Those of the board with this name, as its driver calls it.
+    pub(crate) fn of(board: &str) -> Self {
+        static BOARDS: Mutex<BTreeMap<String, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+        let mut boards = lock(&BOARDS);
+        boards.retain(|_, known| known.strong_count() > 0);
+        if let Some(known) = boards.get(board).and_then(Weak::upgrade) {
+            return Self(known);
+        }
+        let new = Arc::<Shared>::default();
+        boards.insert(board.into(), Arc::downgrade(&new));
+        Self(new)
+    }
+
+    /// Those of several sides, each board once, in an order that everybody keeps: who waits for one has none that the
+    /// other waits for.
+    pub(crate) fn together<const N: usize>(all: [Option<Self>; N]) -> Vec<Self> {
+        let mut all: Vec<Self> = all.into_iter().flatten().collect();
+        all.sort_by_key(|turns| Arc::as_ptr(&turns.0).addr());
+        all.dedup_by(|one, other| Arc::ptr_eq(&one.0, &other.0));
+        all
+    }
+
+    /// Waits until nobody else probes or measures with these.
+    pub(crate) fn aside(all: &[Self]) -> Vec<MutexGuard<'_, ()>> {
+        all.iter().map(|turns| lock(&turns.0.aside)).collect()
+    }
+
+    /// Has `run` store to the window by the pusher in this place, or by the one that `make` makes there. Others wait, and
+    /// a pusher of theirs has given the window back.
+    pub(crate) fn push<T, E>(
+        &self,
+        place: &Pusher,
+        make: impl FnOnce() -> Result<Box<dyn Push>, E>,
+        run: impl FnOnce(&mut dyn Push) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut holder = lock(&self.0.window);
+        if let Some(other) = holder.upgrade()
+            && !Arc::ptr_eq(&other, &place.0)
+        {
+            drop(lock(&other).take());
+        }
+        *holder = Arc::downgrade(&place.0);
+        let mut pusher = lock(&place.0);
+        match &mut *pusher {
+            Some(pusher) => run(&mut **pusher),
+            none => run(&mut **none.insert(make()?)),
+        }
+    }
+
+    /// Gives the window back, if this pusher has it.
+    pub(crate) fn give_window_back(&self, place: &Pusher) {
+        let _holder = lock(&self.0.window);
+        drop(lock(&place.0).take());
+    }
+}
+
+impl fmt::Debug for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turns").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    /// A window that one at a time has, as a board's.
+    #[derive(Clone, Default)]
+    struct Window(Arc<AtomicBool>);
+
+    struct Stores(Window);
+
+    impl Window {
+        fn take(&self) -> Result<Box<dyn Push>> {
+            assert!(!self.0.swap(true, Ordering::SeqCst), "somebody has it");
+            Ok(Box::new(Stores(self.clone())))
+        }
+    }
+
+    impl Drop for Stores {
+        fn drop(&mut self) {
+            self.0.0.store(false, Ordering::SeqCst);
+        }
+    }
+
+    impl Push for Stores {
+        fn window(&self) -> u64 {
+            1
+        }
+        fn place(&mut self, _: u64) -> Result<()> {
+            Ok(())
+        }
+        fn push(&mut self, _: u64, _: u64, _: u64) -> Result<()> {
+            Ok(())
+        }
+        fn settle(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn boards_of_one_name_have_the_same_turns() {
+        let (one, same, other) = (Turns::of("a"), Turns::of("a"), Turns::of("b"));
+        assert!(Arc::ptr_eq(&one.0, &same.0) && !Arc::ptr_eq(&one.0, &other.0));
+        let [forth, back] = [[&one, &other], [&other, &one]]
+            .map(|all| Turns::together([Some(all[0].clone()), None, Some(all[1].clone())]));
+        assert!(forth.len() == 2 && back.len() == 2);
+        assert!(
+            forth
+                .iter()
+                .zip(&back)
+                .all(|(a, b)| Arc::ptr_eq(&a.0, &b.0))
+        );
+        // A board on both sides is waited for once.
+        assert_eq!(
+            Turns::aside(&Turns::together([Some(one), Some(same)])).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn the_window_goes_from_one_to_the_other() {
+        let (window, turns) = (Window::default(), Turns::of("window"));
+        let busy = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let place = Pusher::default();
+                    for _ in 0..50 {
+                        let run = |_: &mut dyn Push| {
+                            assert!(!busy.swap(true, Ordering::SeqCst));
+                            std::thread::sleep(Duration::from_micros(50));
+                            busy.store(false, Ordering::SeqCst);
+                            Ok::<_, crate::Error>(())
+                        };
+                        turns.push(&place, || window.take(), run).unwrap();
+                    }
+                    turns.give_window_back(&place);
+                });
+            }
+        });
+        assert!(!window.0.load(Ordering::SeqCst));
+    }
+}
