@@ -178,6 +178,13 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
             Verdict::Refused(_) | Verdict::Wrong(_) => Finding::wrong(ABOUT, text, remedy),
         });
     }
+    if found.unknown() {
+        findings.push(Finding::note(
+            ABOUT,
+            format!("{names}: where the GPU's memory lies for the board is not known"),
+            "Its driver may have moved it into the host's memory, so that what is called direct goes through that. Compare the rates with those through the host: `peerlane bench transfers`.",
+        ));
+    }
     if found.reads_lost {
         findings.push(Finding::wrong(
             ABOUT,

@@ -91,6 +91,16 @@ pub struct Findings {
     pub proven: bool,
     /// The board takes no reads any more, since one was never answered: all data for it need the link reset first.
     pub reads_lost: bool,
+    /// Where the device's memory lies, as far as somebody says.
+    pub residence: Residence,
+}
+
+impl Findings {
+    /// Whether the board reaches the memory and nobody says where that lies: what is called direct may go through the
+    /// host's memory.
+    pub fn unknown(&self) -> bool {
+        self.residence == Residence::Unknown && (self.write.works() || self.read.works())
+    }
 }
 
 /// Random bytes, others each time: those of an earlier probe prove nothing.
@@ -159,9 +169,9 @@ impl Prober<'_> {
                 false,
             ),
         };
-        let through_host = self.ends.side().residence() == Residence::Host;
+        let residence = self.ends.side().residence();
         let known = |verdict: Verdict, proven: bool| match verdict {
-            Verdict::Works if through_host => Verdict::Detour,
+            Verdict::Works if residence == Residence::Host => Verdict::Detour,
             Verdict::Works if !proven => Verdict::Unproven,
             verdict => verdict,
         };
@@ -172,6 +182,7 @@ impl Prober<'_> {
             push,
             proven,
             reads_lost,
+            residence,
         })
     }
 

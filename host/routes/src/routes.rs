@@ -312,6 +312,9 @@ impl Routes {
         if let Some((next, later)) = times.get(1) {
             why.push_str(&format!(", against {} by {next}", micros(*later)));
         }
+        if matches!(route, Route::DirectWrite | Route::DirectRead) && findings.unknown() {
+            why.push_str("; whether in the device or in the host's memory is not known");
+        }
         if !passed_over.is_empty() {
             why.push_str(&format!("; {}", passed_over.join("; ")));
         }

@@ -150,6 +150,9 @@ fn one_way(
         best = best.min(moved.time);
     }
     let what = match verdict {
+        Verdict::Works if findings.unknown() => {
+            "without a copy in between, the data compared; whether in the GPU or in the host's memory is not known".into()
+        }
         Verdict::Works => "directly, the data compared".into(),
         other => other.to_string(),
     };

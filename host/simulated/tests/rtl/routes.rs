@@ -1,13 +1,15 @@
 //! All ways between the simulated board and its GPU, and platforms that are not what they seem.
 
 use super::{KIB, MIB, open_on, pattern};
-use peerlane_host::Direction;
 use peerlane_host::driver::Options as DriverOptions;
+use peerlane_host::{Device, Direction, Memory, Permissions};
 use peerlane_routes::{
-    Board, Cancel, Error, Limits, Options, Order, Pair, Route, Routes, Side, Verdict,
+    Board, Cancel, Engine, Error, Limits, Options, Order, Pair, Reach, Residence, Route, Routes,
+    Side, Verdict,
 };
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::{CopyEngine, Platform, SimBoard, SimGpu};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -222,11 +224,66 @@ fn the_probe_tells_platforms_apart() {
     ] {
         let rig = Rig::on(platform);
         let findings = rig.routes.findings().unwrap();
+        let lies = match platform {
+            Platform::Gtt => Residence::Host,
+            _ => Residence::Device,
+        };
+        assert_eq!(findings.residence, lies, "{platform:?}");
+        assert!(!findings.unknown(), "{platform:?}");
         assert!(write(&findings.write), "{platform:?}: {findings:?}");
         assert!(read(&findings.read), "{platform:?}: {findings:?}");
         assert_eq!(findings.push, Verdict::Works, "{platform:?}");
         assert_eq!(findings.reads_lost, lost, "{platform:?}");
     }
+}
+
+/// Memory of the GPU's of which nobody says where it lies, as of a dma-buf's.
+struct Hidden(Box<dyn Side>);
+
+impl Side for Hidden {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+    fn attach(&self, staging: &Memory) -> peerlane_routes::Result<Box<dyn Engine>> {
+        self.0.attach(staging)
+    }
+    fn another(&self, bytes: u64) -> peerlane_routes::Result<Box<dyn Side>> {
+        Ok(Box::new(Self(self.0.another(bytes)?)))
+    }
+    fn reach(
+        &self,
+        device: &Device,
+        range: Range<u64>,
+        permissions: Permissions,
+    ) -> peerlane_routes::Result<Reach> {
+        self.0.reach(device, range, permissions)
+    }
+}
+
+/// What nobody says is not guessed, whatever it is.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn where_memory_lies_may_be_unknown() {
+    for platform in [Platform::Good, Platform::Gtt] {
+        let rig = Rig::on(platform);
+        let side = Arc::new(Hidden(Box::new(rig.gpu.clone())));
+        let routes = Routes::new(rig.routes.board(), side, Options::default());
+        let findings = routes.findings().unwrap();
+        assert_eq!(findings.write, Verdict::Works, "{platform:?}");
+        assert_eq!(findings.residence, Residence::Unknown, "{platform:?}");
+        assert!(findings.unknown(), "{findings:?}");
+        let choice = routes.choose(Direction::Write, rig.length).unwrap();
+        let said = choice.why.contains("is not known");
+        assert_eq!(said, choice.route == Route::DirectWrite, "{choice}");
+    }
+    // Where the board does not reach it there is nothing to say.
+    let rig = Rig::on(Platform::Translating);
+    let side = Arc::new(Hidden(Box::new(rig.gpu.clone())));
+    let routes = Routes::new(rig.routes.board(), side, Options::default());
+    assert!(!routes.findings().unwrap().unknown());
 }
 
 /// Automatic copies are right on every platform, and what does not work is refused.
