@@ -45,6 +45,26 @@ fn what_cannot_be_measured_is_refused_with_a_remedy() {
         (&["--repeat", "0"], "--repeat"),
         (&["--simulated", "--gpu", "1"], "cannot be used with"),
         (
+            &[
+                "--simulated",
+                "--routes",
+                "direct-write",
+                "--direction",
+                "gpu-to-fpga",
+            ],
+            "direct-write does not go from the GPU to the FPGA",
+        ),
+        (
+            &[
+                "--simulated",
+                "--routes",
+                "direct-read,push",
+                "--direction",
+                "fpga-to-gpu",
+            ],
+            "direct-read, push does not go from the FPGA to the GPU",
+        ),
+        (
             &["--simulated", "--json", "/no such directory/file"],
             "directory",
         ),

@@ -246,12 +246,32 @@ fn gpu(number: usize, bytes: u64) -> Result<Arc<dyn Side>, Error> {
     }
 }
 
+/// Refuses routes none of which goes a way that was asked for: nothing would be measured.
+fn refuse_nothing(options: &Options) -> Result<(), Error> {
+    let goes = |method: &Method| options.directions.iter().any(|way| method.goes(*way));
+    if options.methods.iter().any(goes) {
+        return Ok(());
+    }
+    let names: Vec<_> = options.methods.iter().map(|method| method.name()).collect();
+    let ways: Vec<_> = (options.directions.iter())
+        .map(|way| match way {
+            Direction::Write => "from the FPGA to the GPU",
+            Direction::Read => "from the GPU to the FPGA",
+        })
+        .collect();
+    Err(refused(
+        format!("{} does not go {}", names.join(", "), ways.join(" or ")),
+        "Ask for another --direction, or for other --routes: `--help` says which way each goes.",
+    ))
+}
+
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     for file in [&args.json, &args.csv, &args.html].into_iter().flatten() {
         check_file(file)?;
     }
     let options = args.options();
+    refuse_nothing(&options)?;
     let mut setup = args.setup(&options)?;
     let moving = bar(0, "{bar:30.cyan} {percent:>3} %  {eta:>4} left  {msg}");
     let report = transfers::run(&mut setup, &options, &mut |advance: &Advance| {
