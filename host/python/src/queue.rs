@@ -124,15 +124,17 @@ fn terms(after_writes: bool, after_reads: bool, urgent: bool) -> Terms {
     }
 }
 
-/// A limit in seconds.
+/// A limit in seconds. As with Python's own: less than none is refused, and infinity, or more than any time, is none.
 fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
-    let Some(seconds) = seconds else {
-        return Ok(None);
-    };
-    let limit = Duration::try_from_secs_f64(seconds.max(0.0));
-    let text = format!("{seconds} s is no time to wait");
-    let limit = limit.map_err(|_| invalid(py, &text, "Give None to wait for as long as it takes."));
-    limit.map(Some)
+    match seconds {
+        None => Ok(None),
+        Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds).ok()),
+        Some(seconds) => {
+            let text = format!("{seconds} s is no time to wait");
+            let remedy = "Give 0 or more, or None to wait for as long as it takes.";
+            Err(invalid(py, &text, remedy))
+        }
+    }
 }
 
 /// Waits in slices, without the interpreter's lock, so that signals are heard. The board's time may be another than ours, so
@@ -227,9 +229,15 @@ impl Queue {
             }
         };
         let region = region.cast::<Region>()?;
-        // As much as both have.
-        let length = region.len()?.min(fpga.get().__len__()) as u64;
-        let all = (0, Some(length));
+        // FPGA memory is rounded up, so it may have more.
+        let (length, room) = (region.len()?, fpga.get().__len__());
+        if length > room {
+            let text = format!("a region of {length} bytes, and {room} bytes of FPGA memory");
+            let remedy =
+                "Allocate as much, or name a part of the region by read() or write() with length.";
+            return Err(invalid(slf.py(), &text, remedy));
+        }
+        let all = (0, Some(length as u64));
         let address = fpga.get().address();
         Self::submit(slf, direction, region, address, all, Terms::default())
     }
@@ -251,6 +259,33 @@ impl Queue {
     #[getter]
     fn under_way(&self) -> usize {
         self.queue.under_way()
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// What was begun has come to an end behind the block: by itself, or stopped after an exception, which goes on.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if kind.is_none() {
+            return self.drain(py, None);
+        }
+        if self.queue.under_way() > 0 {
+            // The exception says more than what becomes of the queue.
+            let _ = self.restart(py);
+        }
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, under_way) = (self.queue.device().name(), self.queue.under_way());
+        format!("<peerlane.Queue of {name}, {under_way} under way>")
     }
 
     /// For `_asyncio.py`: takes note of what the board has reported.
@@ -317,9 +352,12 @@ impl Transfer {
             Direction::Write => "from",
             Direction::Read => "to",
         };
-        format!(
-            "<peerlane.Transfer of {} bytes {way} the FPGA>",
-            transfer.length()
-        )
+        let bytes = transfer.length();
+        let state = if transfer.has_ended() {
+            "ended"
+        } else {
+            "under way"
+        };
+        format!("<peerlane.Transfer of {bytes} bytes {way} the FPGA, {state}>")
     }
 }

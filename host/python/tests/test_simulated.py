@@ -164,6 +164,61 @@ def test_a_transfer_that_is_stopped_says_so(device):
         transfer.wait()
 
 
+def test_times_are_as_elsewhere_in_python(device):
+    fpga = device.allocate(LENGTH)
+    queue = device.queue()
+    region = device.register(bytearray(LENGTH))
+    transfer = queue.copy(fpga, region)
+    for wrong in [-1, -0.5, float("nan")]:
+        for wait in [transfer.wait, queue.drain]:
+            with pytest.raises(peerlane.InvalidError, match="no time to wait"):
+                wait(wrong)
+    with pytest.raises(TypeError):
+        transfer.wait("1")
+    assert transfer.wait(float("inf")) == LENGTH
+    assert queue.copy(fpga, region).wait(1e300) == LENGTH
+    queue.drain(float("inf"))
+    with pytest.raises(TimeoutError):
+        queue.copy(fpga, device.register(bytearray(LENGTH))).wait(0)
+    queue.drain()
+
+
+def test_a_copy_is_of_all_or_of_nothing(device):
+    fpga = device.allocate(1 << 16)
+    queue = device.queue()
+    long = device.register(bytearray((1 << 16) + 1))
+    for destination, source in [(fpga, long), (long, fpga)]:
+        with pytest.raises(peerlane.InvalidError, match="65537 bytes, and 65536 bytes"):
+            queue.copy(destination, source)
+    assert queue.under_way == 0
+    assert queue.copy(fpga, device.register(bytearray(5))).wait() == 5
+    with pytest.raises(TypeError):
+        queue.copy(fpga, bytearray(5))
+
+
+def test_a_queue_is_a_context(device):
+    fpga = device.allocate(1 << 20)
+    data, back = bytearray(pattern(3, 1 << 20)), bytearray(1 << 20)
+    queue = device.queue()
+    assert repr(queue).startswith("<peerlane.Queue of ") and repr(queue).endswith(", 0 under way>")
+    with queue as same:
+        assert same is queue
+        there = queue.copy(fpga, device.register(data))
+        assert repr(queue).endswith(", 1 under way>") and repr(there).endswith("to the FPGA, under way>")
+        again = queue.write(device.register(back), fpga, after_reads=True)
+    # Nothing is under way behind it.
+    assert queue.under_way == 0 and there.poll() == again.poll() == 1 << 20
+    assert back == data and repr(again).endswith("from the FPGA, ended>")
+    # After an exception what is under way is stopped, and the exception goes on.
+    with pytest.raises(KeyError), queue:
+        stopped = queue.copy(fpga, device.register(data))
+        raise KeyError
+    assert queue.under_way == 0
+    with pytest.raises((peerlane.FaultError, peerlane.StoppedError)):
+        stopped.wait()
+    assert queue.copy(fpga, device.register(data)).wait() == 1 << 20
+
+
 def test_others_run_while_one_waits(device):
     fpga = device.allocate(1 << 20)
     queue = device.queue()

@@ -81,7 +81,11 @@ class Region:
     ) -> None: ...
 
 class Queue:
-    """The queue of a device's channel. Transfers are begun in the order of the calls, which never wait."""
+    """The queue of a device's channel. Transfers are begun in the order of the calls, which never wait.
+
+    As a context manager (``with device.queue() as queue:``) it drains at the block's end; after an exception it stops what
+    is under way. It can be used on afterwards.
+    """
 
     def write(
         self,
@@ -117,11 +121,17 @@ class Queue:
     ) -> Transfer:
         """Begins to move a region into FPGA memory. Arguments and errors as those of ``write``."""
     def copy(self, destination: FpgaMemory | Region, source: FpgaMemory | Region) -> Transfer:
-        """Begins to move as many bytes as both have. One of the two is FPGA memory, the other a region."""
+        """Begins to move a whole region into FPGA memory, or FPGA memory into a whole region: to its first bytes, or from
+        them. One of the two is FPGA memory, and has as many bytes as the other, a region, or more.
+
+        Raises InvalidError, GoneError, BrokenError: nothing is moved after an error. TypeError: two of one kind.
+        """
     def drain(self, timeout: float | None = None) -> None:
         """Waits until all that was submitted before has ended, well or not; without the interpreter's lock.
 
-        Raises TransferTimeout, GoneError, BrokenError.
+        timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
+
+        Raises InvalidError, TransferTimeout, GoneError, BrokenError.
         """
     def restart(self) -> None:
         """Ends what is under way, and leaves an empty queue that can be used on.
@@ -131,6 +141,10 @@ class Queue:
     @property
     def under_way(self) -> int:
         """Transfers that have not ended."""
+    def __enter__(self) -> Queue: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 class Transfer:
     """A transfer, under way or ended. To drop it stops nothing. It can be awaited with asyncio."""
@@ -140,9 +154,9 @@ class Transfer:
     def wait(self, timeout: float | None = None) -> int:
         """Waits for its end, without the interpreter's lock, and gives the bytes moved.
 
-        timeout: seconds; ``None``: for as long as it takes.
+        timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
 
-        Raises TransferTimeout: it goes on, wait again. FaultError, RestartedError, StoppedError: it has ended, and the
+        Raises InvalidError: no such time. TransferTimeout: it goes on, wait again. FaultError, RestartedError, StoppedError: it has ended, and the
         queue can be used on. GoneError, BrokenError: see ``Queue.restart``.
         """
     @property
