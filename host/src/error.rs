@@ -3,6 +3,7 @@
 mod remedy;
 
 use crate::driver::BackendError;
+use crate::sys::Argument as _;
 use peerlane_core::att::AllocError;
 use peerlane_core::capability::IdentityError;
 use peerlane_core::channel::LocalRangeError;
@@ -10,7 +11,7 @@ use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::LayoutError;
 use peerlane_core::region::RegionError;
-use peerlane_core::uapi::{VERSION, feature};
+use peerlane_core::uapi::{self, VERSION, feature};
 use rustix::io::Errno;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -316,6 +317,8 @@ impl From<BackendError> for Error {
     fn from(error: BackendError) -> Self {
         match error {
             BackendError::Gone => Self::Gone,
+            // As the kernel's driver says it.
+            BackendError::NoProcessMemory { .. } => Self::call(uapi::Register::NAME, Errno::FAULT),
             error => Self::Backend(error),
         }
     }

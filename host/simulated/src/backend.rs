@@ -101,7 +101,7 @@ impl Backend for SimBoard {
         let mut sim = self.lock();
         if kind == MemoryKind::Host && address & NOWHERE == 0 {
             let range = address..address.saturating_add(length);
-            if let Some(pinned) = sim.admit(range) {
+            if let Some(pinned) = sim.admit(range)? {
                 return Ok(pinned);
             }
         }

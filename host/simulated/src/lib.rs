@@ -130,7 +130,8 @@ impl SimBoard {
     }
 
     /// Has devices of this board take memory of the process by its address, as those of a real board do
-    /// ([`Device::register_address`](peerlane_host::Device::register_address)).
+    /// ([`Device::register_address`](peerlane_host::Device::register_address)). What the process does not have is refused as
+    /// by a kernel, with `EFAULT`.
     ///
     /// # Safety
     /// Whoever registers memory by its address does so by that function, and keeps its promise. (Safe code can ask the

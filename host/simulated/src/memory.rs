@@ -129,15 +129,23 @@ impl Sim {
         self.board.bus_mut().allow(range, Access::Both)
     }
 
-    /// Memory of the process, for the board.
-    pub(crate) fn admit(&mut self, range: Range<u64>) -> Option<Pinned> {
-        let whole = self.let_in(&range)?;
-        Some(self.pin_outside(
+    /// Memory of the process, for the board; `None`: no such memory is admitted.
+    pub(crate) fn admit(&mut self, range: Range<u64>) -> BackendResult<Option<Pinned>> {
+        if self.process.is_none() {
+            return Ok(None);
+        }
+        // A kernel looks when it pins. The board would end the process by its first access.
+        let there = process::is_mapped(&process::pages(&range));
+        let whole = if there { self.let_in(&range) } else { None };
+        let whole = whole.ok_or(BackendError::NoProcessMemory {
+            address: range.start,
+        })?;
+        Ok(Some(self.pin_outside(
             process::AT + whole.start,
             whole.end - whole.start,
             range.start - whole.start,
             (MemoryKind::Host, Outside::Process(range)),
-        ))
+        )))
     }
 
     /// Has the process's memory found on the bus. Says which pages that is.

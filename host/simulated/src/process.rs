@@ -102,6 +102,32 @@ pub(crate) fn pages(range: &Range<u64>) -> Range<u64> {
     range.start / HOST_PAGE * HOST_PAGE..end.unwrap_or(u64::MAX)
 }
 
+/// Whether the process has all of these pages, and may read them (proc_pid_maps(5)).
+pub(crate) fn is_mapped(pages: &Range<u64>) -> bool {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else {
+        // Who cannot look relies on what was promised.
+        return true;
+    };
+    covers(&maps, pages)
+}
+
+fn covers(maps: &str, pages: &Range<u64>) -> bool {
+    let mapping = |line: &str| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        (rest.starts_with('r')).then_some((number(start)?, number(end)?))
+    };
+    // They are ascending, and do not overlap.
+    let mut reached = pages.start;
+    for (start, end) in maps.lines().filter_map(mapping) {
+        if start <= reached && reached < end {
+            reached = end;
+        }
+    }
+    !pages.is_empty() && reached >= pages.end
+}
+
 /// A file that stands for a dma-buf, mapped as a whole.
 #[derive(Debug)]
 pub(crate) struct FileMapping {
@@ -170,6 +196,26 @@ impl Outside for ProcessMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_mapped_without_a_gap_is_there() {
+        let maps = "1000-3000 r-xp 0 08:02 1 /bin/x\n3000-4000 rw-p 0 0 0\n5000-6000 rw-p 0 0 0 [heap]\n\
+                    6000-7000 ---p 0 0 0\nffffffffff600000-ffffffffff601000 --xp 0 0 0 [vsyscall]\n";
+        for (range, there) in [
+            (0x1000..0x4000, true),
+            (0x2000..0x3000, true),
+            (0x0..0x2000, false),
+            (0x3000..0x6000, false),
+            (0x5000..0x6000, true),
+            (0x5000..0x7000, false),
+            (0x1000..0x1000, false),
+            (0x8000..0x9000, false),
+        ] {
+            assert_eq!(covers(maps, &range), there, "{range:#x?}");
+        }
+        let start = maps.as_ptr().expose_provenance() as u64;
+        assert!(is_mapped(&pages(&(start..start + 1))) && !is_mapped(&(0..4096)));
+    }
 
     #[test]
     fn only_what_was_admitted_is_reached() {

@@ -56,6 +56,12 @@ pub enum BackendError {
         /// Bytes asked for.
         wanted: u64,
     },
+    /// There is no memory of the process at an address: a kernel's `EFAULT`.
+    #[error("the process has no memory at {address:#x}, or not as much")]
+    NoProcessMemory {
+        /// The first byte that was asked for.
+        address: u64,
+    },
     /// An access outside of allocated memory or a register space.
     #[error("access outside of what exists: {0}")]
     Range(String),
