@@ -5,7 +5,7 @@
 //! ```
 
 use anyhow::{Result, ensure};
-use peerlane_host::{Device, MemoryKind, Permissions};
+use peerlane_host::{Device, Error, MemoryKind, Permissions};
 use std::time::Duration;
 
 const BYTES: usize = 100_000;
@@ -38,5 +38,14 @@ pub fn run(device: &Device) -> Result<()> {
 
 #[allow(dead_code, reason = "a test runs the example on the simulated board")]
 fn main() -> Result<()> {
-    run(&Device::first()?)
+    let device = Device::first().map_err(Into::into);
+    device.and_then(|device| run(&device)).map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the library's remedy is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::remedy) {
+        Some(remedy) => error.context(remedy),
+        None => error,
+    }
 }

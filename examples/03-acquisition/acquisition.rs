@@ -225,6 +225,20 @@ done:
 
 #[allow(dead_code, reason = "tests run the example on other boards")]
 fn main() -> Result<()> {
+    on_what_there_is().map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the remedy of its library is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    let board = error.downcast_ref().map(peerlane_host::Error::remedy);
+    let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
+    match board.or(gpu) {
+        Some(remedy) => error.context(remedy),
+        None => error,
+    }
+}
+
+fn on_what_there_is() -> Result<()> {
     use peerlane_gpu::cudarc::driver::CudaContext;
     let device = Device::first()?;
     // Asked by the library: where there is no CUDA, `CudaContext` panics.

@@ -10,7 +10,7 @@
 
 use anyhow::{Result, bail, ensure};
 use peerlane_routes::opencl::devices;
-use peerlane_routes::{Copy, Limits, Pair, Route, STAGING};
+use peerlane_routes::{Copy, Error, Limits, Pair, Route, STAGING};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -58,5 +58,13 @@ pub fn run() -> Result<()> {
 
 #[allow(dead_code, reason = "a test runs the example with PoCL")]
 fn main() -> Result<()> {
-    run()
+    run().map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the library's remedy is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::remedy) {
+        Some(remedy) => error.context(remedy),
+        None => error,
+    }
 }

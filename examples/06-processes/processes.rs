@@ -7,7 +7,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use peerlane_host::{
-    Device, Direction, FpgaMemory, Memory, MemoryKind, Offer, Permissions, Queue, Terms,
+    Device, Direction, Error, FpgaMemory, Memory, MemoryKind, Offer, Permissions, Queue, Terms,
 };
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -130,6 +130,18 @@ fn parent() -> Result<()> {
 
 #[allow(dead_code, reason = "a test runs the example on the simulated board")]
 fn main() -> Result<()> {
+    run().map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the library's remedy is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::remedy) {
+        Some(remedy) => error.context(remedy),
+        None => error,
+    }
+}
+
+fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {

@@ -118,6 +118,20 @@ pub fn run(context: &Arc<CudaContext>, queue: &GpuQueue, place: &Place<'_>) -> R
     reason = "a check runs the example with the simulated board"
 )]
 fn main() -> Result<()> {
+    on_gpu().map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the remedy of its library is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    let board = error.downcast_ref().map(peerlane_host::Error::remedy);
+    let gpu = error.downcast_ref().map(peerlane_gpu::Error::remedy);
+    match board.or(gpu) {
+        Some(remedy) => error.context(remedy),
+        None => error,
+    }
+}
+
+fn on_gpu() -> Result<()> {
     let device = Device::first()?;
     let fpga = device.allocate(BYTES)?;
     // Asked by the library: where there is no CUDA, `CudaContext` panics.

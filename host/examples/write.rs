@@ -65,12 +65,13 @@ fn main() -> Result<()> {
     }
     let device = Device::open(path);
     let done = (device.map_err(Into::into)).and_then(|device| run(&device, MemoryKind::Host));
-    // What to do about an error is no part of its text.
-    done.map_err(|error| match error.downcast_ref::<Error>() {
-        Some(known) => {
-            let remedy = known.remedy();
-            error.context(remedy)
-        }
+    done.map_err(with_remedy)
+}
+
+/// What to do about an error is no part of its text: the library's remedy is put before it.
+pub fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref().map(Error::remedy) {
+        Some(remedy) => error.context(remedy),
         None => error,
-    })
+    }
 }

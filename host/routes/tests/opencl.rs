@@ -183,6 +183,17 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
+fn the_example_tells_the_librarys_remedy() {
+    let reason = "nobody has it".into();
+    let error = Error::NoOpenCl { reason };
+    let told = format!("{:?}", two_platforms::with_remedy(error.clone().into()));
+    assert!(
+        told.starts_with(&error.remedy()) && told.contains("nobody has it"),
+        "{told}"
+    );
+}
+
+#[test]
 #[ignore = "external tools: cargo xtask test icd"]
 fn the_example_with_two_platforms() {
     if inside("the_example_with_two_platforms") {

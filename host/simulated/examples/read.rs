@@ -7,5 +7,7 @@ mod support;
 use peerlane_host::MemoryKind;
 
 fn main() -> anyhow::Result<()> {
-    example::run(&support::open()?, MemoryKind::Gpu)
+    let device = support::open();
+    let done = device.and_then(|device| example::run(&device, MemoryKind::Gpu));
+    done.map_err(example::with_remedy)
 }

@@ -14,6 +14,32 @@ mod inference_feed;
 #[path = "../../../../examples/06-processes/processes.rs"]
 mod processes;
 
+/// An error that an example ends with says what to do.
+#[test]
+fn examples_tell_the_librarys_remedy() {
+    let error = peerlane_host::Error::Gone;
+    for with_remedy in [
+        super::process::hello::with_remedy,
+        acquisition::with_remedy,
+        inference_feed::with_remedy,
+        processes::with_remedy,
+    ] {
+        // As `main` prints it.
+        let told = format!("{:?}", with_remedy(error.clone().into()));
+        assert!(told.starts_with(error.remedy()), "{told}");
+        assert!(told.contains(&error.to_string()), "{told}");
+        let other = with_remedy(anyhow::anyhow!("something else"));
+        assert_eq!(other.to_string(), "something else");
+    }
+    for with_remedy in [acquisition::with_remedy, inference_feed::with_remedy] {
+        let told = with_remedy(peerlane_gpu::Error::NoCuda.into()).to_string();
+        assert_eq!(told, peerlane_gpu::Error::NoCuda.remedy());
+    }
+    let error = peerlane_routes::Error::Cancelled { done: 1, length: 2 };
+    let told = inference_feed::with_remedy(error.clone().into()).to_string();
+    assert_eq!(told, error.remedy());
+}
+
 /// The processor works on the blocks that the board writes into the GPU's memory, and into the host's.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
