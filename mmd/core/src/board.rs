@@ -5,7 +5,7 @@ use crate::boards::Found;
 use crate::compatible::Looks;
 use crate::dma::Dma;
 use crate::end::{Owed, end, say, vital};
-use crate::events::Watch;
+use crate::events::{Watch, Writes};
 use crate::files::Own;
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
@@ -58,6 +58,8 @@ pub(crate) struct Board {
     resets: Arc<Resets>,
     dma: Dma,
     pub(crate) handlers: Handlers,
+    /// To the kernels' registers.
+    writes: Writes,
     programmer: Box<dyn Programmer>,
     pub(crate) closing: AtomicBool,
     /// For copies to and from other devices.
@@ -152,6 +154,7 @@ impl Board {
             resets,
             dma,
             handlers: Handlers::default(),
+            writes: Writes::default(),
             programmer,
             closing: AtomicBool::new(false),
             gate: Arc::default(),
@@ -185,6 +188,7 @@ impl Board {
                 handle: board.handle,
                 side: &*board.side,
                 handlers: &board.handlers,
+                writes: &board.writes,
                 look: &|| board.resets.look(),
                 closing: &board.closing,
             };
@@ -271,7 +275,10 @@ impl Board {
     /// Writes the kernels' registers, or their clock's.
     pub(crate) fn registers_write(&self, interface: c_int, offset: u64, data: &[u8]) -> c_int {
         let written = match interface {
-            KERNELS => self.kernels.write(offset, data),
+            KERNELS => {
+                self.writes.note();
+                self.kernels.write(offset, data)
+            }
             CLOCK => self.registers.write(Area::Clock, offset, data),
             _ => return self.no_interface(interface),
         };

@@ -3,38 +3,69 @@
 use crate::end::{end, say};
 use crate::handlers::Handlers;
 use peerlane_host::{Errno, Error, OpenCl, Result};
+use std::cell::Cell;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The handler is called so often even if no interrupt has come: an interrupt that was lost must not
 /// hang the program. The runtime then looks, and finds nothing.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// An interrupt that comes sooner than this after the one before was there all the time: its kernel could not have
-/// been launched in between.
+/// An interrupt that comes sooner than this after the one before was there all the time, or its kernel was launched in
+/// between and is a short one. To launch it the runtime has [written](Writes).
 const AT_ONCE: Duration = Duration::from_micros(50);
 
 /// So many of them in a row are kernels that end together. More are a line that stays high whatever the handler does:
 /// that of a kernel which the runtime does not know to run, or one that is broken. It is looked at less and less often
-/// then, down to once in a [`PERIOD`], and as often as before when it has been low once.
+/// then, down to once in a [`PERIOD`], and as often as before when it has been low once, or the runtime has written.
 const IN_A_ROW: u32 = 64;
 
 /// The first pause; each is twice the one before.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Interrupts that came one behind the other, without a moment in between.
+thread_local! {
+    /// This thread waits for the kernels of a board, and calls the runtime's handler.
+    static WATCHES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Writes of the runtime to the kernels' registers, but for those of its interrupt handler. That only clears what a
+/// kernel has to say; kernels are launched in the program's threads (`acl_kernel_if_update_status`,
+/// `acl_kernel_if_launch_kernel_on_custom_sof` of `acl_kernel_if.cpp`, intel/fpga-runtime-for-opencl v2025.0).
 #[derive(Debug, Default)]
-struct Row(u32);
+pub(crate) struct Writes(AtomicU64);
+
+impl Writes {
+    /// There is one, of the calling thread. Before it: its kernel may end at once.
+    pub(crate) fn note(&self) {
+        if !WATCHES.get() {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn so_far(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Interrupts that came one behind the other, without a moment in between and without a write of the runtime.
+#[derive(Debug, Default)]
+struct Row {
+    length: u32,
+    /// The [`Writes`] before the last one.
+    writes: u64,
+}
 
 impl Row {
-    /// Whether one has come, and how long it was waited for; how long to pause before the next is let come.
-    fn next(&mut self, came: bool, waited: Duration) -> Duration {
-        match came && waited < AT_ONCE {
-            true => self.0 = self.0.saturating_add(1),
-            false => self.0 = 0,
+    /// Whether one has come, how long it was waited for, and the writes until now; how long to pause before the next is
+    /// let come.
+    fn next(&mut self, came: bool, waited: Duration, writes: u64) -> Duration {
+        let wrote = std::mem::replace(&mut self.writes, writes) != writes;
+        match came && waited < AT_ONCE && !wrote {
+            true => self.length = self.length.saturating_add(1),
+            false => self.length = 0,
         }
-        match self.0.checked_sub(IN_A_ROW) {
+        match self.length.checked_sub(IN_A_ROW) {
             None => Duration::ZERO,
             Some(more) => PERIOD.min(PAUSE.saturating_mul(1 << more.min(16))),
         }
@@ -47,6 +78,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) handle: c_int,
     pub(crate) side: &'a dyn OpenCl,
     pub(crate) handlers: &'a Handlers,
+    pub(crate) writes: &'a Writes,
     /// Ends the process if the board was reset: whoever waits for a kernel would wait for ever.
     pub(crate) look: &'a (dyn Fn() + Sync),
     /// The board is being closed.
@@ -57,6 +89,7 @@ impl Watch<'_> {
     /// The body of the thread. It lives as long as the board is open: an interrupt that cannot be had now may be
     /// had later, and without one the runtime looks every now and then.
     pub(crate) fn run(&self) {
+        WATCHES.set(true);
         let mut told = false;
         let mut looked = Instant::now();
         let mut row = Row::default();
@@ -66,9 +99,10 @@ impl Watch<'_> {
             if self.is_closing() {
                 break;
             }
-            let pause = row.next(matches!(waited, Ok(true)), begin.elapsed());
+            let came = matches!(waited, Ok(true));
+            let pause = row.next(came, begin.elapsed(), self.writes.so_far());
             // To ask is a system call. A board whose kernels interrupt is at work: it is asked for now and then only.
-            if !matches!(waited, Ok(true)) || looked.elapsed() >= PERIOD {
+            if !came || looked.elapsed() >= PERIOD {
                 (self.look)();
                 looked = Instant::now();
             }
@@ -126,7 +160,9 @@ mod tests {
     use super::*;
     use crate::stub::{Answers, Stub, refused};
     use std::ffi::c_void;
+    use std::sync::Mutex;
     use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     unsafe extern "C" fn count(_: c_int, calls: *mut c_void) {
         // SAFETY: it was set with a pointer to this.
@@ -152,12 +188,24 @@ mod tests {
         look: &(dyn Fn() + Sync),
         so: impl Fn() -> bool,
     ) {
+        until_written(side, handlers, &Writes::default(), look, so);
+    }
+
+    /// The same, with the runtime's writes.
+    fn until_written(
+        side: &Stub,
+        handlers: &Handlers,
+        writes: &Writes,
+        look: &(dyn Fn() + Sync),
+        so: impl Fn() -> bool,
+    ) {
         let closing = AtomicBool::new(false);
         let watch = Watch {
             name: "toy0",
             handle: 3,
             side,
             handlers,
+            writes,
             look,
             closing: &closing,
         };
@@ -249,19 +297,90 @@ mod tests {
         assert!(calls > 64, "{calls} calls");
     }
 
+    /// What the handler of a runtime does that launches a kernel behind each that ends, and writes itself.
+    struct Launches {
+        calls: AtomicUsize,
+        writes: Writes,
+        /// To the program's thread, and back.
+        ended: Mutex<Sender<()>>,
+        launched: Mutex<Receiver<()>>,
+    }
+
+    unsafe extern "C" fn launch(_: c_int, launches: *mut c_void) {
+        // SAFETY: it was set with a pointer to this.
+        let launches = unsafe { &*launches.cast::<Launches>() };
+        launches.calls.fetch_add(1, Ordering::SeqCst);
+        launches.writes.note();
+        launches.ended.lock().unwrap().send(()).unwrap();
+        launches.launched.lock().unwrap().recv().unwrap();
+    }
+
+    /// Calls while a line is high all the time, of a handler that writes; and of one behind which the program does.
+    fn calls_of_short_kernels(launching: bool) -> usize {
+        let (ended, ends) = channel();
+        let (launch_made, launched) = channel();
+        let launches: &Launches = Box::leak(Box::new(Launches {
+            calls: AtomicUsize::new(0),
+            writes: Writes::default(),
+            ended: Mutex::new(ended),
+            launched: Mutex::new(launched),
+        }));
+        // It ends with the test's process.
+        std::thread::spawn(move || {
+            for () in ends {
+                if launching {
+                    launches.writes.note();
+                }
+                launch_made.send(()).unwrap();
+            }
+        });
+        let side = Stub {
+            interrupts: true,
+            at_once: true,
+            ..Stub::default()
+        };
+        let handlers = Handlers::default();
+        let user = std::ptr::from_ref(launches).cast_mut().cast();
+        // SAFETY: it lives as long as the process.
+        unsafe { handlers.set_interrupt(Some(launch), user) };
+        let begin = Instant::now();
+        until_written(&side, &handlers, &launches.writes, &|| {}, || {
+            begin.elapsed() > 3 * PERIOD
+        });
+        launches.calls.load(Ordering::SeqCst)
+    }
+
+    #[test]
+    fn short_kernels_one_behind_the_other_are_not_waited_with() {
+        let calls = calls_of_short_kernels(true);
+        assert!(calls > 1000, "{calls} calls");
+        // What the handler writes launches nothing.
+        let calls = calls_of_short_kernels(false);
+        assert!((64..200).contains(&calls), "{calls} calls");
+    }
+
+    #[test]
+    fn a_row_ends_with_a_write() {
+        let mut row = Row::default();
+        assert!((1..500).all(|writes| row.next(true, Duration::ZERO, writes).is_zero()));
+        let pause: Duration = (0..64).map(|_| row.next(true, Duration::ZERO, 499)).sum();
+        assert!(!pause.is_zero());
+        assert!(row.next(true, Duration::ZERO, 500).is_zero());
+    }
+
     #[test]
     fn interrupts_that_come_together_are_not_waited_with() {
         let mut row = Row::default();
         let pauses =
-            |row: &mut Row, count| (0..count).map(|_| row.next(true, Duration::ZERO)).sum();
+            |row: &mut Row, count| (0..count).map(|_| row.next(true, Duration::ZERO, 0)).sum();
         let pause: Duration = pauses(&mut row, 63);
         assert!(pause.is_zero());
-        assert!(!row.next(true, Duration::ZERO).is_zero());
+        assert!(!row.next(true, Duration::ZERO, 0).is_zero());
         let pause: Duration = pauses(&mut row, 30);
         assert!(pause > Duration::from_secs(2), "{pause:?}");
-        assert_eq!(row.next(true, Duration::ZERO), PERIOD);
+        assert_eq!(row.next(true, Duration::ZERO, 0), PERIOD);
         // Low once.
-        assert!(row.next(true, Duration::from_millis(1)).is_zero());
+        assert!(row.next(true, Duration::from_millis(1), 0).is_zero());
         let pause: Duration = pauses(&mut row, 63);
         assert!(pause.is_zero());
     }
