@@ -8,6 +8,9 @@ use quick::{One, Quick};
 use std::io::{PipeReader, Read, pipe};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The other end of what stands for the device's file.
 static OTHER: Mutex<Option<PipeReader>> = Mutex::new(None);
@@ -32,28 +35,103 @@ fn is_closed() -> bool {
     ready == 1 && reader.read(&mut [0]).unwrap() == 0
 }
 
-#[test]
-fn a_child_of_a_fork_does_not_keep_the_board() {
-    let mmd = Mmd::new(Flavour::TOOL, One(Quick::default(), file));
+/// One test at a time: a child has copies of all files.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A child that sleeps until it is killed.
+struct Sleeper(libc::pid_t);
+
+impl Sleeper {
+    fn new() -> Self {
+        // SAFETY: the child sleeps, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: as above.
+            unsafe {
+                libc::sleep(60);
+                libc::_exit(0)
+            }
+        }
+        assert!(child > 0);
+        Self(child)
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        // SAFETY: it is this process's child, which nobody has waited for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// The thread that forks meanwhile.
+static FORKER: Mutex<Option<JoinHandle<Sleeper>>> = Mutex::new(None);
+
+/// Has another thread fork, and gives it the time for that.
+fn fork_meanwhile() {
+    let (begun, begins) = channel();
+    let forker = std::thread::spawn(move || {
+        begun.send(()).unwrap();
+        Sleeper::new()
+    });
+    begins.recv().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    *FORKER.lock().unwrap() = Some(forker);
+}
+
+/// The child.
+fn forked() -> Sleeper {
+    let forker = FORKER.lock().unwrap().take();
+    forker.unwrap().join().unwrap()
+}
+
+fn open(mmd: &Mmd) -> i32 {
     // SAFETY: it is a string.
     let handle = unsafe { mmd.open(c"quick0".as_ptr()) };
     assert!(handle >= 0);
-    // SAFETY: the child sleeps, and ends.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        // SAFETY: as above.
-        unsafe {
-            libc::sleep(60);
-            libc::_exit(0)
-        }
-    }
+    handle
+}
+
+#[test]
+fn a_child_of_a_fork_does_not_keep_the_board() {
+    let _alone = ALONE.lock();
+    let mmd = Mmd::new(Flavour::TOOL, One(Quick::default(), file));
+    let handle = open(&mmd);
+    let child = Sleeper::new();
     assert!(!is_closed(), "the parent has it");
     assert_eq!(mmd.close(handle), 0);
-    let closed = is_closed();
-    // SAFETY: it is this process's child, which nobody has waited for.
-    unsafe {
-        libc::kill(child, libc::SIGKILL);
-        libc::waitpid(child, std::ptr::null_mut(), 0);
-    }
-    assert!(closed, "the child keeps it");
+    assert!(is_closed(), "the child keeps it");
+    drop(child);
+}
+
+#[test]
+fn nor_does_one_that_is_made_while_the_board_is_opened() {
+    let _alone = ALONE.lock();
+    let file = || {
+        let file = file();
+        fork_meanwhile();
+        file
+    };
+    let mmd = Mmd::new(Flavour::TOOL, One(Quick::default(), file));
+    let handle = open(&mmd);
+    let child = forked();
+    assert_eq!(mmd.close(handle), 0);
+    assert!(is_closed(), "the child keeps it");
+    drop(child);
+}
+
+#[test]
+fn nor_does_one_that_is_made_while_the_board_is_closed() {
+    let _alone = ALONE.lock();
+    let mut quick = Quick::default();
+    quick.given_back = fork_meanwhile;
+    let mmd = Mmd::new(Flavour::TOOL, One(quick, file));
+    let handle = open(&mmd);
+    assert_eq!(mmd.close(handle), 0);
+    let child = forked();
+    assert!(is_closed(), "the child keeps it");
+    drop(child);
 }

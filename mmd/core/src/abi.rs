@@ -3,6 +3,7 @@
 use crate::board::{Board, MEMORY};
 use crate::boards::Boards;
 use crate::end::{at_exit, called, say, vital};
+use crate::files::Moving;
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
 use crate::owner::Owner;
@@ -287,8 +288,10 @@ impl Mmd {
             called();
             let handle = self.lock().new_handle();
             // Without the lock: it takes seconds where a board does not do what it should, and others' kernels run.
+            let moving = Moving::begin();
             let found = self.boards.open(&name);
-            match found.and_then(|found| Board::open(handle, &name, found, self.flavour)) {
+            let open = |found| Board::open(handle, &name, found, self.flavour, moving);
+            match found.and_then(open) {
                 Ok(board) => {
                     using.keep();
                     self.lock().boards.insert(handle, board);

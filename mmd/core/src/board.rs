@@ -6,7 +6,7 @@ use crate::compatible::Looks;
 use crate::dma::Dma;
 use crate::end::{Owed, end, say, vital};
 use crate::events::{Watch, Writes};
-use crate::files::Own;
+use crate::files::{Closed, Files, Moving};
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Flavour, Online, Value};
@@ -49,7 +49,7 @@ pub(crate) struct Board {
     bus: String,
     number: u32,
     // First of what is dropped: a file that is closed is nobody's own.
-    _files: Vec<Own>,
+    _files: Files,
     // The kernels are reset before the memory is given back that they use.
     kernels: Kernels,
     registers: Arc<Registers>,
@@ -67,6 +67,8 @@ pub(crate) struct Board {
     /// By direction: to the host, which the block calls a write, and to the board.
     lanes: [Lane; 2],
     threads: Mutex<Vec<JoinHandle<()>>>,
+    // Last.
+    _closed: Closed,
 }
 
 /// Transfers in one direction, one after the other.
@@ -104,13 +106,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Board {
-    /// Takes a board: its OpenCL side, its memory, a channel.
+    /// Takes a board: its OpenCL side, its memory, a channel. It was found in the course of `moving`.
     pub(crate) fn open(
         handle: c_int,
         name: &str,
         found: Found,
         flavour: Flavour,
+        moving: Moving,
     ) -> Result<Arc<Self>, String> {
+        // Dropped last here, too.
+        let closed = Closed::default();
         let told = |error: Error| told(&error);
         let Found {
             device,
@@ -131,7 +136,8 @@ impl Board {
         // The last copy of the device, which outlives what follows.
         let last = device.clone();
         let files = [last.file(), side.file()].into_iter().flatten();
-        let files = files.filter_map(Own::new).collect();
+        let files = Files::new(files, &closed);
+        drop(moving);
         let registers = Arc::new(Registers::new(Arc::clone(&side)));
         let resets = Resets::new(name, Arc::clone(&side)).map_err(told)?;
         let resets = Arc::new(resets);
@@ -160,6 +166,7 @@ impl Board {
             gate: Arc::default(),
             lanes: Default::default(),
             threads: Mutex::default(),
+            _closed: closed,
         });
         match board.start() {
             Ok(()) => {

@@ -181,10 +181,16 @@ pub(crate) fn at_exit() {
         RUNNING.store(OWN.get(), Ordering::SeqCst);
         files::close_all();
     }
+    extern "C" fn before() {
+        files::before_fork();
+    }
+    extern "C" fn parent() {
+        files::has_forked();
+    }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         // SAFETY: as below. In the child it touches atomic numbers and one of the thread's own, and closes files.
-        let registered = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        let registered = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(forked)) };
         if registered != 0 {
             say(
                 "a forked process may take seconds to end, and keeps the board from others until then: pthread_atfork \

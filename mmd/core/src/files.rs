@@ -4,9 +4,15 @@
 //! every file, whether it knows of it or not, and `O_CLOEXEC` closes them only when it calls `execve`. So a worker that
 //! never does would keep the board of a parent that was killed, with kernels that run. Mappings of the board are not
 //! copied: the driver has them so.
+//!
+//! A file that is open has its place here a moment later, and gives it up a moment before it is closed. A fork in
+//! between would leave the child with a copy that nobody knows of, so forks wait for [`Moving`], and it for them.
 
+use std::cell::Cell;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Two files of each of as many boards as a computer has.
 const PLACES: usize = 128;
@@ -17,13 +23,103 @@ const FREE: RawFd = -1;
 /// In atomic numbers, because a child can take no lock.
 static FILES: [AtomicI32; PLACES] = [const { AtomicI32::new(FREE) }; PLACES];
 
+/// Moves that are under way, and forks.
+static MOVES: AtomicUsize = AtomicUsize::new(0);
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Neither waits for the other for longer: who holds it up may wait for something of the program's. A child may have a
+/// file then.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
+
+thread_local! {
+    /// Moves of this thread, which its own forks do not wait for.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Files are being opened, and do not all have their places yet; or they have none any more, and are being closed. No
+/// child is made meanwhile. In numbers, and not by a lock: a child has those as another thread left them.
+#[derive(Debug)]
+pub(crate) struct Moving(());
+
+impl Moving {
+    pub(crate) fn begin() -> Self {
+        let begin = Instant::now();
+        loop {
+            MOVES.fetch_add(1, Ordering::SeqCst);
+            let free = FORKS.load(Ordering::SeqCst) == 0 || OWN.get() > 0;
+            if free || begin.elapsed() > LIMIT {
+                OWN.set(OWN.get() + 1);
+                return Self(());
+            }
+            MOVES.fetch_sub(1, Ordering::SeqCst);
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Moving {
+    fn drop(&mut self) {
+        OWN.set(OWN.get() - 1);
+        MOVES.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// This thread is about to fork.
+pub(crate) fn before_fork() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+    let begin = Instant::now();
+    while MOVES.load(Ordering::SeqCst) > OWN.get() && begin.elapsed() < LIMIT {
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// It has, and this is the parent.
+pub(crate) fn has_forked() {
+    FORKS.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Has, until its last copy is dropped, no child made: from when the files of a board have given up their places until
+/// they are closed. Whoever has the files drops a copy behind them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Closed(Arc<Mutex<Option<Moving>>>);
+
+/// Files of a board, to be dropped before they are closed.
+#[derive(Debug)]
+pub(crate) struct Files {
+    own: Vec<Own>,
+    closed: Closed,
+}
+
+impl Files {
+    pub(crate) fn new<'a>(
+        files: impl IntoIterator<Item = BorrowedFd<'a>>,
+        closed: &Closed,
+    ) -> Self {
+        Self {
+            own: files.into_iter().filter_map(Own::new).collect(),
+            closed: closed.clone(),
+        }
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let moving = Moving::begin();
+        self.own.clear();
+        *(self.closed.0.lock()).unwrap_or_else(PoisonError::into_inner) = Some(moving);
+    }
+}
+
 /// A file that children close. It must be dropped before the file is closed: its number may be another's then.
 #[derive(Debug)]
-pub(crate) struct Own(&'static AtomicI32);
+struct Own(&'static AtomicI32);
 
 impl Own {
     /// `None`: there is no place left, and children keep it.
-    pub(crate) fn new(file: BorrowedFd<'_>) -> Option<Self> {
+    fn new(file: BorrowedFd<'_>) -> Option<Self> {
         let file = file.as_raw_fd();
         let taken = |place: &&AtomicI32| {
             let order = Ordering::SeqCst;
@@ -42,6 +138,9 @@ impl Drop for Own {
 /// Closes them all, in a child that a fork has just made: nothing here is locked, and `close` may be called then
 /// (POSIX.1-2017, 2.4.3 Signal Actions, of functions that are async-signal-safe).
 pub(crate) fn close_all() {
+    // Other threads' are the parent's.
+    FORKS.store(0, Ordering::SeqCst);
+    MOVES.store(OWN.get(), Ordering::SeqCst);
     for place in &FILES {
         let file = place.swap(FREE, Ordering::SeqCst);
         if file != FREE {
@@ -120,6 +219,16 @@ mod tests {
         assert!(!is_closed(&reader), "the child has lost what it was handed");
         drop(child);
         assert!(is_closed(&reader));
+    }
+
+    #[test]
+    fn a_thread_that_opens_a_board_may_fork() {
+        at_exit();
+        let begin = Instant::now();
+        let moving = Moving::begin();
+        drop(Sleeper::new());
+        drop(moving);
+        assert!(begin.elapsed() < LIMIT, "it has waited for itself");
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Quick {
     inner: Arc<Inner>,
     /// What stands for the file of a device that is open.
     file: Option<Arc<OwnedFd>>,
+    /// Called when the OpenCL side is given back, before its file is closed.
+    pub given_back: fn(),
 }
 
 impl std::fmt::Debug for Quick {
@@ -61,7 +63,11 @@ impl Default for Quick {
                 .collect(),
             sequence: AtomicU32::new(0),
         });
-        Self { inner, file: None }
+        Self {
+            inner,
+            file: None,
+            given_back: || {},
+        }
     }
 }
 
@@ -147,13 +153,20 @@ impl Context for Quick {
     fn open_cl(&self) -> Result<Box<dyn OpenCl>> {
         // The kernel's device has a copy of the file, too.
         let copy = |file: &Arc<OwnedFd>| file.try_clone().expect("a copy");
-        Ok(Box::new(Silent(self.file.as_ref().map(copy))))
+        let file = self.file.as_ref().map(copy);
+        Ok(Box::new(Silent(file, self.given_back)))
     }
 }
 
 /// The OpenCL side of a board without kernels.
 #[derive(Debug)]
-struct Silent(Option<OwnedFd>);
+struct Silent(Option<OwnedFd>, fn());
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        (self.1)();
+    }
+}
 
 impl OpenCl for Silent {
     fn bytes(&self, _: Area) -> u64 {
