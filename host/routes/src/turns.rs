@@ -14,12 +14,15 @@ struct Shared {
     /// Who probes or measures with the board's memory for that.
     aside: Mutex<()>,
     /// Who has the window.
-    window: Mutex<Weak<Mutex<Option<Box<dyn Push>>>>>,
+    window: Mutex<Weak<Place>>,
 }
+
+/// Where a pusher is kept.
+type Place = Mutex<Option<Box<dyn Push>>>;
 
 /// A place for who stores to a board's window, kept from one copy to the next.
 #[derive(Clone, Default)]
-pub(crate) struct Pusher(Arc<Mutex<Option<Box<dyn Push>>>>);
+pub(crate) struct Pusher(Arc<Place>);
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

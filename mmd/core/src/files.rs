@@ -187,15 +187,15 @@ mod tests {
         }
     }
 
-    /// Whether the last copy of the other end is closed, within a moment.
-    fn is_closed(reader: &PipeReader) -> bool {
+    /// Whether the last copy of the other end is closed, within so many milliseconds.
+    fn is_closed(reader: &PipeReader, within: i32) -> bool {
         let mut poll = libc::pollfd {
             fd: reader.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         // SAFETY: there is one.
-        let ready = unsafe { libc::poll(&raw mut poll, 1, 500) };
+        let ready = unsafe { libc::poll(&raw mut poll, 1, within) };
         ready == 1 && (&mut &*reader).read(&mut [0]).unwrap() == 0
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let child = Sleeper::new();
         drop(own);
         drop(writer);
-        assert!(is_closed(&reader), "the child keeps the file");
+        assert!(is_closed(&reader, 20_000), "the child keeps the file");
         drop(child);
         // What a process is handed on purpose it keeps: who waits for a tool that programs the FPGA.
         let (reader, writer) = pipe().unwrap();
@@ -216,9 +216,12 @@ mod tests {
         let child = Sleeper::new();
         drop(own);
         drop((writer, handed));
-        assert!(!is_closed(&reader), "the child has lost what it was handed");
+        assert!(
+            !is_closed(&reader, 500),
+            "the child has lost what it was handed"
+        );
         drop(child);
-        assert!(is_closed(&reader));
+        assert!(is_closed(&reader, 20_000));
     }
 
     #[test]
