@@ -262,8 +262,9 @@ pub enum Error {
     /// with it, that says, too: [`Query::resets`](peerlane_core::uapi::Query::resets) is another one then.
     #[error("the board was reset: what was submitted before the queue knew of it is lost")]
     Restarted,
-    /// The channel was stopped before the transfer had ended.
-    #[error("the channel was stopped before the transfer had ended")]
+    /// The program has ended the transfer before its time, by [`Transfer::stop`](crate::Transfer::stop) or
+    /// [`Queue::restart`](crate::Queue::restart) for one; or its channel was stopped.
+    #[error("the transfer was called off, or its queue or channel stopped, before it had ended")]
     Stopped,
     /// The board does not answer any more, or the driver has let it go.
     #[error("the device is gone")]

@@ -664,6 +664,29 @@ fn a_transfer_that_is_called_off_goes_no_further() {
     assert_eq!(flow.under_way(), 0);
 }
 
+/// What the channel's stop aborts of it is no fault of the board's; of others it is.
+#[test]
+fn what_was_called_off_is_stopped_and_not_aborted() {
+    for direction in Direction::BOTH {
+        let (mut board, mut flow) = (Board::new(), flow(4));
+        let [off, other, faulty] = [(); 3].map(|()| flow.submit(request(direction, 64, 64), ()));
+        flow.pump(&mut board);
+        flow.cancel(off);
+        flow.cancel(faulty);
+        let aborted = Err(Fault::Aborted);
+        for outcome in [aborted, aborted, Err(Fault::Unsupported)] {
+            board.end(direction, Some(16), outcome);
+        }
+        flow.drain(&mut board.memory()).unwrap();
+        assert!(matches!(take(&mut flow, off), Err(Error::Stopped)));
+        for (id, expected) in [(other, Fault::Aborted), (faulty, Fault::Unsupported)] {
+            let ended = take(&mut flow, id);
+            let told = matches!(&ended, Err(Error::Fault { fault, bytes_done: 16, .. }) if *fault == expected);
+            assert!(told, "{ended:?}");
+        }
+    }
+}
+
 /// Whoever has a write called off gets its memory back: all has arrived that the board sent there, also by a write before it,
 /// which had left the flush to it.
 #[test]

@@ -353,7 +353,7 @@ impl Queue {
     }
 
     /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
-    /// [`Error::Stopped`], or as the board says. Regions and FPGA memory stay, and the queue can be used
+    /// [`Error::Stopped`], but for those of which the board had found a fault. Regions and FPGA memory stay, and the queue can be used
     /// on. It does not mend the board: that is the driver's business. Where the driver has to, it is waited for,
     /// and what had not ended fails with [`Error::Restarted`]: where the board is being started again, does not end
     /// what it was given, or was reset behind the driver's back, by another tool that configured the FPGA for one.

@@ -77,7 +77,7 @@
 #define PL_RESTARTED -8
 
 /**
- * The queue was restarted or the channel stopped; the transfer is lost.
+ * The program has ended the transfer before its time (`pl_queue_restart`), or the channel was stopped.
  */
 #define PL_STOPPED -9
 

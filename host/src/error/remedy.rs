@@ -202,7 +202,7 @@ impl Error {
                 "Submit the transfer again: the regions are registered as before. If Query::resets has changed, too, FPGA memory may have lost its content, and kernels their state: begin anew."
             }
             Self::Stopped => {
-                "Submit the transfer again; who shares the device agrees on who stops it."
+                "Submit the transfer again if it is wanted; who shares the device agrees on who stops it."
             }
             Self::Gone => "Check the board and its link, then open the device again.",
             Self::Broken { .. } => {

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::fault::Fault;
 use peerlane_core::queue::Ticket;
 use peerlane_core::record::Record;
 
@@ -130,6 +131,11 @@ impl<K> Work<K> {
                 ));
                 self.fail(error.clone());
                 Some(error)
+            }
+            // As whoever did wanted it.
+            Err(Fault::Aborted) if self.called_off => {
+                self.fail(Error::Stopped);
+                None
             }
             Err(fault) => {
                 let order = &self.order;

@@ -53,7 +53,7 @@ class RestartedError(Error):
 
 
 class StoppedError(Error):
-    """The queue was restarted or the channel stopped; the transfer is lost."""
+    """The program has ended the transfer before its time (``Queue.restart``), or the channel was stopped."""
 
 
 class GoneError(Error):

@@ -193,14 +193,7 @@ fn a_restart_ends_one_context_in_bounded_time() {
     // What was on the way at most, and a few register accesses.
     assert!(driver.now() - start < Duration::from_micros(100));
     for transfer in &ended {
-        assert!(matches!(
-            transfer.poll(),
-            Err(Error::Fault {
-                fault: Fault::Aborted,
-                bytes_done: 1..,
-                ..
-            }) | Err(Error::Stopped)
-        ));
+        assert!(matches!(transfer.poll(), Err(Error::Stopped)));
     }
     for transfer in &others {
         assert_eq!(transfer.wait(SECOND).unwrap(), 2 * MIB);

@@ -326,12 +326,8 @@ pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> 
         ensure!(queue.under_way() == 0, "transfers are under way");
         for transfer in begun {
             match transfer.wait(Some(Duration::ZERO)) {
-                // Before, or by the abort.
-                Ok(_)
-                | Err(Error::Fault {
-                    fault: End::Aborted,
-                    ..
-                }) => {}
+                // Before, or by the restart.
+                Ok(_) | Err(Error::Stopped) => {}
                 Err(Error::Restarted) => lost += 1,
                 other => anyhow::bail!("round {round}: a transfer gave {other:?}"),
             }
