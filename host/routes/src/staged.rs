@@ -4,7 +4,7 @@ use crate::cost::{Cost, best_chunk, concurrent};
 use crate::error::{Error, Result};
 use crate::indirect::{self, Plan};
 use crate::limits::{Clock, Limits, Watch};
-use crate::side::{Engine, Piece, Side, Way};
+use crate::side::{Engine, Pending, Piece, Side, Way};
 use peerlane_host::Memory;
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ pub(crate) const SLOTS: u64 = 4;
 /// The least piece that is worth a copy of its own.
 pub(crate) const LEAST_CHUNK: u64 = 4 << 10;
 
-/// How long one copy of a probe or a measurement may take.
+/// How long one copy of a probe or a measurement may take: longer than a thread waits for a processor on a computer that
+/// is busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Staging memory with both engines.
@@ -66,20 +67,10 @@ impl Staged {
         let limits = Limits::within(PATIENCE);
         let watch = Watch::new(clock, &limits, piece.length);
         let mut pending = self.engines[side].begin(piece)?;
-        loop {
-            let stretch = watch.stretch(0);
-            let ended = stretch.and_then(|stretch| pending.wait(stretch));
-            match ended {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                // Who did not run for that long finds the copy ended.
-                Err(_) if pending.wait(Duration::ZERO).is_ok_and(|ended| ended) => return Ok(()),
-                Err(error) => {
-                    let ended = pending.end(crate::limits::GRACE);
-                    return Err(error.with(usize::from(!ended)));
-                }
-            }
-        }
+        end(&mut *pending, &watch).map_err(|error| {
+            let ended = pending.end(crate::limits::GRACE);
+            error.with(usize::from(!ended))
+        })
     }
 
     /// Puts bytes into the memory of a side.
@@ -144,6 +135,27 @@ impl Staged {
     }
 }
 
+/// Waits for the end of a copy.
+fn end(pending: &mut dyn Pending, watch: &Watch<'_>) -> Result<()> {
+    loop {
+        match watch.stretch(0) {
+            Ok(stretch) => {
+                if pending.wait(stretch)? {
+                    return Ok(());
+                }
+            }
+            // It may have ended since the last look, when this thread had no processor.
+            Err(error @ Error::Deadline { .. }) => {
+                return match pending.wait(Duration::ZERO)? {
+                    true => Ok(()),
+                    false => Err(error),
+                };
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 impl Engines {
     /// The piece that makes a copy of so many bytes the shortest.
     pub(crate) fn chunk(&self, length: u64, staging: u64) -> u64 {
@@ -165,5 +177,58 @@ impl Engines {
         let pieces = length.div_ceil(staging.max(1)).max(1);
         let each = length.div_ceil(pieces);
         pieces as f64 * (self.out.time(each) + self.into.time(each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// Each wait lasts longer than all may. It has ended at the first look after that, or never does.
+    struct Late {
+        ends: bool,
+    }
+
+    /// Has ended, and not well. That is told once, as by engines whose bytes have still to be passed on.
+    struct Fails {
+        told: bool,
+    }
+
+    impl Pending for Fails {
+        fn wait(&mut self, _: Duration) -> Result<bool> {
+            match std::mem::replace(&mut self.told, true) {
+                true => Ok(true),
+                false => Err(Error::side("an engine", "it was told to fail")),
+            }
+        }
+    }
+
+    impl Pending for Late {
+        fn wait(&mut self, limit: Duration) -> Result<bool> {
+            if limit.is_zero() {
+                return Ok(self.ends);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            Ok(false)
+        }
+    }
+
+    #[test]
+    fn what_has_ended_by_the_deadline_is_seen_by_a_thread_that_comes_late() {
+        let clock = Clock::Process(Instant::now());
+        let limits = Limits::within(Duration::from_millis(1));
+        let ended = |ends| end(&mut Late { ends }, &Watch::new(&clock, &limits, 1));
+        ended(true).unwrap();
+        let late = ended(false);
+        assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");
+    }
+
+    #[test]
+    fn a_copy_that_failed_is_not_looked_at_again() {
+        let clock = Clock::Process(Instant::now());
+        let limits = Limits::within(PATIENCE);
+        let failed = end(&mut Fails { told: false }, &Watch::new(&clock, &limits, 1));
+        assert!(failed.is_err());
     }
 }
