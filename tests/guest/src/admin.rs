@@ -326,7 +326,7 @@ const GROUP: &str = "/sys/fs/cgroup/peerlane";
 
 /// Bytes of the kernel's own that the control group is charged for: when they are as expected, or
 /// after a while.
-fn kernel_bytes(expected: impl Fn(usize) -> bool) -> Result<usize> {
+fn kernel_bytes(mut expected: impl FnMut(usize) -> bool) -> Result<usize> {
     let begin = Instant::now();
     loop {
         // Counts are collected every two seconds (FLUSH_TIME, mm/memcontrol.c), by a work item that a
@@ -355,7 +355,9 @@ fn charged(lab: &mut Lab) -> Result<String> {
         let memory = Memory::new(64 * MIB)?;
         // All of its pages are there, and the tables to find them.
         memory.write(0, &vec![1; 64 * MIB])?;
-        let before = kernel_bytes(|_| true)?;
+        // As soon as nothing is still to be counted.
+        let mut last = None;
+        let before = kernel_bytes(|bytes| last.replace(bytes) == Some(bytes))?;
         let devices = (0..4).map(|_| lab.open()).collect::<Result<Vec<_>>>()?;
         let rings: u64 = devices.iter().map(|device| device.info().ring_bytes).sum();
         let opened = kernel_bytes(|bytes| bytes >= before + rings as usize)?;

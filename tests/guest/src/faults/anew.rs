@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A process that submits without pause while the board is reset: what was refused takes no room in
@@ -26,10 +26,10 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
     // Their channels are started after the first one's, which is the time that matters.
     let others: Vec<Device> = (0..7).map(|_| lab.open()).collect::<Result<_>>()?;
     let done = AtomicBool::new(false);
-    let mut refused = 0_u64;
+    let refusals = AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let spinner = scope.spawn(|| -> Result<u64> {
-            let (mut refused, mut submitted, mut before) = (0, 0_u64, 0);
+        let spinner = scope.spawn(|| -> Result<()> {
+            let (mut submitted, mut before) = (0_u64, 0);
             while !done.load(Ordering::Relaxed) {
                 let mut submit = Submit {
                     handle: buffer.region.handle(),
@@ -39,9 +39,12 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
                     ..Default::default()
                 };
                 match raw::with(&device, uapi::SUBMIT, &mut submit) {
-                    Err(Errno::AGAIN) => refused += 1,
+                    Err(Errno::AGAIN) => {
+                        refusals.fetch_add(1, Ordering::Relaxed);
+                    }
                     Err(error) => bail!("SUBMIT gave {error}"),
                     Ok(()) => {
+                        let refused = refusals.load(Ordering::Relaxed);
                         // The end of this one would count for all before it.
                         if refused > before {
                             let [writes, reads] = device.query().map_err(told)?.outstanding;
@@ -66,20 +69,27 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
                     }
                 }
             }
-            Ok(refused)
+            Ok(())
         });
-        let resets = (0..lab.rounds).try_for_each(|_| {
+        let begin = Instant::now();
+        // Where processors are busy that thread may have had none whenever the board was away.
+        let wanted = |round| {
+            let none = refusals.load(Ordering::Relaxed) == 0 && !spinner.is_finished();
+            round < lab.rounds || (none && begin.elapsed() < LIMIT / 2)
+        };
+        let resets = (0..).take_while(|round| wanted(*round)).try_for_each(|_| {
             reset()?;
             std::thread::sleep(std::time::Duration::from_millis(20));
             anyhow::Ok(())
         });
         done.store(true, Ordering::Relaxed);
         match spinner.join() {
-            Ok(ended) => refused += ended?,
+            Ok(ended) => ended?,
             Err(_) => bail!("the submitting thread panicked"),
         }
         resets
     })?;
+    let refused = refusals.into_inner();
     ensure!(refused > 0, "nothing was refused");
     let outstanding = device.query().map_err(told)?.outstanding;
     ensure!(

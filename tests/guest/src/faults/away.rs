@@ -154,8 +154,13 @@ pub(super) fn told_to_try_again(lab: &mut Lab) -> Result<String> {
         }
     })?;
     ours.wait()?;
-    for event in [reset, suspend] {
-        for _ in 0..lab.rounds {
+    let begin = Instant::now();
+    let was_told = || again.get().load(Ordering::Relaxed) > 0;
+    let mut rounds = lab.rounds;
+    // Where processors are busy the caller may have had none whenever the board was away.
+    while rounds > 0 || (!was_told() && begin.elapsed() < 6 * SOON) {
+        rounds = rounds.saturating_sub(1);
+        for event in [reset, suspend] {
             std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
             event()?;
         }
@@ -632,6 +637,17 @@ pub(super) fn taken_off_while_frozen(lab: &mut Lab) -> Result<String> {
 /// unbind waits for another process: what is then taken away from all who have the board mapped is
 /// not looked for in an inode that has gone. (Only a kernel that checks its memory sees that.)
 pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
+    // Where processors are busy the other process may have left the driver before unbind came.
+    for _ in 0..5 {
+        if node_that_goes_in_time(lab)? {
+            return Ok("");
+        }
+    }
+    anyhow::bail!("unbind waited for nobody")
+}
+
+/// The same once; says whether unbind was waiting when node and file went.
+fn node_that_goes_in_time(lab: &mut Lab) -> Result<bool> {
     const NODE: &str = "/dev/peerlane-node";
     const PAUSE: Duration = Duration::from_millis(300);
     let (ours, theirs) = pair()?;
@@ -668,9 +684,9 @@ pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
     std::thread::sleep(PAUSE);
     let unbinder = std::thread::spawn(super::unbind);
     std::thread::sleep(PAUSE);
-    ensure!(!unbinder.is_finished(), "unbind waited for nobody");
     page.unmap()?;
     drop(device);
+    let waited = !unbinder.is_finished();
     let unbound = unbinder.join();
     unbound.map_err(|_| anyhow::anyhow!("the thread panicked"))??;
     inside.wait()?;
@@ -680,47 +696,62 @@ pub fn node_that_goes(lab: &mut Lab) -> Result<&'static str> {
     let mover = open_soon(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     come_back(lab, mover, buffer)?;
-    Ok("")
+    Ok(waited)
 }
 
 /// Opening a device does not wait for a block that is stuck.
 pub(super) fn open_beside_stuck(lab: &mut Lab) -> Result<String> {
     const LONGEST: Duration = Duration::from_millis(700);
-    let mut longest = Duration::ZERO;
+    let mut most = Duration::ZERO;
     for _ in 0..lab.rounds.min(3) {
-        let (ours, theirs) = pair()?;
-        let branch = lab.branch();
-        let child = fork("owner", move || {
-            let mut mover = Mover::fast(&branch)?;
-            let buffer = Buffer::new(mover.device(), 1 << 20)?;
-            let place = branch.place(mover.device())?;
-            branch.host.fault(Fault::StickPort { after: 100 })?;
-            let region = &buffer.region;
-            let queue = mover.queue()?;
-            let _ = queue
-                .submit(Direction::Write, region, 0, place, 1 << 20)
-                .map_err(told)?;
-            theirs.signal()?;
-            // Its end closes the channel, which does not come to rest.
-            std::mem::forget((mover, buffer));
-            Ok(())
-        })?;
-        ours.wait()?;
-        let begin = Instant::now();
-        while begin.elapsed() < Duration::from_secs(4) {
-            let opening = Instant::now();
-            let _ = Device::first();
-            longest = longest.max(opening.elapsed());
-            std::thread::sleep(Duration::from_millis(5));
+        // One that waits does so each time; where processors are busy one may be stopped for as long, now and then.
+        let mut least = Duration::MAX;
+        for _ in 0..3 {
+            least = least.min(longest_opening(lab)?);
+            if least < LONGEST {
+                break;
+            }
         }
-        child.wait()?;
-        lab.host.fault(Fault::Clear {})?;
-        lab.host.fault(Fault::Configure {})?;
-        reset()?;
-        ensure!(longest < LONGEST, "opening took {longest:?}");
-        let mover = open_soon(lab)?;
-        let buffer = Buffer::new(mover.device(), 1 << 20)?;
-        come_back(lab, mover, buffer)?;
+        ensure!(least < LONGEST, "opening took {least:?}");
+        most = most.max(least);
     }
-    Ok(format!("{longest:?} at most"))
+    Ok(format!("{most:?} at most"))
+}
+
+/// The longest time that opening takes while a block gets stuck and is started anew.
+fn longest_opening(lab: &mut Lab) -> Result<Duration> {
+    let mut longest = Duration::ZERO;
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let child = fork("owner", move || {
+        let mut mover = Mover::fast(&branch)?;
+        let buffer = Buffer::new(mover.device(), 1 << 20)?;
+        let place = branch.place(mover.device())?;
+        branch.host.fault(Fault::StickPort { after: 100 })?;
+        let region = &buffer.region;
+        let queue = mover.queue()?;
+        let _ = queue
+            .submit(Direction::Write, region, 0, place, 1 << 20)
+            .map_err(told)?;
+        theirs.signal()?;
+        // Its end closes the channel, which does not come to rest.
+        std::mem::forget((mover, buffer));
+        Ok(())
+    })?;
+    ours.wait()?;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(4) {
+        let opening = Instant::now();
+        let _ = Device::first();
+        longest = longest.max(opening.elapsed());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait()?;
+    lab.host.fault(Fault::Clear {})?;
+    lab.host.fault(Fault::Configure {})?;
+    reset()?;
+    let mover = open_soon(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    come_back(lab, mover, buffer)?;
+    Ok(longest)
 }
