@@ -132,7 +132,7 @@ fn run(target: fn(&[u8]), seeds: &[Vec<u8>]) {
             if ended.is_err() || start.elapsed() > Duration::from_secs(60) {
                 let kept = std::env::temp_dir().join("peerlane-fuzz-failed");
                 fs::write(&kept, &data).unwrap();
-                panic!("panic, or longer than 10 s: {}", kept.display());
+                panic!("panic, or longer than 60 s: {}", kept.display());
             }
         }
     }
