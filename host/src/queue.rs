@@ -77,7 +77,7 @@ struct State {
     flow: Flow<Region>,
     generation: u32,
     /// Doorbells were refused since the last restart.
-    refused: bool,
+    refused: Option<Duration>,
     /// When that was looked at last.
     looked: Duration,
     piece: u32,
@@ -177,7 +177,7 @@ impl Queue {
             // A channel that was never used: its ring is at the first slot.
             flow: Flow::new(1, info.ring_log2, info.channel)?,
             generation: 0,
-            refused: false,
+            refused: None,
             looked: context.now(),
             piece: PIECE,
             spin: Duration::ZERO,
@@ -466,7 +466,7 @@ impl Shared {
             // The channel is at rest, and the driver has read so from the board: its records are in
             // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
             let ring = &mut Records(context);
-            let records = if state.refused {
+            let records = if state.refused.is_some() {
                 state.flow.salvage(ring)
             } else {
                 state.flow.abandon();
@@ -493,7 +493,7 @@ impl Shared {
             }
             context.await_event(Some(SILENT))?;
         }
-        state.refused = false;
+        state.refused = None;
         state.flow.forgive();
         Ok(())
     }
@@ -508,7 +508,7 @@ impl Shared {
             }
             context.await_event(Some(AGAIN))?;
         }
-        state.refused = false;
+        state.refused = None;
         state.flow.forgive();
         Ok(())
     }
@@ -600,7 +600,7 @@ impl State {
             self.flow.renew(slots)?;
             // What was refused is lost with the rest.
             self.note_refused(context);
-            self.refused = false;
+            self.refused = None;
         }
         Ok(restarted)
     }
@@ -608,7 +608,9 @@ impl State {
     /// Looks whether doorbells were refused, and takes the note off the board.
     fn note_refused(&mut self, context: &dyn Context) {
         self.looked = context.now();
-        self.refused |= context.take_refused();
+        if context.take_refused() {
+            self.refused.get_or_insert(self.looked);
+        }
     }
 }
 

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// that another thread acknowledges, which asks the driver for something else, may wake nobody.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
+/// For how long a doorbell may stay refused without a reason. A board that was reset behind its driver's back refuses
+/// doorbells, too: the driver looks for that once a second, and says so when it has started the board.
+const UNEXPLAINED: Duration = Duration::from_secs(5);
+
 impl Shared {
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
         let mut state = self.lock();
@@ -58,7 +62,7 @@ impl Shared {
     fn check(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
         state.note_refused(context);
-        if state.refused || state.flow.under_way() > 0 {
+        if state.refused.is_some() || state.flow.under_way() > 0 {
             let restarted = state.notice(context);
             self.wake(state);
             // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
@@ -66,9 +70,11 @@ impl Shared {
                 return Ok(());
             }
         }
-        match state.refused {
-            false => Ok(()),
-            true => Err(Error::Broken {
+        let since = |refused| context.now().saturating_sub(refused);
+        match state.refused.map(since) {
+            None => Ok(()),
+            Some(waited) if waited < UNEXPLAINED => Ok(()),
+            Some(_) => Err(Error::Broken {
                 reason:
                     "the board refused a doorbell: the channel was stopped, or its queue was full"
                         .into(),
