@@ -3,6 +3,7 @@
 use crate::end::Owed;
 use crate::handlers::Handlers;
 use std::ffi::{c_int, c_void};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,15 @@ fn user(of: &'static Use) -> *mut c_void {
 }
 
 fn used() -> &'static Use {
-    Box::leak(Box::default())
+    kept(Use::default())
+}
+
+/// What handlers are set with is never freed; a list of it tells a leak detector so.
+fn kept<T: Sync>(of: T) -> &'static T {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let of: &'static T = Box::leak(Box::new(of));
+    KEPT.lock().unwrap().push(std::ptr::from_ref(of).addr());
+    of
 }
 
 fn slow(of: *mut c_void) {
@@ -103,7 +112,7 @@ fn a_handler_may_take_itself_away() {
         unsafe { handlers.set_interrupt(None, std::ptr::null_mut()) };
         handlers.until_returned();
     }
-    let handlers: &'static Handlers = Box::leak(Box::default());
+    let handlers = kept(Handlers::default());
     let user = std::ptr::from_ref(handlers).cast_mut().cast();
     // SAFETY: it lives as long as the process.
     unsafe { handlers.set_interrupt(Some(own), user) };

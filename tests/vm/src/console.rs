@@ -67,11 +67,13 @@ impl Log {
         &self.unanswered
     }
 
-    /// Its last lines, for a message.
+    /// Its last lines, for a message, after those before by which programs say that a test failed.
     pub(crate) fn end(&self) -> String {
         const LINES: usize = 80;
         let lines: Vec<&str> = self.console.lines().collect();
-        lines[lines.len().saturating_sub(LINES)..].join("\n")
+        let (before, last) = lines.split_at(lines.len().saturating_sub(LINES));
+        let failed = before.iter().filter(|line| line.starts_with("FAIL "));
+        failed.chain(last).copied().collect::<Vec<_>>().join("\n")
     }
 
     /// The lines by which the kernel complains, less those that contain one of `expected`.
@@ -93,6 +95,14 @@ mod tests {
         [    4.64] hello: module verification failed: signature and/or required key missing\r\n\
         [    5.02] DMAR: [DMA Write NO_PASID] Request device [02:00.0] fault addr 0x1000\r\n\
         [    5.10] WARNING: CPU: 0 PID: 71 at drivers/base/core.c:1 f+0x1/0x2\r\n";
+
+    #[test]
+    fn a_failure_long_before_the_end_is_told() {
+        let text = format!("hello\nFAIL a.test: why (3 ms)\n{}", "noise\n".repeat(100));
+        let end = Log::new(text.as_bytes(), b"").end();
+        assert!(end.starts_with("FAIL a.test: why (3 ms)\nnoise\n"));
+        assert_eq!(end.lines().count(), 81);
+    }
 
     #[test]
     fn complaints_are_found_and_taint_is_none() {
