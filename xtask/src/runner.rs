@@ -48,7 +48,8 @@ impl Count {
 /// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
 /// run is left out with a word about it, or has failed where the run is to be `complete`.
 ///
-/// With `share`, suites with machines run beside the others as soon as the test programs are built.
+/// With `share`, suites with machines run beside the others as soon as the test programs are built, if there is more
+/// than one processor.
 pub(crate) fn run(
     root: &Path,
     suites: &[&Suite],
@@ -122,7 +123,8 @@ fn start_beside(root: &Path, to_come: &[&Suite]) -> miette::Result<Option<Beside
     let possible = machines
         .first()
         .is_some_and(|suite| suite.obstacle().is_none());
-    if !possible || others.is_empty() {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    if !possible || others.is_empty() || processors < 2 {
         return Ok(None);
     }
     Beside::start(root, &machines).map(Some)
