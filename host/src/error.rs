@@ -497,9 +497,16 @@ mod tests {
             Error::Empty { what: "a region" },
             Error::Course { reason: "why" },
             Error::Forgotten,
+            Error::PortDead,
             Error::Restarted,
             Error::Stopped,
             Error::Gone,
+            Error::Timeout {
+                direction: Direction::Read,
+                bytes_done: 0,
+                length: 1,
+                waited: Duration::ZERO,
+            },
         ];
         let errnos = [
             Errno::AGAIN,
@@ -519,6 +526,8 @@ mod tests {
         let errors = errors.chain(opencl);
         for error in errors {
             assert!(error.remedy().ends_with(['.', '?']), "{error:?}");
+            // Programs in C and Python show it, too.
+            assert!(!error.remedy().contains("::"), "{error:?}");
             assert!(!error.to_string().ends_with('.'), "{error:?}");
         }
     }

@@ -126,11 +126,15 @@ impl Transfer {
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
     /// moved all. Where the queue was to be restarted and could not be, as [`Queue::restart`](crate::Queue::restart):
     /// only then may the transfer be under way. Where it cannot be proven that data have arrived, as
-    /// [`Region::flush`](crate::Region::flush): they may be on their way.
+    /// [`Region::flush`](crate::Region::flush): they may be on their way. [`Error::Gone`](crate::Error::Gone): a board that
+    /// is gone moves nothing.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
         self.queue.cancel(self.id);
         match self.wait(grace) {
+            // What is late may still move data, and what a queue has that is broken, too.
             Err(Error::Timeout { .. }) => {}
+            Err(Error::Gone) => return Err(Error::Gone),
+            Err(_) if !self.has_ended() => {}
             ended => return ended,
         }
         self.queue.restart_all()?;

@@ -194,21 +194,19 @@ impl Engine for BoardEngine {
         let queue = self.board.queue();
         let fpga = self.base + piece.at;
         let transfer = queue.submit(direction, region, piece.staged, fpga, piece.length)?;
-        Ok(Box::new(Moving::new(&self.board, transfer)))
+        Ok(Box::new(Moving::new(transfer)))
     }
 }
 
 /// A transfer of the board's.
 pub(crate) struct Moving {
-    board: Board,
     transfer: Transfer,
     ended: bool,
 }
 
 impl Moving {
-    pub(crate) fn new(board: &Board, transfer: Transfer) -> Self {
+    pub(crate) fn new(transfer: Transfer) -> Self {
         Self {
-            board: board.clone(),
             transfer,
             ended: false,
         }
@@ -233,10 +231,10 @@ impl Pending for Moving {
     }
 
     fn end(&mut self, grace: Duration) -> bool {
-        if let Ok(false) = self.wait(grace) {
-            // What is under way on the queue besides ends, too. It says so.
-            let _ = self.board.queue().restart();
-        }
-        !matches!(self.transfer.poll(), Ok(None))
+        // What the board was not given yet it does not get, and others of the queue go on. Only what it has of this one, and
+        // does not end, ends them too, which they say.
+        let stopped = self.transfer.stop(grace);
+        // A board that is gone moves nothing. Any other error but the transfer's own leaves it under way.
+        matches!(stopped, Err(peerlane_host::Error::Gone)) || self.transfer.has_ended()
     }
 }

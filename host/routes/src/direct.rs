@@ -163,7 +163,7 @@ fn pump(
             let fpga = job.fpga + begun;
             let queue = board.queue();
             let transfer = queue.submit(job.direction, &reach.region, offset, fpga, length)?;
-            flight.0.push_back((Moving::new(board, transfer), length));
+            flight.0.push_back((Moving::new(transfer), length));
             begun += length;
         }
         let stretch = watch.stretch(done)?;

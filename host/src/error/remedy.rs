@@ -158,7 +158,7 @@ impl Error {
                     "Load a driver, and take a board's BSP, that have an OpenCL side with this part."
                 }
                 Errno::PERM => {
-                    "Have all of the board's free memory first (Device::allocate_all): kernels reach all of it."
+                    "Allocate all of the board's free memory first: kernels reach all of it."
                 }
                 _ => "Look into the kernel's log for the board's state.",
             },
@@ -173,7 +173,7 @@ impl Error {
             }
             Self::LocalRange(_) => "Have the backend name whole 4 KiB of FPGA memory.",
             Self::PortDead => {
-                "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then call Peerlane::reset. Look at the hard IP and the link for the cause."
+                "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then reset the block. Look at the hard IP and the link for the cause."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {
@@ -195,11 +195,11 @@ impl Error {
                 fault, direction, ..
             } => fault.remedy(*direction),
             Self::Timeout { .. } => {
-                "Wait longer, or end it: Transfer::stop ends one, or restart the queue; on the slow path stop the device's channel."
+                "Wait longer, or end it: stop the transfer, or restart the queue; on the slow path stop the device's channel."
             }
             Self::NotDrained { .. } => "Wait longer, or restart the queue.",
             Self::Restarted => {
-                "Submit the transfer again: the regions are registered as before. If Query::resets has changed, too, FPGA memory may have lost its content, and kernels their state: begin anew."
+                "Submit the transfer again: the regions are registered as before. If the driver's count of resets has changed, too, FPGA memory may have lost its content, and kernels their state: begin anew."
             }
             Self::Stopped => {
                 "Submit the transfer again if it is wanted; who shares the device agrees on who stops it."

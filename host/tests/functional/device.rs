@@ -450,6 +450,24 @@ fn what_was_refused_is_not_made() {
 }
 
 #[test]
+fn a_transfer_of_a_broken_queue_is_under_way_until_it_is_stopped() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
+    fake.lock().tricks.refuse_at = Some(0);
+    let transfer = queue.read(&region, 0, 0, 4096).unwrap();
+    let error = transfer.wait(10 * SECOND).unwrap_err();
+    assert!(matches!(error, Error::Broken { .. }), "{error}");
+    assert!(!transfer.has_ended());
+    fake.lock().tricks.refuse_at = None;
+    // The board may have what the queue has lost sight of.
+    let stopped = transfer.stop(Duration::ZERO);
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    assert!(transfer.has_ended());
+    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    assert_eq!(again.wait(SECOND).unwrap(), 4096);
+}
+
+#[test]
 fn after_a_reset_a_broken_queue_is_as_new() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);

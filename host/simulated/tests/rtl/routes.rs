@@ -237,8 +237,9 @@ fn the_probe_tells_platforms_apart() {
     }
 }
 
-/// Memory of the GPU's of which nobody says where it lies, as of a dma-buf's.
-struct Hidden(Box<dyn Side>);
+/// Memory of the GPU's of which nobody says where it lies, as of a dma-buf's; and that can say that data have arrived, or
+/// cannot.
+struct Hidden(Box<dyn Side>, bool);
 
 impl Side for Hidden {
     fn name(&self) -> String {
@@ -251,7 +252,7 @@ impl Side for Hidden {
         self.0.attach(staging)
     }
     fn another(&self, bytes: u64) -> peerlane_routes::Result<Box<dyn Side>> {
-        Ok(Box::new(Self(self.0.another(bytes)?)))
+        Ok(Box::new(Self(self.0.another(bytes)?, self.1)))
     }
     fn reach(
         &self,
@@ -261,6 +262,12 @@ impl Side for Hidden {
     ) -> peerlane_routes::Result<Reach> {
         self.0.reach(device, range, permissions)
     }
+    fn arrived(&self) -> peerlane_routes::Result<()> {
+        match self.1 {
+            true => self.0.arrived(),
+            false => Err(Error::side(self.name(), "nothing orders its writes")),
+        }
+    }
 }
 
 /// What nobody says is not guessed, whatever it is.
@@ -269,7 +276,7 @@ impl Side for Hidden {
 fn where_memory_lies_may_be_unknown() {
     for platform in [Platform::Good, Platform::Gtt] {
         let rig = Rig::on(platform);
-        let side = Arc::new(Hidden(Box::new(rig.gpu.clone())));
+        let side = Arc::new(Hidden(Box::new(rig.gpu.clone()), true));
         let routes = Routes::new(rig.routes.board(), side, Options::default());
         let findings = routes.findings().unwrap();
         assert_eq!(findings.write, Verdict::Works, "{platform:?}");
@@ -281,9 +288,23 @@ fn where_memory_lies_may_be_unknown() {
     }
     // Where the board does not reach it there is nothing to say.
     let rig = Rig::on(Platform::Translating);
-    let side = Arc::new(Hidden(Box::new(rig.gpu.clone())));
+    let side = Arc::new(Hidden(Box::new(rig.gpu.clone()), true));
     let routes = Routes::new(rig.routes.board(), side, Options::default());
     assert!(!routes.findings().unwrap().unknown());
+}
+
+/// A device that cannot say that data have arrived is written by another route, and read as any other.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_nothing_orders_is_not_written_directly() {
+    let mut rig = Rig::on(Platform::Good);
+    let side = Arc::new(Hidden(Box::new(rig.gpu.clone()), false));
+    rig.routes = Routes::new(rig.routes.board(), side, Options::default());
+    let findings = rig.routes.findings().unwrap();
+    assert!(matches!(&findings.write, Verdict::Refused(why) if why.contains("orders its writes")));
+    assert_eq!(findings.read, Verdict::Works);
+    rig.round(&rig.order(Direction::Read), Route::DirectRead);
+    rig.round(&rig.order(Direction::Write), Route::Auto);
 }
 
 /// Automatic copies are right on every platform, and what does not work is refused.
