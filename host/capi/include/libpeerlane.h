@@ -77,7 +77,7 @@
 #define PL_RESTARTED -8
 
 /**
- * The program has ended the transfer before its time (`pl_queue_restart`), or the channel was stopped.
+ * The program has ended the transfer before its time (`pl_transfer_stop`, `pl_queue_restart`), or the channel was stopped.
  */
 #define PL_STOPPED -9
 
@@ -387,6 +387,26 @@ int pl_transfer_poll(const struct pl_transfer *transfer, uint64_t *bytes);
  * The handle was not ended; `bytes` is null or a place for a number.
  */
 int pl_transfer_wait(const struct pl_transfer *transfer,
+                     int64_t nanoseconds,
+                     uint64_t *bytes);
+
+/**
+ * Calls a transfer off, and returns when nothing of it is under way any more: no byte of its memory changes after that.
+ * (For GPU memory that the board may not read there is no proof of it, only time.) What the board has of it, up to a
+ * descriptor, may end by itself first. If that is not done in time, the queue is restarted, and its other transfers fail
+ * with PL_STOPPED, too.
+ *
+ * nanoseconds: the time it has to end by itself, 0 or more.
+ * bytes: where the bytes go that were moved, if it has ended well all the same; or null.
+ *
+ * Returns PL_STOPPED: it was called off before it had moved all; PL_OK, PL_FAULT, PL_RESTARTED: it had ended before, or
+ * did meanwhile. In all of these cases the queue can be used on. PL_GONE, PL_BROKEN: as `pl_queue_restart`; only then it
+ * may be under way. PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended; `bytes` is null or a place for a number.
+ */
+int pl_transfer_stop(const struct pl_transfer *transfer,
                      int64_t nanoseconds,
                      uint64_t *bytes);
 

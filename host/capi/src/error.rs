@@ -23,7 +23,7 @@ pub const PL_TIMEOUT: i32 = -6;
 pub const PL_FAULT: i32 = -7;
 /// The board was started anew meanwhile; the transfer is lost, all else goes on.
 pub const PL_RESTARTED: i32 = -8;
-/// The program has ended the transfer before its time (`pl_queue_restart`), or the channel was stopped.
+/// The program has ended the transfer before its time (`pl_transfer_stop`, `pl_queue_restart`), or the channel was stopped.
 pub const PL_STOPPED: i32 = -9;
 /// The board does not answer any more.
 pub const PL_GONE: i32 = -10;

@@ -165,6 +165,14 @@ pub fn calls(device: Device, data: &[u8]) {
                 }
                 12 => known(pl_queue_drain(input.handle(&queues), 0)),
                 13 => known(pl_queue_restart(input.handle(&queues))),
+                14 => {
+                    let grace = i64::from(input.byte() % 2) - 1;
+                    known(pl_transfer_stop(
+                        input.handle(&transfers),
+                        grace,
+                        null_mut(),
+                    ));
+                }
                 _ => {
                     let mut transfer = null_mut();
                     let request = pl_request {

@@ -187,6 +187,42 @@ pub unsafe extern "C" fn pl_transfer_wait(
     })
 }
 
+/// Calls a transfer off, and returns when nothing of it is under way any more: no byte of its memory changes after that.
+/// (For GPU memory that the board may not read there is no proof of it, only time.) What the board has of it, up to a
+/// descriptor, may end by itself first. If that is not done in time, the queue is restarted, and its other transfers fail
+/// with PL_STOPPED, too.
+///
+/// nanoseconds: the time it has to end by itself, 0 or more.
+/// bytes: where the bytes go that were moved, if it has ended well all the same; or null.
+///
+/// Returns PL_STOPPED: it was called off before it had moved all; PL_OK, PL_FAULT, PL_RESTARTED: it had ended before, or
+/// did meanwhile. In all of these cases the queue can be used on. PL_GONE, PL_BROKEN: as `pl_queue_restart`; only then it
+/// may be under way. PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended; `bytes` is null or a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_transfer_stop(
+    transfer: *const pl_transfer,
+    nanoseconds: i64,
+    bytes: *mut u64,
+) -> c_int {
+    run(|| {
+        let Ok(grace) = u64::try_from(nanoseconds) else {
+            let text = format!("a transfer cannot have {nanoseconds} ns to end");
+            return Err(Failure::invalid(text));
+        };
+        // SAFETY: the caller promises both.
+        unsafe {
+            let moved = (get(transfer, "transfer")?.0).stop(Duration::from_nanos(grace))?;
+            if !bytes.is_null() {
+                put(bytes, moved)?;
+            }
+        }
+        Ok(PL_OK)
+    })
+}
+
 /// Ends a transfer's handle; null is nothing. The transfer itself goes on, and nobody hears of its end.
 ///
 /// # Safety

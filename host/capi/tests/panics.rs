@@ -180,7 +180,7 @@ type Call = fn(All) -> i32;
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 20] = unsafe {
+    let calls: [(&str, Call); 21] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -228,6 +228,9 @@ fn a_panic_is_an_error_of_every_function() {
             }),
             ("pl_transfer_wait", |all| {
                 pl_transfer_wait(all.transfer, 0, null_mut())
+            }),
+            ("pl_transfer_stop", |all| {
+                pl_transfer_stop(all.transfer, 0, null_mut())
             }),
             ("pl_transfer_free", |all| {
                 pl_transfer_free(all.transfer);

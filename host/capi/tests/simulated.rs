@@ -128,12 +128,20 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
         ensure!(pl_queue_restart(queue) == PL_OK, "{}", text());
         let code = pl_transfer_poll(lost, null_mut());
         ensure!(code == PL_STOPPED, "{code}: {}", text());
+        // So does one that is called off, and what has ended stays so.
+        let mut off = null_mut();
+        ensure!(pl_submit(queue, &there, &raw mut off) == PL_OK);
+        ensure!(pl_transfer_stop(off, -1, null_mut()) == PL_INVALID);
+        let code = pl_transfer_stop(off, 0, null_mut());
+        ensure!(code == PL_STOPPED, "{code}: {}", text());
+        let code = pl_transfer_stop(other, 0, &raw mut moved);
+        ensure!(code == PL_OK && moved == LENGTH, "{code}: {}", text());
 
         // In any order, and null is nothing.
         pl_close(device);
         pl_queue_close(queue);
         pl_unregister(region);
-        for transfer in [transfer, other, lost, null_mut()] {
+        for transfer in [transfer, other, lost, off, null_mut()] {
             pl_transfer_free(transfer);
         }
         pl_unregister(null_mut());

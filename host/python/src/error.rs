@@ -87,7 +87,7 @@ pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) ->
 /// What was waited for has not ended in time.
 pub(crate) fn late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
     let text = format!("it has not ended in {limit:?}, and goes on");
-    let remedy = "Wait again, or end all of the queue by restart().";
+    let remedy = "Wait again, end it by stop(), or end all of the queue by restart().";
     raise(py, "TransferTimeout", &text, remedy, None)
 }
 

@@ -26,6 +26,8 @@ struct Moving {
 pub(crate) struct Queue {
     queue: peerlane_host::Queue,
     moving: Mutex<Vec<Arc<Moving>>>,
+    /// The process whose transfers these are. A child of a fork has the object, and may not touch them.
+    owner: u32,
 }
 
 impl Drop for Queue {
@@ -36,7 +38,8 @@ impl Drop for Queue {
             .moving
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        if self.queue.under_way() > 0 && self.queue.restart().is_err() {
+        let foreign = self.owner != std::process::id();
+        if foreign || self.queue.under_way() > 0 && self.queue.restart().is_err() {
             std::mem::forget(std::mem::take(moving));
         }
     }
@@ -47,6 +50,7 @@ impl Queue {
         Self {
             queue,
             moving: Mutex::default(),
+            owner: std::process::id(),
         }
     }
 
@@ -273,6 +277,9 @@ impl Queue {
         _value: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        if self.owner != std::process::id() {
+            return Ok(());
+        }
         if kind.is_none() {
             return self.drain(py, None);
         }
@@ -329,6 +336,15 @@ impl Transfer {
         let moved = wait(py, limit, |slice| self.moving.transfer.wait(slice));
         self.queue.get().sweep();
         moved
+    }
+
+    #[pyo3(signature = (grace = 0.0))]
+    fn stop(&self, py: Python<'_>, grace: f64) -> PyResult<u64> {
+        // Infinity is for who would wait without a limit.
+        let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
+        let stopped = py.detach(|| self.moving.transfer.stop(grace));
+        self.queue.get().sweep();
+        told(py, stopped)
     }
 
     #[getter]

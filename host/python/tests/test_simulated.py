@@ -4,6 +4,7 @@
 import asyncio
 import ctypes
 import gc
+import os
 import runpy
 import threading
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy
 import peerlane
 import pytest
-from peerlane import _peerlane
+from peerlane import _asyncio, _peerlane
 
 LENGTH = 10_001
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -164,6 +165,37 @@ def test_a_transfer_that_is_stopped_says_so(device):
         transfer.wait()
 
 
+def test_one_transfer_is_called_off(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    region = device.register(bytearray(1 << 20))
+    transfer = queue.copy(fpga, region)
+    with pytest.raises(peerlane.StoppedError):
+        transfer.stop()
+    assert queue.under_way == 0
+    # The queue goes on, and what has ended stays so.
+    again = queue.copy(region, fpga)
+    assert again.wait() == 1 << 20
+    assert again.stop(grace=1) == 1 << 20
+    for wrong in [-1, float("nan")]:
+        with pytest.raises(peerlane.InvalidError, match="no time to wait"):
+            again.stop(wrong)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_a_fork_stops_nothing(device):
+    fpga = device.allocate(1 << 20)
+    with device.queue() as queue:
+        transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+        child = os.fork()
+        if child == 0:
+            # As an exception leaves the block in the child.
+            queue.__exit__(ValueError, ValueError("planted"), None)
+            os._exit(0 if queue.under_way == 1 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert transfer.wait() == 1 << 20
+
+
 def test_times_are_as_elsewhere_in_python(device):
     fpga = device.allocate(LENGTH)
     queue = device.queue()
@@ -299,6 +331,20 @@ def test_a_task_hears_of_an_error_and_may_be_cancelled(device):
             await waiting
 
     asyncio.run(run())
+
+
+def test_a_task_that_gives_up_keeps_nothing(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+
+    async def run():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(transfer, 0.001)
+
+    asyncio.run(run())
+    assert not any(queue is other for _, other in _asyncio._turners)
+    assert transfer.wait() == 1 << 20
 
 
 def test_first_example(device, monkeypatch, capsys):

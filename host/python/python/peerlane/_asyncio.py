@@ -43,8 +43,14 @@ class _Turner:
     def wait_for(self, transfer: Any) -> asyncio.Future[int]:
         future = self.loop.create_future()
         self.waiting[future] = transfer
+        future.add_done_callback(self.gave_up)
         self.sleep()
         return future
+
+    def gave_up(self, future: asyncio.Future[int]) -> None:
+        """A future that was cancelled waits no more. The loop may end before the next turn."""
+        if self.waiting.pop(future, None) is not None and not self.waiting:
+            self.end()
 
     def sleep(self) -> None:
         """Waits for what the board reports next, a second at the longest."""
@@ -93,4 +99,6 @@ class _Turner:
             self.timer.cancel()
         if self.file is not None:
             self.loop.remove_reader(self.file)
-        _turners.pop((self.loop, self.queue), None)
+        # A wait in a thread may end behind the next one's beginning.
+        if _turners.get((self.loop, self.queue)) is self:
+            del _turners[self.loop, self.queue]

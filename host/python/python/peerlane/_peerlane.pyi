@@ -159,6 +159,21 @@ class Transfer:
         Raises InvalidError: no such time. TransferTimeout: it goes on, wait again. FaultError, RestartedError, StoppedError: it has ended, and the
         queue can be used on. GoneError, BrokenError: see ``Queue.restart``.
         """
+    def stop(self, grace: float = 0.0) -> int:
+        """Calls it off, and returns when nothing of it is under way any more, without the interpreter's lock.
+
+        What the board has of it, up to a descriptor, may end by itself first. If that is not done in time, the queue is
+        restarted, and its other transfers raise StoppedError, too. For GPU memory that the board may not read there is
+        no proof that nothing arrives any more, only time.
+
+        grace: seconds it has to end by itself, 0 or more.
+
+        Gives the bytes moved if it has ended well all the same.
+
+        Raises StoppedError: it was called off before it had moved all. FaultError, RestartedError: it had ended so
+        before. In these cases the queue can be used on. InvalidError: no such time. GoneError, BrokenError: see
+        ``Queue.restart``; only then it may be under way.
+        """
     @property
     def queue(self) -> Queue:
         """Its queue."""
