@@ -1,4 +1,4 @@
-//! Suites with virtual machines run beside the others, unless `--in-turn` is asked for.
+//! Suites with virtual machines run beside the others, where that is asked for.
 //!
 //! A virtual machine here keeps one processor busy, and most other test programs too. So from the moment on when the
 //! test programs are built, the suites with machines run in a process of their own (`xtask test SUITE…`), and the

@@ -54,10 +54,10 @@ enum Task {
         /// Leave a suite out; can be given several times.
         #[arg(long, value_name = "SUITE", value_parser = PossibleValuesParser::new(suites::names()))]
         skip: Vec<String>,
-        /// Run one suite after the other. By default those with virtual machines run beside the others where there are two
-        /// processors or more: faster, but time passes for what runs in them as on a busy computer.
+        /// Run the suites with virtual machines beside the others: faster, but time passes for what runs in them as on a
+        /// busy computer.
         #[arg(long)]
-        in_turn: bool,
+        beside: bool,
     },
     /// Build the `peerlane` command and run its demo.
     #[command(
@@ -140,12 +140,12 @@ fn run(task: Task) -> miette::Result<ExitCode> {
             suites,
             all,
             skip,
-            in_turn,
+            beside,
         } => {
             let chosen = suites::choose(&suites, all, &skip);
             let asked = env::var_os("PEERLANE_COMPLETE").is_some_and(|value| !value.is_empty());
             let complete = asked || !suites.is_empty();
-            Ok(exit(runner::run(&root(), &chosen, complete, !in_turn)?))
+            Ok(exit(runner::run(&root(), &chosen, complete, beside)?))
         }
         Task::Demo { arguments } => {
             let status = peerlane(&root())?

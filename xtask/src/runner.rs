@@ -48,8 +48,7 @@ impl Count {
 /// Runs the suites, prints the report, and says whether everything passed. What the machine cannot
 /// run is left out with a word about it, or has failed where the run is to be `complete`.
 ///
-/// With `share`, suites with machines run beside the others as soon as the test programs are built, if there is more
-/// than one processor.
+/// With `share`, suites with machines run beside the others as soon as the test programs are built.
 pub(crate) fn run(
     root: &Path,
     suites: &[&Suite],
@@ -123,8 +122,7 @@ fn start_beside(root: &Path, to_come: &[&Suite]) -> miette::Result<Option<Beside
     let possible = machines
         .first()
         .is_some_and(|suite| suite.obstacle().is_none());
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    if !possible || others.is_empty() || processors < 2 {
+    if !possible || others.is_empty() {
         return Ok(None);
     }
     Beside::start(root, &machines).map(Some)

@@ -804,7 +804,7 @@ pub(crate) fn help() -> String {
     }
     text.push_str(
         "\nExamples:\n  cargo xtask test\n  cargo xtask test unit\n  cargo xtask test --all\n  \
-         cargo xtask test --skip kernel   where there are no virtual machines\n  cargo xtask test --in-turn       one suite after the other\n\n\
+         cargo xtask test --skip kernel   where there are no virtual machines\n  cargo xtask test --beside        virtual machines beside the other suites\n\n\
          A suite that the machine cannot run is left out, with the reason. Where PEERLANE_COMPLETE is \
          set, as the forge's workflow does, it fails instead. A step that needs something which the \
          project does not fetch is left out where that is not installed, with the variable that names it.",
