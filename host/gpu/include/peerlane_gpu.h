@@ -13,8 +13,11 @@
  *             if (peerlane_gpu_failed(status)) ...
  *     }
  *
- * The queue is GpuQueue::address() of the host library peerlane-gpu, `input` an address of a region
- * (Region::att_address() and an offset), `fpga` an address of FPGA memory that the context has.
+ * The queue is GpuQueue::address() of the host library peerlane-gpu, whose programs are in Rust. `fpga` is an
+ * address of FPGA memory that the context has. `input` is an address of a region: its Region::att_address(), and for
+ * a GpuRegion plus GpuRegion::offset(), since whole pages are registered around its bytes, and then your own offset.
+ * The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board may read
+ * it, too (Permissions::ReadWrite): else a record says that data were sent, not that they have arrived.
  *
  * Thread safety: one thread at a time uses a queue. peerlane_gpu_start orders nothing of other threads: let
  * them reach a barrier, each behind __threadfence_system(), before.
@@ -166,8 +169,9 @@ __device__ static inline bool peerlane_gpu_ended(struct peerlane_gpu_queue *queu
 
 /*
  * Starts a transfer and waits for its end, for at most `limit` nanoseconds. Records of transfers that were late
- * before are passed over. Returns the record's status, or PEERLANE_GPU_LATE. Data that were moved into the GPU's
- * memory are there; GpuQueue is made only where the GPU orders peers' writes for their owner.
+ * before are passed over. Returns the record's status, or PEERLANE_GPU_LATE. Data that were moved into a
+ * region of the GPU's memory that the board may read, too, are there; GpuQueue is made only where the GPU orders
+ * peers' writes for their owner.
  */
 __device__ static inline uint32_t peerlane_gpu_transfer(struct peerlane_gpu_queue *queue,
 							uint32_t direction, uint64_t peer,
