@@ -67,21 +67,6 @@ pub(crate) unsafe fn get<'a, T>(handle: *const T, name: &str) -> Result<&'a T, F
     unsafe { handle.as_ref() }.ok_or_else(|| Failure::invalid(format!("{name} is null")))
 }
 
-/// Where a result goes.
-///
-/// # Safety
-/// The pointer is null, or a place of this type that may be written.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Failure> {
-    match place.is_null() {
-        true => Err(Failure::invalid("the place for the result is null")),
-        false => {
-            // SAFETY: the caller promises it.
-            unsafe { place.write(value) };
-            Ok(())
-        }
-    }
-}
-
 /// Gives a new handle out, if there is a place for it.
 ///
 /// # Safety
@@ -207,7 +192,7 @@ pub unsafe extern "C" fn pl_allocate(
         // SAFETY: the caller promises both.
         unsafe {
             let memory = get(device, "device")?.0.allocate(bytes)?;
-            put(address, memory.keep().start)?;
+            address.write(memory.keep().start);
         }
         Ok(PL_OK)
     })

@@ -1,7 +1,7 @@
 //! Queues and transfers.
 
 use crate::error::{Failure, PL_OK, run};
-use crate::handles::{end, get, give, pl_device, pl_region, put};
+use crate::handles::{end, get, give, pl_device, pl_region};
 use peerlane_host::{Direction, Queue, Request, Terms, Transfer};
 use std::ffi::c_int;
 use std::time::Duration;
@@ -47,6 +47,17 @@ pub struct pl_request {
 /// A limit in nanoseconds; below 0 there is none.
 fn limit(nanoseconds: i64) -> Option<Duration> {
     u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
+}
+
+/// The bytes that were moved, for who asks for them.
+///
+/// # Safety
+/// The pointer is null, or a place for a number.
+unsafe fn tell(bytes: *mut u64, moved: u64) {
+    if !bytes.is_null() {
+        // SAFETY: the caller promises the place.
+        unsafe { bytes.write(moved) };
+    }
 }
 
 /// Makes the device's queue, of which it has one in its life.
@@ -151,9 +162,7 @@ pub unsafe extern "C" fn pl_transfer_poll(transfer: *const pl_transfer, bytes: *
             let Some(moved) = get(transfer, "transfer")?.0.poll()? else {
                 return Ok(0);
             };
-            if !bytes.is_null() {
-                put(bytes, moved)?;
-            }
+            tell(bytes, moved);
         }
         Ok(1)
     })
@@ -179,9 +188,7 @@ pub unsafe extern "C" fn pl_transfer_wait(
         // SAFETY: the caller promises both.
         unsafe {
             let moved = get(transfer, "transfer")?.0.wait(limit(nanoseconds))?;
-            if !bytes.is_null() {
-                put(bytes, moved)?;
-            }
+            tell(bytes, moved);
         }
         Ok(PL_OK)
     })
@@ -215,9 +222,7 @@ pub unsafe extern "C" fn pl_transfer_stop(
         // SAFETY: the caller promises both.
         unsafe {
             let moved = (get(transfer, "transfer")?.0).stop(Duration::from_nanos(grace))?;
-            if !bytes.is_null() {
-                put(bytes, moved)?;
-            }
+            tell(bytes, moved);
         }
         Ok(PL_OK)
     })

@@ -30,6 +30,11 @@ pub(crate) struct Queue {
     owner: u32,
 }
 
+/// Whether this is the process, and no child of a fork's.
+fn is_ours(owner: u32) -> bool {
+    owner == std::process::id()
+}
+
 impl Drop for Queue {
     fn drop(&mut self) {
         // All handles of its transfers are gone: they have the queue. What nobody waits for is stopped, so that no memory is
@@ -38,8 +43,7 @@ impl Drop for Queue {
             .moving
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        let foreign = self.owner != std::process::id();
-        if foreign || self.queue.under_way() > 0 && self.queue.restart().is_err() {
+        if !is_ours(self.owner) || self.queue.under_way() > 0 && self.queue.restart().is_err() {
             std::mem::forget(std::mem::take(moving));
         }
     }
@@ -277,7 +281,7 @@ impl Queue {
         _value: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if self.owner != std::process::id() {
+        if !is_ours(self.owner) {
             return Ok(());
         }
         if kind.is_none() {
