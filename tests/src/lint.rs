@@ -75,7 +75,10 @@ pub enum LintError {
     },
 }
 
-/// Asks all readers about the design `top` in `sources`. Empty when none objects.
+/// All that are asked, beside the texts' own checks.
+pub const READERS: [Reader; 3] = [Reader::Verilator, Reader::Icarus, Reader::Yosys];
+
+/// Asks some of the [`READERS`] about the design `top` in `sources`. Empty when none objects.
 ///
 /// # Errors
 /// When a reader is not available or cannot be run. That a reader refuses is a finding.
@@ -84,6 +87,7 @@ pub fn lint(
     sources: &[Source],
     top: &str,
     waivers: &[Waiver],
+    readers: &[Reader],
 ) -> Result<Vec<Finding>, LintError> {
     let directory = tempfile::tempdir().map_err(|source| LintError::Io {
         action: "make a temporary directory",
@@ -124,6 +128,9 @@ pub fn lint(
         (Reader::Icarus, icarus),
         (Reader::Yosys, yosys),
     ] {
+        if !readers.contains(&reader) {
+            continue;
+        }
         // Yosys sees relative names only.
         command.current_dir(&directory);
         findings.extend(objection(reader, &mut command)?);

@@ -385,7 +385,8 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "pcie",
-        about: "the PCIe transaction layer with every address, length and course of completions; the block on it",
+        about: "the PCIe transaction layer with every address, length and course of completions; faults planted in it and in the \
+                block",
         steps: &[tests(
             "matrix and planted faults",
             Of::Targets("peerlane-hdl", &["pcie", "dma"]),
@@ -739,13 +740,14 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "budgets",
-        about: "the area of the default build, held to what is recorded",
+        about: "the area of the default build, held to what is recorded (a plain `cargo test` says whether it is of \
+                today's Verilog)",
         steps: &[tests(
             "area",
             Of::Targets("peerlane-tests", &["budgets"]),
             &["--ignored", "the_default_build_keeps_its_area"],
         )],
-        ..EVERY_RUN
+        ..ON_DEMAND
     },
     Suite {
         name: "speed",

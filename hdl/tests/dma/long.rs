@@ -1,5 +1,6 @@
 //! The tests that are drawn by lot, with many times as many draws: suite `rtl-long`.
 
+use crate::registers::idle_in_all_ways;
 use crate::resets::{in_any_cycle, slow_memory, survives};
 use crate::stream::ports;
 use peerlane_sim::Side;
@@ -24,4 +25,10 @@ fn a_reset_of_one_side_in_any_cycle_leaves_nothing_behind() {
 #[ignore = "external tools: cargo xtask test rtl-long"]
 fn a_reset_of_the_pcie_side_sends_no_command_to_a_slow_memory() {
     slow_memory(0..60);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl-long"]
+fn idle_is_what_has_left_the_port_in_all_ways() {
+    idle_in_all_ways();
 }

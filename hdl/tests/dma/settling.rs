@@ -6,7 +6,7 @@ use crate::rig::{Descriptor, MIB, RECORD, Rig, library, library_of, near, same};
 use crate::stream;
 use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Params, generate};
-use peerlane_sim::Space;
+use peerlane_sim::{BoardConfig, Space};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Something that the block does, and what must come of it.
@@ -131,26 +131,43 @@ fn without_forwarding(params: &Params, module: &str, memory: &str) -> peerlane_h
     design
 }
 
+/// Module and memory of which a word is read as it is written, and what makes that happen.
+const FORWARDED: [(&str, &str, Course); 6] = [
+    ("write_queue", "tail_software", doorbells),
+    ("write_queue", "head_software", starts),
+    ("write_path", "done_bytes", bytes_that_left),
+    ("receive", "places", places),
+    ("ring_room", "rooms", slots),
+    ("ring_room", "sizes", slots),
+];
+
+/// The build and the board of a memory.
+fn setting(memory: &str) -> (Params, BoardConfig) {
+    let mut config = near();
+    let mut params = Params::default();
+    if memory == "places" {
+        // On this port alone a read's data come in pieces.
+        params = stream::params(256);
+        config.stream.short_completions = 100;
+    }
+    (params, config)
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_word_may_be_read_as_it_is_written() {
-    let cases: [(&str, &str, Course); 6] = [
-        ("write_queue", "tail_software", doorbells),
-        ("write_queue", "head_software", starts),
-        ("write_path", "done_bytes", bytes_that_left),
-        ("receive", "places", places),
-        ("ring_room", "rooms", slots),
-        ("ring_room", "sizes", slots),
-    ];
-    for (module, memory, course) in cases {
-        let mut config = near();
-        let mut params = Params::default();
-        if memory == "places" {
-            // On this port alone a read's data come in pieces.
-            params = stream::params(256);
-            config.stream.short_completions = 100;
-        }
-        course(&mut Rig::new(&library(&params), config.clone()));
+    for (_, memory, course) in FORWARDED {
+        let (params, config) = setting(memory);
+        course(&mut Rig::new(&library(&params), config));
+    }
+}
+
+/// Six models are compiled for this one.
+#[test]
+#[ignore = "external tools: cargo xtask test pcie"]
+fn a_planted_memory_that_forwards_nothing_is_found() {
+    for (module, memory, course) in FORWARDED {
+        let (params, config) = setting(memory);
         let plain = library_of(&without_forwarding(&params, module, memory));
         let found = catch_unwind(AssertUnwindSafe(|| course(&mut Rig::new(&plain, config))));
         assert!(found.is_err(), "{memory} need not forward anything");

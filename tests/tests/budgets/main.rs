@@ -5,6 +5,9 @@
 //! written again, so that the gain is kept: `PEERLANE_BLESS=1 cargo xtask test budgets speed`. A number
 //! that misses its aim fails whatever the file says.
 //!
+//! Each file has the digest of the Verilog that its numbers were measured of. A plain `cargo test` compares the
+//! digests, which takes no time: who changes the Verilog measures it anew.
+//!
 //! `PEERLANE_MODULES=1` also synthesises a build module by module and prints where its area goes.
 
 mod area;
@@ -21,6 +24,7 @@ use std::{
 use peerlane_hdl::{Design, Params, generate, pcie};
 use peerlane_tools::Cache;
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 /// Parts in a hundred by which a number may be worse.
 const TOLERANCE: f64 = 3.0;
@@ -32,6 +36,8 @@ type Numbers = BTreeMap<String, f64>;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Budget {
+    /// The digest of what was measured, by kind of number (`area`, `fmax`).
+    verilog: BTreeMap<String, String>,
     /// Cells, by family.
     area: BTreeMap<String, Numbers>,
     /// MHz of each clock, by family.
@@ -215,9 +221,13 @@ fn write(subject: &Subject, part: impl FnOnce(&mut Budget)) {
     part(&mut budget);
     let mut text = format!(
         "# Area (cells) and speed (MHz) of {}. Written by\n\
-         # `PEERLANE_BLESS=1 cargo xtask test budgets speed`; the test says what each number is.\n",
+         # `PEERLANE_BLESS=1 cargo xtask test budgets speed`; the test says what each number is.\n\
+         \n[verilog]\n",
         subject.about
     );
+    for (kind, digest) in &budget.verilog {
+        text += &format!("{kind} = \"{digest}\"\n");
+    }
     for (kind, families) in [("area", &budget.area), ("fmax", &budget.fmax)] {
         for (family, numbers) in families {
             text += &format!("\n[{kind}.{family}]\n");
@@ -235,40 +245,108 @@ fn wanted(variable: &str) -> bool {
     env::var_os(variable).is_some()
 }
 
+/// A kind of number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Area,
+    Fmax,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Area => "area",
+            Self::Fmax => "fmax",
+        }
+    }
+
+    fn better(self) -> Better {
+        match self {
+            Self::Area => Better::Less,
+            Self::Fmax => Better::More,
+        }
+    }
+
+    fn design(self, subject: &Subject) -> Design {
+        match self {
+            Self::Area => (subject.area)(),
+            Self::Fmax => (subject.speed)(),
+        }
+    }
+
+    fn numbers(self, budget: &mut Budget) -> &mut BTreeMap<String, Numbers> {
+        match self {
+            Self::Area => &mut budget.area,
+            Self::Fmax => &mut budget.fmax,
+        }
+    }
+}
+
+/// SHA-256 of what Yosys reads of a design: the Verilog without its comments.
+fn digest(design: &Design) -> String {
+    let mut hash = Sha256::new();
+    for module in &design.modules {
+        for line in module.verilog.lines() {
+            let code = line.split_once("//").map_or(line, |(code, _)| code);
+            if !code.trim().is_empty() {
+                hash.update(code.trim_end());
+                hash.update("\n");
+            }
+        }
+    }
+    format!("{:x}", hash.finalize())
+}
+
 /// Compares a family with the file, or writes it there.
 fn hold(
     subject: &Subject,
+    kind: Kind,
     family: &str,
+    design: &Design,
     measured: &Numbers,
-    better: Better,
-    of: fn(&mut Budget) -> &mut BTreeMap<String, Numbers>,
 ) -> Vec<String> {
     let mut findings = if wanted("PEERLANE_BLESS") {
         write(subject, |budget| {
-            of(budget).insert(family.to_owned(), measured.clone());
+            let numbers = measured.clone();
+            kind.numbers(budget).insert(family.to_owned(), numbers);
+            budget
+                .verilog
+                .insert(kind.name().to_owned(), digest(design));
         });
         Vec::new()
     } else {
-        let held = of(&mut subject.read()).remove(family).unwrap_or_default();
-        compare(family, &held, measured, better)
+        let held = kind
+            .numbers(&mut subject.read())
+            .remove(family)
+            .unwrap_or_default();
+        compare(family, &held, measured, kind.better())
     };
     findings.extend(missed(subject.aims, family, measured));
     findings
 }
 
+/// Whether a subject's numbers were measured of today's Verilog.
+fn is_measured(subject: &Subject, kind: Kind) {
+    let (name, suite) = match kind {
+        Kind::Area => ("area", "budgets"),
+        Kind::Fmax => ("speed", "speed"),
+    };
+    assert_eq!(
+        subject.read().verilog.get(kind.name()),
+        Some(&digest(&kind.design(subject))),
+        "{}: the {name} of other Verilog. `cargo xtask test {suite}` measures today's, and with PEERLANE_BLESS=1 \
+         writes it down",
+        subject.path().display()
+    );
+}
+
 fn keeps_its_area(subject: &Subject) {
     let yosys = Cache::open().unwrap().yosys().unwrap();
-    let design = (subject.area)();
+    let design = Kind::Area.design(subject);
     let mut findings = Vec::new();
     for family in &area::FAMILIES {
         let measured = area::measure(&yosys, family, &design);
-        findings.extend(hold(
-            subject,
-            family.name,
-            &measured,
-            Better::Less,
-            |budget| &mut budget.area,
-        ));
+        findings.extend(hold(subject, Kind::Area, family.name, &design, &measured));
     }
     if wanted("PEERLANE_MODULES") {
         area::print_modules(&yosys, &design);
@@ -279,11 +357,36 @@ fn keeps_its_area(subject: &Subject) {
 fn keeps_its_speed(subject: &Subject) {
     let cache = Cache::open().unwrap();
     let (yosys, nextpnr) = (cache.yosys().unwrap(), cache.nextpnr().unwrap());
-    let measured = speed::measure(&yosys, &nextpnr, &(subject.speed)(), subject.clocks);
-    let findings = hold(subject, "ecp5", &measured, Better::More, |budget| {
-        &mut budget.fmax
-    });
+    let design = Kind::Fmax.design(subject);
+    let measured = speed::measure(&yosys, &nextpnr, &design, subject.clocks);
+    let findings = hold(subject, Kind::Fmax, "ecp5", &design, &measured);
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn the_area_is_that_of_todays_verilog() {
+    is_measured(&BLOCK, Kind::Area);
+    is_measured(&LAYER, Kind::Area);
+}
+
+#[test]
+fn the_speed_is_that_of_todays_verilog() {
+    is_measured(&BLOCK, Kind::Fmax);
+    is_measured(&LAYER, Kind::Fmax);
+}
+
+#[test]
+fn a_comment_does_not_change_the_digest_and_code_does() {
+    let of = |verilog: &str| {
+        let mut design = Kind::Area.design(&BLOCK);
+        design.modules.truncate(1);
+        verilog.clone_into(&mut design.modules[0].verilog);
+        digest(&design)
+    };
+    let bare = of("wire a;\nwire b;\n");
+    assert_eq!(of("// What a is.\nwire a; // a\n\nwire b;\n"), bare);
+    assert_ne!(of("wire a;\nwire c;\n"), bare);
+    assert_ne!(of("wire a;wire b;\n"), bare);
 }
 
 #[test]
