@@ -71,6 +71,7 @@ mod ir;
 mod join;
 mod lower;
 mod module;
+pub mod mutants;
 mod names;
 mod path;
 mod print;

@@ -14,7 +14,8 @@
 use miette::Diagnostic;
 use peerlane_hdl::{GenerateError, Params, TOP, generate};
 use peerlane_verilated::{Build, Library, Toolchain};
-use peerlane_verilog::Design;
+use peerlane_verilog::{Design, mutants::schemata};
+use std::{collections::BTreeSet, env, fs, path::PathBuf};
 use thiserror::Error;
 
 /// Result of this crate.
@@ -30,6 +31,14 @@ pub enum Error {
     #[error("the block cannot be compiled for simulation: {0}")]
     #[diagnostic(transparent)]
     Model(#[from] peerlane_verilated::Error),
+    /// The list of mutants cannot be read.
+    #[error("{MUTANTS} names {}: {message}", file.display())]
+    Mutants {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
 }
 
 /// The block: its Verilog is generated and verilated, or found in the cache.
@@ -43,11 +52,33 @@ pub fn library(params: &Params) -> Result<Library> {
 /// Verilog that was generated, or changed after that; `top` is its top module.
 ///
 /// # Errors
-/// When Verilator or the compiler is missing or refuses.
+/// When Verilator or the compiler is missing or refuses; when [`MUTANTS`] names a file that is no list of numbers.
 pub fn library_of(top: &str, design: &Design) -> Result<Library> {
+    let planted = planted()?;
     let mut build = Build::new(top);
     for module in &design.modules {
-        build = build.text(format!("{}.v", module.name), module.verilog.clone());
+        let text = schemata(&module.name, &module.verilog, &planted);
+        build = build.text(format!("{}.v", module.name), text);
     }
     Ok(build.model(&Toolchain::open()?)?)
+}
+
+/// A variable of the environment that names a file, with the number of a [mutant](peerlane_verilog::mutants) a line.
+/// They stand in every model then, and a model is the one that the environment selects as it begins.
+pub const MUTANTS: &str = "PEERLANE_MUTANTS";
+
+fn planted() -> Result<BTreeSet<u32>> {
+    let Some(file) = env::var_os(MUTANTS) else {
+        return Ok(BTreeSet::new());
+    };
+    let bad = |message: String| Error::Mutants {
+        file: file.clone().into(),
+        message,
+    };
+    let text = fs::read_to_string(&file).map_err(|error| bad(error.to_string()))?;
+    let number = |line: &str| {
+        line.parse()
+            .map_err(|_| bad(format!("{line:?} is no number")))
+    };
+    text.lines().map(number).collect()
 }

@@ -342,6 +342,12 @@ impl Setup {
         self
     }
 
+    /// A block with its own transaction layer, on the hard IP's Avalon-ST interface: it leads the host to all slaves.
+    pub(crate) fn packets(mut self) -> Self {
+        self.params.port = Port::Tlp;
+        self
+    }
+
     /// Boots the machine with driver and stand-in loaded, runs a script in it, and fails if it
     /// does, or the kernel complains, or the board broke a rule of its interfaces.
     pub(crate) fn run(self, script: &str) {

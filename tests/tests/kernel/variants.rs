@@ -327,3 +327,30 @@ fn fpga_memory_that_everybody_may_hold() {
         .parameter("memory_pool_mib=16 hold_all=1")
         .run("peerlane-guest memory --filter memory.all");
 }
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn transfers_behind_a_transaction_layer() {
+    Setup::default()
+        .packets()
+        .iommu()
+        .run("peerlane-guest transfers");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_behind_a_transaction_layer() {
+    Setup::default().packets().iommu().run("peerlane-guest gpu");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn ends_in_every_order_behind_a_transaction_layer() {
+    Setup::default().packets().run("peerlane-guest lifetimes");
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn faults_behind_a_transaction_layer() {
+    Setup::default().packets().run("peerlane-guest faults");
+}
