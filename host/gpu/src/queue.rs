@@ -239,17 +239,42 @@ impl GpuQueue {
         request: &Request<'_>,
         limit: Duration,
     ) -> Result<()> {
+        let stream = self.own(stream)?;
+        // SAFETY: a living stream of the queue's context.
+        unsafe { self.enqueue_on(stream, request, limit) }
+    }
+
+    /// The stream, if it is of the queue's context.
+    fn own(&self, stream: &CudaStream) -> Result<sys::CUstream> {
+        match stream.context().cu_ctx() == self.state.gpu().context() {
+            true => Ok(stream.cu_stream()),
+            false => Err(Error::Foreign),
+        }
+    }
+
+    /// # Safety
+    /// The stream is a living one of the queue's context, or that context's default stream.
+    unsafe fn enqueue_on(
+        &self,
+        stream: sys::CUstream,
+        request: &Request<'_>,
+        limit: Duration,
+    ) -> Result<()> {
+        // A context's default stream has no handle of its own: it is that of the thread's current context ("Stream
+        // synchronization behavior").
+        let _bound = self.state.gpu().bind()?;
         let driver = self.state.gpu().driver();
         let mut status = 0;
-        // SAFETY: the stream is a living one, the second argument a place for its state.
-        let code = unsafe { (driver.stream_capture)(stream.cu_stream(), &raw mut status) };
+        // SAFETY: the caller promises the stream; the second argument is a place for its state.
+        let code = unsafe { (driver.stream_capture)(stream, &raw mut status) };
         driver.check("cuStreamIsCapturing", code)?;
         if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE as c_int {
             return Err(Error::Capturing);
         }
         let mut last = self.lock();
-        self.launch(&mut last, stream, request, limit)?;
-        last.event.record(stream.cu_stream())
+        // SAFETY: the caller promises the stream, which is not captured.
+        unsafe { self.launch(&mut last, stream, request, limit) }?;
+        last.event.record(stream)
     }
 
     /// The same for a stream that is being captured: the step becomes a node of its graph.
@@ -265,23 +290,24 @@ impl GpuQueue {
         request: &Request<'_>,
         limit: Duration,
     ) -> Result<()> {
-        self.launch(&mut self.lock(), stream, request, limit)
+        let stream = self.own(stream)?;
+        // SAFETY: a living stream of the queue's context; the caller promises the rest.
+        unsafe { self.launch(&mut self.lock(), stream, request, limit) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn launch(
+    /// # Safety
+    /// As [`enqueue_on`](Self::enqueue_on). What is captured does not run any more when the queue has been dropped.
+    unsafe fn launch(
         &self,
         last: &mut Last,
-        stream: &CudaStream,
+        stream: sys::CUstream,
         request: &Request<'_>,
         limit: Duration,
     ) -> Result<()> {
-        if stream.context().cu_ctx() != self.state.gpu().context() {
-            return Err(Error::Foreign);
-        }
         let direction: u32 = match request.direction {
             Direction::Write => 0,
             Direction::Read => 1,
@@ -299,8 +325,8 @@ impl GpuQueue {
             (&raw const limit).cast_mut().cast(),
         ];
         // SAFETY: the arguments are the kernel's, in their order. What it uses lives as long as the queue, which waits
-        // for kernels when it is dropped; of captured ones, the caller of `capture` promises it.
-        unsafe { self.step.launch(stream.cu_stream(), &mut arguments) }
+        // for kernels when it is dropped; of captured ones, the caller promises it.
+        unsafe { self.step.launch(stream, &mut arguments) }
     }
 
     /// The descriptor of a request, in three words, whose region is held from now on.

@@ -34,6 +34,8 @@ thread_local! {
     static CONTEXTS: RefCell<Vec<sys::CUcontext>> = const { RefCell::new(Vec::new()) };
     /// Addresses of memory whose copies are complete when their call returns.
     static ORDERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    /// Kernels that were launched, and events that were recorded.
+    static LAUNCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
     /// The last identity.
     static LAST: Cell<u64> = const { Cell::new(900) };
 }
@@ -59,6 +61,11 @@ pub(crate) fn current() -> Option<sys::CUcontext> {
     CONTEXTS.with_borrow(|contexts| contexts.last().copied())
 }
 
+/// Steps that were launched, and events that were put behind them, by the thread.
+pub(crate) fn launched() -> (u32, u32) {
+    LAUNCHED.get()
+}
+
 /// Makes another context than the GPU's the thread's.
 pub(crate) fn make_current(number: usize) {
     CONTEXTS.with_borrow_mut(|contexts| contexts.push(without_provenance_mut(number)));
@@ -81,6 +88,21 @@ fn call(name: &str, does: impl FnOnce()) -> c_int {
     }
     does();
     0
+}
+
+/// `CUDA_ERROR_INVALID_CONTEXT` and `CUDA_ERROR_INVALID_HANDLE` of cuda.h.
+const INVALID_CONTEXT: c_int = 201;
+/// As above.
+const INVALID_HANDLE: c_int = 400;
+
+/// What CUDA says of a stream: null is the default stream of the thread's context, which is another one's where another
+/// context is current.
+fn of_stream(stream: sys::CUstream, does: impl FnOnce() -> c_int) -> c_int {
+    match current() {
+        None if stream.is_null() => INVALID_CONTEXT,
+        Some(context) if stream.is_null() && context != handle() => INVALID_HANDLE,
+        _ => does(),
+    }
 }
 
 /// Writes a result.
@@ -225,8 +247,30 @@ unsafe extern "C" fn module_function(
 unsafe extern "C" fn event_create(place: *mut sys::CUevent, _: c_uint) -> c_int {
     call("event_create", || put(place, handle()))
 }
-unsafe extern "C" fn event_record(_: sys::CUevent, _: sys::CUstream) -> c_int {
-    call("event_record", || ())
+unsafe extern "C" fn event_record(_: sys::CUevent, stream: sys::CUstream) -> c_int {
+    let (steps, events) = LAUNCHED.get();
+    let does = || LAUNCHED.set((steps, events + 1));
+    of_stream(stream, || call("event_record", does))
+}
+unsafe extern "C" fn stream_capture(stream: sys::CUstream, place: *mut c_int) -> c_int {
+    of_stream(stream, || call("stream_capture", || put(place, 0)))
+}
+unsafe extern "C" fn launch(
+    _: sys::CUfunction,
+    _: c_uint,
+    _: c_uint,
+    _: c_uint,
+    _: c_uint,
+    _: c_uint,
+    _: c_uint,
+    _: c_uint,
+    stream: sys::CUstream,
+    _: *mut *mut c_void,
+    _: *mut *mut c_void,
+) -> c_int {
+    let (steps, events) = LAUNCHED.get();
+    let does = || LAUNCHED.set((steps + 1, events));
+    of_stream(stream, || call("launch", does))
 }
 unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
     call("event_destroy", || ())
@@ -260,6 +304,8 @@ pub(crate) fn gpu() -> Gpu {
         module_function,
         event_create,
         event_record,
+        stream_capture,
+        launch,
         event_destroy,
         ..Driver::refusing()
     };

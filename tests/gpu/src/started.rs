@@ -154,6 +154,23 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         other => bail!("a transfer with a region that is gone: {other:?}"),
     }
     ensure!(queue.outcome()?.steps == 5);
+    // On the default stream, from threads of which one never had a context and the other has another one. The board moves
+    // nothing: the carrier's copies would wait for that stream.
+    let default = bench.context.default_stream();
+    for other in [false, true] {
+        let fresh = || {
+            in_a_thread(bench, other, || {
+                Ok(queue.enqueue(&default, &short(&gone), LIMIT)?)
+            })
+        };
+        std::thread::scope(|scope| scope.spawn(fresh).join().expect("it does not panic"))
+            .with_context(|| format!("another context: {other}"))?;
+        match queue.outcome() {
+            Err(Error::Transfer(Fault::AttInvalid)) => {}
+            other => bail!("a step on the default stream: {other:?}"),
+        }
+    }
+    ensure!(queue.outcome()?.steps == 7);
     lap();
 
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)?;
@@ -170,18 +187,46 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
         rig.buffer.write(0, &vec![0; 2 * BYTES as usize])?;
         graph.launch()?;
         stream.synchronize()?;
-        ensure!(queue.outcome()?.steps == 5 + 2 * round);
+        ensure!(queue.outcome()?.steps == 7 + 2 * round);
         rig.check(12)?;
         lap();
     }
     drop((graph, queue));
     let bells = carrier.stop()?;
-    ensure!(bells == 11, "{bells} doorbells");
+    ensure!(bells == 13, "{bells} doorbells");
     lap();
     Ok(format!(
-        "3 in a stream, 1 refused and told, 6 in a graph launched three times, 64 KiB each, data right; simulated in {}",
+        "3 in a stream, 1 refused and told, 2 on the default stream from other threads, 6 in a graph launched three times, 64 KiB each, data right; simulated in {}",
         times.join(", ")
     ))
+}
+
+/// Does something on this thread, which has no context, or one of its own: it has that afterwards, too.
+fn in_a_thread(
+    bench: &Bench<'_>,
+    with_another: bool,
+    does: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let current = || {
+        let mut current = std::ptr::null_mut();
+        // SAFETY: a place for the context.
+        unsafe { sys::cuCtxGetCurrent(&raw mut current) }.result()?;
+        Ok::<_, anyhow::Error>(current)
+    };
+    ensure!(current()?.is_null(), "a new thread has a context");
+    let mut other = std::ptr::null_mut();
+    if with_another {
+        // SAFETY: a place for the context, which is current from now on; the device is the checks' GPU.
+        unsafe { sys::cuCtxCreate_v2(&raw mut other, 0, bench.gpu.device()) }.result()?;
+    }
+    let done = does();
+    let stays = current()? == other;
+    if with_another {
+        // SAFETY: the context is this function's, and nothing is in it.
+        unsafe { sys::cuCtxDestroy_v2(other) }.result()?;
+    }
+    ensure!(stays, "the thread has another context than before");
+    done
 }
 
 /// A kernel that includes `peerlane_gpu.h` moves the pattern by itself, in pieces.

@@ -134,6 +134,8 @@ impl Event {
 
     /// Puts it behind what was enqueued.
     pub(crate) fn record(&self, stream: sys::CUstream) -> Result<()> {
+        // The default stream is that of the thread's context.
+        let _bound = self.gpu.bind()?;
         // SAFETY: the event and the stream are of the same context.
         let code = unsafe { (self.gpu.driver().event_record)(self.raw, stream) };
         self.gpu.driver().check("cuEventRecord", code)

@@ -129,3 +129,31 @@ fn regions_of_steps_are_held() {
         region.forget().unwrap();
     }
 }
+
+/// The default stream is that of the thread's context: of a thread that never had one, and of one that has another GPU's.
+#[test]
+fn a_step_goes_to_the_queues_context_from_any_thread() {
+    let (_, device) = device();
+    let queue = GpuQueue::new(&standin::gpu(), &device).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::Read).unwrap();
+    let step = || {
+        let (request, default) = (request(&region, Direction::Read), std::ptr::null_mut());
+        // SAFETY: null is the default stream.
+        unsafe { queue.enqueue_on(default, &request, LONGEST) }
+    };
+    for other in [None, Some(64)] {
+        std::thread::scope(|scope| {
+            let fresh = scope.spawn(|| {
+                if let Some(other) = other {
+                    standin::make_current(other);
+                }
+                let before = standin::current();
+                step().unwrap();
+                assert_eq!(standin::launched(), (1, 1), "{other:?}");
+                assert_eq!(standin::current(), before);
+            });
+            fresh.join().unwrap();
+        });
+    }
+}
