@@ -33,6 +33,8 @@
 //!
 //! - What is found is the memory that was named: of the same identity, with the permissions that were asked for or
 //!   both, and not [forgotten](Region::forget). Regions of another identity at the same addresses are dead, and go.
+//! - Memory that a program maps piece by piece has [`Parts`]: what is found has the same pieces, and another piece at an
+//!   address is other memory.
 //! - Ranges of a buffer that overlap become one region. It has no bytes that nobody has asked for, and permissions are
 //!   not widened.
 //! - [`Limits`] are kept to. Room is made of what was used longest ago and is not in use; what has no room is
@@ -43,19 +45,20 @@
 //!   any thread, and from an allocator's own hooks), and [`Region::forget`] a region with which transfers fail.
 //! - In a child of a fork a cache is empty, and keeps nothing: its regions are the parent's.
 
-mod fork;
+mod parts;
 mod table;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::region::Region;
-use fork::Born;
+use crate::sys::Process;
+pub use parts::{Part, Parts};
 use peerlane_core::att::Permissions;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use table::{Place, Table};
+use table::{Gone, Place, Seen, Table};
 
 /// Which memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -222,7 +225,7 @@ impl WeakCache {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    born: Born,
+    born: Process,
     table: Mutex<Table>,
     /// A registration has ended.
     ended: Condvar,
@@ -242,6 +245,11 @@ impl Drop for Going<'_> {
 }
 
 impl Shared {
+    /// Whether this is a child of the process that made it.
+    fn is_inherited(&self) -> bool {
+        self.born != Process::current()
+    }
+
     /// The table. A panic elsewhere leaves it consistent: nothing of others' is called while it is locked.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
@@ -250,17 +258,18 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if !self.born.is_another() {
+        if !self.is_inherited() {
             let table = self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let_go(table.take(|_, _, _| true));
+            let_go(table.take(|_| true));
         }
     }
 }
 
 /// Lets go of regions: at once if nobody else has them, or with whoever is the last. The driver does not keep them.
-fn let_go(regions: Vec<Region>) {
-    for region in regions {
+fn let_go(gone: Vec<Gone>) {
+    for (region, parts) in gone {
         region.discard();
+        drop(parts);
     }
 }
 
@@ -269,7 +278,7 @@ impl Cache {
     pub fn new(limits: Limits) -> Self {
         Self(Arc::new(Shared {
             limits,
-            born: Born::new(),
+            born: Process::current(),
             table: Mutex::default(),
             ended: Condvar::new(),
         }))
@@ -293,12 +302,41 @@ impl Cache {
         permissions: Permissions,
         mut register: impl FnMut(Range<u64>) -> Result<Registered, E>,
     ) -> Result<Cached, E> {
+        let register = |range| register(range).map(|made| (made, None));
+        self.get_with(buffer, None, range, permissions, register)
+    }
+
+    /// The same for memory that is put together of pieces, of which the range has `parts`. `register` says the pieces of
+    /// what it has registered, too, and makes sure that their handles name no other memory meanwhile.
+    ///
+    /// # Errors
+    /// What `register` says.
+    pub fn get_parts<E: NoRoom>(
+        &self,
+        buffer: &Buffer,
+        parts: &Parts,
+        range: Range<u64>,
+        permissions: Permissions,
+        mut register: impl FnMut(Range<u64>) -> Result<(Registered, Parts), E>,
+    ) -> Result<Cached, E> {
+        let register = |range| register(range).map(|(made, parts)| (made, Some(parts)));
+        self.get_with(buffer, Some(parts), range, permissions, register)
+    }
+
+    fn get_with<E: NoRoom>(
+        &self,
+        buffer: &Buffer,
+        parts: Option<&Parts>,
+        range: Range<u64>,
+        permissions: Permissions,
+        mut register: impl FnMut(Range<u64>) -> Result<(Registered, Option<Parts>), E>,
+    ) -> Result<Cached, E> {
         let shared = &*self.0;
-        let place = Place::new(buffer, permissions);
-        if range.is_empty() || shared.born.is_another() {
-            return Ok(part(&register(range.clone())?, &range));
+        let place = Place::new(buffer, parts.is_some(), permissions);
+        if range.is_empty() || shared.is_inherited() {
+            return Ok(part(&register(range.clone())?.0, &range));
         }
-        let (going, all) = match shared.find_or_begin(&place, &range) {
+        let (going, all) = match shared.find_or_begin(&place, parts, &range) {
             Begun::Found(cached) => return Ok(cached),
             Begun::Going(going, all) => (going, all),
         };
@@ -312,7 +350,7 @@ impl Cache {
                 made = register(range.clone());
             }
         }
-        let made = made?;
+        let (made, made_of) = made?;
         let cached = part(&made, &range);
         if made.range.start > range.start || made.range.end < range.end {
             // Not what was asked for: whoever has registered it so may use it so, and nobody finds it.
@@ -324,7 +362,7 @@ impl Cache {
             table.insert(
                 going.number,
                 made.range,
-                made.region,
+                (made.region, made_of),
                 &shared.limits,
                 &mut out,
             );
@@ -354,23 +392,21 @@ impl Cache {
 
     /// Lets go of all regions of a buffer: for whoever frees it, before. Regions that are in use stay with their users.
     pub fn invalidate(&self, buffer: &Buffer) {
-        self.invalidate_if(|space, identity, _| {
-            (*space, identity) == (buffer.space, buffer.identity)
-        });
+        self.invalidate_if(|seen| seen.is_of(buffer));
     }
 
     /// Lets go of all regions of CUDA memory with some of these addresses in it.
     pub fn invalidate_addresses(&self, range: Range<u64>) {
-        self.invalidate_if(|space, _, kept| *space == Space::Cuda && table::overlap(kept, &range));
+        self.invalidate_if(|seen| seen.space == Space::Cuda && table::overlap(&seen.range, &range));
     }
 
     /// Lets go of all regions.
     pub fn clear(&self) {
-        self.invalidate_if(|_, _, _| true);
+        self.invalidate_if(|_| true);
     }
 
-    fn invalidate_if(&self, which: impl Fn(&Space, u64, &Range<u64>) -> bool) {
-        if !self.0.born.is_another() {
+    fn invalidate_if(&self, which: impl Fn(&Seen<'_>) -> bool) {
+        if !self.0.is_inherited() {
             let out = self.0.lock().take(which);
             let_go(out);
         }
@@ -378,7 +414,7 @@ impl Cache {
 
     /// What it has done, and has; nothing in a child of a fork.
     pub fn statistics(&self) -> Statistics {
-        match self.0.born.is_another() {
+        match self.0.is_inherited() {
             true => Statistics::default(),
             false => self.0.lock().statistics(),
         }
@@ -402,19 +438,19 @@ enum Begun<'a> {
 }
 
 impl Shared {
-    fn find_or_begin(&self, place: &Place, range: &Range<u64>) -> Begun<'_> {
+    fn find_or_begin(&self, place: &Place, parts: Option<&Parts>, range: &Range<u64>) -> Begun<'_> {
         let mut out = Vec::new();
         let begun = {
             let mut table = self.lock();
             loop {
-                if let Some((region, base)) = table.find(place, range) {
+                if let Some((region, base)) = table.find(place, parts, range) {
                     break Begun::Found(Cached {
                         region,
                         offset: range.start - base,
                         length: range.end - range.start,
                     });
                 }
-                table.expel(place, range, &mut out);
+                table.expel(place, parts, range, &mut out);
                 let all = table.with_overlapping(place, range);
                 match table.begin(place, &all) {
                     Some(number) => {

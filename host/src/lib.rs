@@ -109,5 +109,6 @@ pub use region::{HeldRegion, Region};
 pub use rustix::io::Errno;
 pub use stream::{Course, Stream, Turn};
 pub use submitted::{Submitted, deadline};
+pub use sys::Process;
 pub use transfer::{Request, Terms, Transfer};
 pub use window::Window;

@@ -1,7 +1,7 @@
 //! What a cache has, and what is being registered. Nothing here calls anybody: what goes is handed to the caller, who
 //! lets go of it without the lock.
 
-use super::{Buffer, Limits, Space, Statistics};
+use super::{Buffer, Limits, Parts, Space, Statistics};
 use crate::flow::Keep;
 use crate::region::Region;
 use peerlane_core::att::Permissions;
@@ -15,17 +15,29 @@ pub(super) struct Place {
     space: Space,
     identity: u64,
     bar: Option<u64>,
+    /// Its parts say which memory it is, and not the identity.
+    parted: bool,
     permissions: Permissions,
 }
 
 impl Place {
-    pub(super) fn new(buffer: &Buffer, permissions: Permissions) -> Self {
+    pub(super) fn new(buffer: &Buffer, parted: bool, permissions: Permissions) -> Self {
         Self {
             space: buffer.space,
             identity: buffer.identity,
             bar: buffer.bar,
+            parted,
             permissions,
         }
+    }
+
+    /// Whether ranges of the other one cannot be the same memory. Of memory with parts that is told by these.
+    fn is_stranger(&self, other: &Self) -> bool {
+        let same = match self.parted && other.parted {
+            true => true,
+            false => (self.parted, self.identity) == (other.parted, other.identity),
+        };
+        self.space == other.space && !same
     }
 
     /// Whether the other one's regions lie in the same tree.
@@ -43,15 +55,52 @@ struct Kept {
     base: u64,
     identity: u64,
     bar: Option<u64>,
+    /// What memory it is, if it is put together.
+    parts: Option<Parts>,
     /// When it was used last.
     used: u64,
     region: Region,
 }
 
 impl Kept {
+    /// Whether it is memory of a place, with these parts.
+    fn is(&self, place: &Place, parts: Option<&Parts>) -> bool {
+        match (&self.parts, parts) {
+            (None, None) => self.identity == place.identity,
+            (Some(kept), Some(now)) => kept.agree(now),
+            _ => false,
+        }
+    }
+
     /// All that the region has of the buffer.
     fn all(&self) -> Range<u64> {
         self.base..self.end.max(self.base.saturating_add(self.region.length()))
+    }
+}
+
+/// What is let go of: a region, and then what kept the names of its parts.
+pub(super) type Gone = (Region, Option<Parts>);
+
+/// What may be let go of.
+pub(super) struct Seen<'a> {
+    pub(super) space: Space,
+    pub(super) range: Range<u64>,
+    identity: u64,
+    /// `None` of a registration that goes on.
+    parts: Option<&'a Parts>,
+    parted: bool,
+}
+
+impl Seen<'_> {
+    /// Whether some of it is of a buffer. Where that cannot be told, it is.
+    pub(super) fn is_of(&self, buffer: &Buffer) -> bool {
+        let identity = buffer.identity;
+        let is = match (self.parts, self.parted) {
+            (Some(parts), _) => parts.has(identity),
+            (None, true) => true,
+            (None, false) => self.identity == identity,
+        };
+        self.space == buffer.space && is
     }
 }
 
@@ -139,15 +188,20 @@ impl Table {
     }
 
     /// The region with all of a range, and where its byte 0 is in the buffer. It was used now.
-    pub(super) fn find(&mut self, place: &Place, range: &Range<u64>) -> Option<(Region, u64)> {
+    pub(super) fn find(
+        &mut self,
+        place: &Place,
+        parts: Option<&Parts>,
+        range: &Range<u64>,
+    ) -> Option<(Region, u64)> {
         let trees = self.trees.get_mut(&place.space)?;
         for permissions in [place.permissions, Permissions::ReadWrite] {
             let tree = &mut trees[permissions as usize];
             let Some((_, kept)) = tree.range_mut(..=range.start).next_back() else {
                 continue;
             };
-            let it = kept.identity == place.identity && kept.end >= range.end;
-            if it && kept.region.stands() {
+            let all = kept.end >= range.end;
+            if all && kept.is(place, parts) && kept.region.stands() {
                 self.clock += 1;
                 self.found += 1;
                 kept.used = self.clock;
@@ -158,10 +212,15 @@ impl Table {
     }
 
     /// Takes out what is dead at a range: regions of memory that was there before, and those that were forgotten.
-    pub(super) fn expel(&mut self, place: &Place, range: &Range<u64>, out: &mut Vec<Region>) {
+    pub(super) fn expel(
+        &mut self,
+        place: &Place,
+        parts: Option<&Parts>,
+        range: &Range<u64>,
+        out: &mut Vec<Gone>,
+    ) {
         for going in &mut self.going {
-            let stranger =
-                going.place.space == place.space && going.place.identity != place.identity;
+            let stranger = going.place.is_stranger(place);
             going.dead |= stranger && overlap(&going.range, range);
         }
         let Some(trees) = self.trees.get(&place.space) else {
@@ -170,8 +229,7 @@ impl Table {
         let mut dead = Vec::new();
         for (permissions, tree) in trees.iter().enumerate() {
             let all = overlapping(tree, range.clone());
-            let all =
-                all.filter(|(_, kept)| kept.identity != place.identity || !kept.region.stands());
+            let all = all.filter(|(_, kept)| !kept.is(place, parts) || !kept.region.stands());
             dead.extend(all.map(|(start, _)| (place.space, permissions, start)));
         }
         self.remove_all(dead, out);
@@ -216,7 +274,7 @@ impl Table {
     }
 
     /// A registration goes on with less: takes out what was to become one with it, and with `all` what nobody uses.
-    pub(super) fn give_way(&mut self, number: u64, range: &Range<u64>, all: bool) -> Vec<Region> {
+    pub(super) fn give_way(&mut self, number: u64, range: &Range<u64>, all: bool) -> Vec<Gone> {
         let mut out = Vec::new();
         let Some(going) = self.going.iter_mut().find(|going| going.number == number) else {
             return out;
@@ -240,27 +298,27 @@ impl Table {
         &mut self,
         number: u64,
         made: Range<u64>,
-        region: Region,
+        (region, parts): Gone,
         limits: &Limits,
-        out: &mut Vec<Region>,
+        out: &mut Vec<Gone>,
     ) {
         self.registered += 1;
         let going = self.going.iter().find(|going| going.number == number);
         let Some(Going { place, range, .. }) = going.filter(|going| !going.dead) else {
-            out.push(region);
+            out.push((region, parts));
             return;
         };
         let (place, asked) = (*place, range.clone());
-        let (range, within) = self.place_among(&place, made.clone());
+        let (range, within) = self.place_among(&place, parts.as_ref(), made.clone());
         // What others have registered meanwhile, wider than they were asked for, can have some of what was asked for here. Then
         // nobody would find this, but for a part: the next who asks registers all of it.
         if range.start > asked.start || range.end < asked.end {
-            out.push(region);
+            out.push((region, parts));
             return;
         }
         self.remove_all(within, out);
         if !self.make_room(&place, region.length(), limits, out) {
-            out.push(region);
+            out.push((region, parts));
             return;
         }
         self.clock += 1;
@@ -274,6 +332,7 @@ impl Table {
             base: made.start,
             identity: place.identity,
             bar: place.bar,
+            parts,
             used: self.clock,
             region,
         };
@@ -283,10 +342,15 @@ impl Table {
 
     /// The part of a range that no kept region has, unless that lies within the range: those go, and are named. The part
     /// has no bytes, or less than none, where a region has all of the range.
-    fn place_among(&self, place: &Place, mut range: Range<u64>) -> (Range<u64>, Vec<Key>) {
+    fn place_among(
+        &self,
+        place: &Place,
+        parts: Option<&Parts>,
+        mut range: Range<u64>,
+    ) -> (Range<u64>, Vec<Key>) {
         let mut within = Vec::new();
         for (start, kept) in self.same(place, &range.clone()) {
-            let lives = kept.identity == place.identity && kept.region.stands();
+            let lives = kept.is(place, parts) && kept.region.stands();
             if !lives || range.start <= start && kept.end <= range.end {
                 within.push((place.space, place.permissions as usize, start));
                 continue;
@@ -307,7 +371,7 @@ impl Table {
         place: &Place,
         length: u64,
         limits: &Limits,
-        out: &mut Vec<Region>,
+        out: &mut Vec<Gone>,
     ) -> bool {
         // What never fits takes nothing with it.
         let too_long = length > limits.bytes || place.bar.is_some() && length > limits.bar_bytes;
@@ -325,7 +389,7 @@ impl Table {
             }
             // Where only a BAR is full, what is behind others need not go.
             match self.evict(|kept| full || kept.bar == place.bar) {
-                Some(region) => out.push(region),
+                Some(gone) => out.push(gone),
                 None => return false,
             }
         }
@@ -333,7 +397,7 @@ impl Table {
 
     /// Takes out the region of a kind that was used longest ago, and that nobody uses. It looks at all of them: a
     /// registration, which this makes room for, costs more.
-    fn evict(&mut self, which: impl Fn(&Kept) -> bool) -> Option<Region> {
+    fn evict(&mut self, which: impl Fn(&Kept) -> bool) -> Option<Gone> {
         let mut oldest: Option<(u64, Key)> = None;
         for (space, trees) in &self.trees {
             for (permissions, tree) in trees.iter().enumerate() {
@@ -349,14 +413,25 @@ impl Table {
     }
 
     /// Takes out all regions of a kind; what is being registered of it will not be kept.
-    pub(super) fn take(&mut self, which: impl Fn(&Space, u64, &Range<u64>) -> bool) -> Vec<Region> {
+    pub(super) fn take(&mut self, which: impl Fn(&Seen<'_>) -> bool) -> Vec<Gone> {
         for going in &mut self.going {
-            let Place {
-                space, identity, ..
-            } = &going.place;
-            going.dead |= which(space, *identity, &going.range);
+            going.dead |= which(&Seen {
+                space: going.place.space,
+                range: going.range.clone(),
+                identity: going.place.identity,
+                parts: None,
+                parted: going.place.parted,
+            });
         }
-        let keys = self.keys(|space, kept| which(space, kept.identity, &kept.all()));
+        let keys = self.keys(|space, kept| {
+            which(&Seen {
+                space: *space,
+                range: kept.all(),
+                identity: kept.identity,
+                parts: kept.parts.as_ref(),
+                parted: kept.parts.is_some(),
+            })
+        });
         let mut out = Vec::new();
         self.remove_all(keys, &mut out);
         out
@@ -375,13 +450,16 @@ impl Table {
         keys
     }
 
-    fn remove_all(&mut self, keys: Vec<Key>, out: &mut Vec<Region>) {
+    fn remove_all(&mut self, keys: Vec<Key>, out: &mut Vec<Gone>) {
         out.extend(keys.into_iter().filter_map(|key| self.remove(key)));
     }
 
-    fn remove(&mut self, (space, permissions, start): Key) -> Option<Region> {
+    fn remove(&mut self, (space, permissions, start): Key) -> Option<Gone> {
         let trees = self.trees.get_mut(&space)?;
-        let Kept { bar, region, .. } = trees[permissions].remove(&start)?;
+        let kept = trees[permissions].remove(&start)?;
+        let Kept {
+            bar, region, parts, ..
+        } = kept;
         if trees.iter().all(BTreeMap::is_empty) {
             self.trees.remove(&space);
         }
@@ -395,6 +473,6 @@ impl Table {
                 self.bars.remove(&bar);
             }
         }
-        Some(region)
+        Some((region, parts))
     }
 }

@@ -2,6 +2,7 @@
 
 #[path = "../least/mod.rs"]
 mod least;
+mod parts;
 mod random;
 
 use least::Least;
