@@ -1,9 +1,11 @@
 //! GPUs by CUDA's driver. The sections named are those of NVIDIA's CUDA Driver API manual.
 
+mod backing;
 mod buffer;
 mod driver;
 mod export;
 
+pub(crate) use backing::Backing;
 pub use buffer::GpuBuffer;
 pub(crate) use driver::Driver;
 #[cfg(test)]

@@ -47,6 +47,18 @@ pub enum Error {
         /// Bytes of the buffer.
         size: u64,
     },
+    /// Pieces of memory that lie side by side, and that CUDA's driver does not export as one.
+    #[error(
+        "CUDA's driver does not export {length} bytes as one that lie in {pieces} pieces: {name}"
+    )]
+    Pieces {
+        /// Bytes.
+        length: u64,
+        /// Pieces that were mapped side by side.
+        pieces: usize,
+        /// What the driver says.
+        name: String,
+    },
     /// A buffer of no bytes.
     #[error("a buffer of 0 bytes")]
     Empty,
@@ -169,6 +181,9 @@ impl Error {
                 "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
             }
             Self::Bounds { .. } => "Name bytes inside of the buffer.",
+            Self::Pieces { .. } => {
+                "Register each piece for itself, or take memory in one piece: of PyTorch without expandable_segments (PYTORCH_CUDA_ALLOC_CONF). Pieces must be one GPU's, made with the same properties."
+            }
             Self::Empty => "Ask for one byte at least.",
             Self::NotShareable { .. } => {
                 "Take a buffer of Gpu::buffer on a GPU that has virtual memory management."

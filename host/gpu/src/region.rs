@@ -1,9 +1,9 @@
 //! GPU memory registered at a board.
 
-use crate::cuda::{Gpu, GpuBuffer};
+use crate::cuda::{Backing, Gpu, GpuBuffer};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
-use peerlane_host::cache::{Buffer, Cache, NoRoom, Registered};
+use peerlane_host::cache::{Buffer, Cache, NoRoom, Parts, Registered};
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Permissions, Region};
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl GpuBuffer {
         let gpu = self.gpu();
         // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. Freed memory
         // is taken from the board by the driver.
-        unsafe { gpu.register_in(device, at, length, &self.allocation(), permissions) }
+        unsafe { gpu.register_in(device, at, length, &self.backing(), permissions) }
     }
 
     /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. It lets go of
@@ -75,19 +75,10 @@ impl GpuBuffer {
     ) -> Result<GpuRegion> {
         let length = range.end.saturating_sub(range.start);
         let at = self.at(range.start, length)?;
-        let (key, allocation) = (self.key_in(cache)?, self.allocation());
+        let known = self.known_in(cache)?;
         let gpu = self.gpu();
         // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
-        unsafe {
-            gpu.register_by(
-                cache,
-                &key,
-                device,
-                at..at + length,
-                &allocation,
-                permissions,
-            )
-        }
+        unsafe { gpu.register_by(cache, known, device, at..at + length, permissions) }
     }
 
     /// What tells its memory from all other memory, for a cache.
@@ -119,15 +110,16 @@ impl Gpu {
     ///
     /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
     /// for: the board may then reach bytes of the same allocation around the range. Otherwise it goes by
-    /// NVIDIA's interface for peers.
+    /// NVIDIA's interface for peers. Memory of several allocations that virtual memory management has mapped side by side, of
+    /// PyTorch's `expandable_segments` for one, is one region where the driver exports it as one.
     ///
     /// # Safety
     /// The board may write the memory until the region is dropped and no transfer with it is under way,
     /// and other bytes of the same allocation are written only by transfers that name them.
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, [`Error::NoPeers`],
-    /// [`Error::Cuda`], and [`Error::Board`] as [`Device::register_dmabuf`].
+    /// [`Error::Empty`], [`Error::Bounds`] if the range lies neither in one allocation nor in pieces side by side,
+    /// [`Error::Pieces`], [`Error::NoPeers`], [`Error::Cuda`], and [`Error::Board`] as [`Device::register_dmabuf`].
     pub unsafe fn register(
         &self,
         device: &Device,
@@ -135,13 +127,13 @@ impl Gpu {
         length: u64,
         permissions: Permissions,
     ) -> Result<GpuRegion> {
-        let allocation = self.allocation(address)?;
+        let backing = self.backing(&(address..address.saturating_add(length)))?;
         // SAFETY: the caller promises it.
-        unsafe { self.register_in(device, address, length, &allocation, permissions) }
+        unsafe { self.register_in(device, address, length, &backing, permissions) }
     }
 
-    /// The same, by a cache: registered the first time, and found from then on, for as long as the same buffer is there.
-    /// The cache is the device's.
+    /// The same, by a cache: registered the first time, and found from then on, for as long as the same memory is there.
+    /// Memory that is mapped at its address later is other memory. The cache is the device's.
     ///
     /// # Safety
     /// As [`register`](Self::register), until the cache has let go of it: the memory of whoever frees it is told to the
@@ -157,13 +149,14 @@ impl Gpu {
         length: u64,
         permissions: Permissions,
     ) -> Result<GpuRegion> {
-        let (key, allocation) = (self.cache_key(address)?, self.allocation(address)?);
         let asked = address..address.saturating_add(length);
+        let known = (self.cache_key(address)?, self.backing(&asked)?.parts);
         // SAFETY: the caller promises it.
-        unsafe { self.register_by(cache, &key, device, asked, &allocation, permissions) }
+        unsafe { self.register_by(cache, known, device, asked, permissions) }
     }
 
-    /// What tells the memory at an address from all other memory, for a cache.
+    /// What tells the memory at an address from all other memory, for a cache. Of memory that was mapped there the cache is told
+    /// more, by [`register_cached`](Self::register_cached): this is what to [invalidate](Cache::invalidate) it by.
     ///
     /// # Errors
     /// [`Error::Cuda`].
@@ -173,26 +166,37 @@ impl Gpu {
     }
 
     /// # Safety
-    /// As [`register_cached`](Self::register_cached); key and `allocation` are those of the address.
+    /// As [`register_cached`](Self::register_cached); key and parts are those of the range.
     unsafe fn register_by(
         &self,
         cache: &Cache,
-        key: &Buffer,
+        (key, parts): (Buffer, Option<Parts>),
         device: &Device,
         asked: Range<u64>,
-        allocation: &Range<u64>,
         permissions: Permissions,
     ) -> Result<GpuRegion> {
-        let cached = cache.get(key, asked, permissions, |range| {
+        let register = |range: Range<u64>| {
             let length = range.end - range.start;
+            let backing = self.backing(&range)?;
             // SAFETY: the caller promises it.
             let made =
-                unsafe { self.register_in(device, range.start, length, allocation, permissions) }?;
+                unsafe { self.register_in(device, range.start, length, &backing, permissions) }?;
             let start = range.start - made.offset;
             let range = start..start + made.region.length();
             let region = made.region;
-            Ok::<_, Error>(Registered { region, range })
-        })?;
+            Ok::<_, Error>((Registered { region, range }, backing))
+        };
+        let cached = match parts {
+            Some(parts) => cache.get_parts(&key, &parts, asked, permissions, |range| {
+                let (made, backing) = register(range)?;
+                // Nothing is found by parts that are none.
+                let parts = backing.parts.unwrap_or_else(Parts::unknown);
+                Ok::<_, Error>((made, parts))
+            }),
+            None => cache.get(&key, asked, permissions, |range| {
+                register(range).map(|(made, _)| made)
+            }),
+        }?;
         Ok(GpuRegion {
             region: cached.region().clone(),
             offset: cached.offset(),
@@ -201,13 +205,13 @@ impl Gpu {
     }
 
     /// # Safety
-    /// As [`register`](Self::register); `allocation` is the one that holds the address.
+    /// As [`register`](Self::register); `backing` is what is at the address.
     unsafe fn register_in(
         &self,
         device: &Device,
         address: u64,
         length: u64,
-        allocation: &Range<u64>,
+        backing: &Backing,
         permissions: Permissions,
     ) -> Result<GpuRegion> {
         if !self.abilities().peers {
@@ -218,7 +222,7 @@ impl Gpu {
         self.order_copies(address)?;
         let (region, offset) = match self.abilities().dma_buf && device.has(feature::DMABUF) {
             true => {
-                let dmabuf = self.export_in(address, length, allocation)?;
+                let dmabuf = self.export_in(address, length, backing)?;
                 let all = device.register_dmabuf(&dmabuf.file, 0, dmabuf.length, permissions)?;
                 (all, dmabuf.offset)
             }

@@ -5,7 +5,7 @@ use crate::cuda::{Driver, Gpu, UNHEARD};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 use std::ops::Range;
 use std::ptr::without_provenance_mut;
 
@@ -30,6 +30,12 @@ thread_local! {
     static REGISTERED: Cell<usize> = const { Cell::new(0) };
     /// Allocations: address to size and identity.
     static MEMORY: RefCell<BTreeMap<u64, (usize, u64)>> = const { RefCell::new(BTreeMap::new()) };
+    /// Mapped pieces: address to size, identity and handle.
+    static MAPPED: RefCell<BTreeMap<u64, (usize, u64, u64)>> = const { RefCell::new(BTreeMap::new()) };
+    /// Memory of `cuMemCreate`: handle to references and kind.
+    static HANDLES: RefCell<BTreeMap<u64, (u32, u32)>> = const { RefCell::new(BTreeMap::new()) };
+    /// A mapping has the identity that the last one at its address had.
+    static KEEPS_IDENTITY: Cell<bool> = const { Cell::new(false) };
     /// The thread's contexts, the current one last.
     static CONTEXTS: RefCell<Vec<sys::CUcontext>> = const { RefCell::new(Vec::new()) };
     /// Addresses of memory whose copies are complete when their call returns.
@@ -178,16 +184,122 @@ unsafe extern "C" fn fill(_: sys::CUdeviceptr, _: c_uchar, _: usize) -> c_int {
 unsafe extern "C" fn copy_in(_: sys::CUdeviceptr, _: *const c_void, _: usize) -> c_int {
     call("copy_in", || ())
 }
-/// The allocation with an address.
-fn holder(address: u64) -> Option<(u64, (usize, u64))> {
-    MEMORY.with_borrow(|memory| {
+/// The allocation with an address: its address, size and identity, and its handle if it is mapped.
+fn holder(address: u64) -> Option<(u64, (usize, u64), Option<u64>)> {
+    let plain = MEMORY.with_borrow(|memory| {
         let (base, of) = memory.range(..=address).next_back()?;
-        (address - base < of.0 as u64).then_some((*base, *of))
+        (address - base < of.0 as u64).then_some((*base, *of, None))
+    });
+    let mapped = || {
+        MAPPED.with_borrow(|mapped| {
+            let (base, (size, identity, handle)) = mapped.range(..=address).next_back()?;
+            let it = (*base, (*size, *identity), Some(*handle));
+            (address - base < *size as u64).then_some(it)
+        })
+    };
+    plain.or_else(mapped)
+}
+
+/// Whether a new mapping has the identity of the last one at its address, or one of its own. NVIDIA's manual promises neither.
+pub(crate) fn keeps_identity(keeps: bool) {
+    KEEPS_IDENTITY.set(keeps);
+}
+
+/// `cuMemCreate`, of a kind. The handle is one that names nothing now, and may have been another memory's.
+pub(crate) fn create(kind: u32) -> u64 {
+    HANDLES.with_borrow_mut(|handles| {
+        let free = (1..).find(|handle| !handles.contains_key(handle));
+        let handle = free.expect("there are enough");
+        handles.insert(handle, (1, kind));
+        handle
+    })
+}
+
+/// Handles that name memory.
+pub(crate) fn handles() -> usize {
+    HANDLES.with_borrow(BTreeMap::len)
+}
+
+/// `cuMemMap`.
+pub(crate) fn map(address: u64, size: usize, handle: u64) {
+    let identity = match KEEPS_IDENTITY.get() {
+        true => address >> 12,
+        false => {
+            LAST.set(LAST.get() + 1);
+            LAST.get()
+        }
+    };
+    count(handle, 1).expect("the handle names memory");
+    let before = MAPPED.with_borrow_mut(|all| all.insert(address, (size, identity, handle)));
+    assert!(before.is_none(), "{address:#x} is mapped already");
+}
+
+/// `cuMemUnmap`.
+pub(crate) fn unmap(address: u64) {
+    let mapped = MAPPED.with_borrow_mut(|all| all.remove(&address));
+    let (_, _, handle) = mapped.expect("it is mapped");
+    count(handle, -1).expect("the handle names memory");
+}
+
+/// `cuMemRelease`.
+pub(crate) fn forget(handle: u64) {
+    count(handle, -1).expect("the handle names memory");
+}
+
+/// Counts references. The memory goes with the last.
+fn count(handle: u64, more: i32) -> Option<()> {
+    HANDLES.with_borrow_mut(|handles| {
+        let (references, _) = handles.get_mut(&handle)?;
+        *references = references.checked_add_signed(more)?;
+        if *references == 0 {
+            handles.remove(&handle);
+        }
+        Some(())
+    })
+}
+
+unsafe extern "C" fn retain_handle(place: *mut c_ulonglong, address: *mut c_void) -> c_int {
+    match holder(address.addr() as u64) {
+        Some((_, _, Some(handle))) => call("retain", || {
+            count(handle, 1).expect("what is mapped has memory");
+            put(place, handle);
+        }),
+        // CUDA_ERROR_INVALID_VALUE.
+        _ => 1,
+    }
+}
+unsafe extern "C" fn release(handle: c_ulonglong) -> c_int {
+    call("release", || forget(handle))
+}
+/// A dma-buf of a range that is backed and mapped, by memory of one kind ("Memory Management",
+/// `cuMemGetHandleForAddressRange`): two allocations of `cuMemAlloc` are not.
+unsafe extern "C" fn range_handle(
+    place: *mut c_void,
+    address: sys::CUdeviceptr,
+    size: usize,
+    _: c_int,
+    _: c_ulonglong,
+) -> c_int {
+    let (mut at, end, mut first) = (address, address + size as u64, None);
+    while at < end {
+        let Some((base, (length, _), handle)) = holder(at) else {
+            return 1;
+        };
+        let kind = HANDLES.with_borrow(|handles| Some(handles.get(&handle?)?.1));
+        let kind = (kind, kind.is_none().then_some(base));
+        if *first.get_or_insert(kind) != kind {
+            return 1;
+        }
+        at = base + length as u64;
+    }
+    call("range_handle", || {
+        let file = std::fs::File::open("/dev/null").expect("it is there");
+        put(place.cast(), std::os::fd::IntoRawFd::into_raw_fd(file));
     })
 }
 unsafe extern "C" fn pointer_get(place: *mut c_void, _: c_int, at: sys::CUdeviceptr) -> c_int {
     match holder(at) {
-        Some((_, (_, identity))) => call("pointer_get", || put(place.cast(), identity)),
+        Some((_, (_, identity), _)) => call("pointer_get", || put(place.cast(), identity)),
         None => UNHEARD,
     }
 }
@@ -197,7 +309,7 @@ unsafe extern "C" fn address_range(
     at: sys::CUdeviceptr,
 ) -> c_int {
     match holder(at) {
-        Some((begin, (length, _))) => call("address_range", || {
+        Some((begin, (length, _), _)) => call("address_range", || {
             put(base, begin);
             put(size, length);
         }),
@@ -295,6 +407,9 @@ pub(crate) fn gpu() -> Gpu {
         pointer_set,
         pointer_get,
         address_range,
+        range_handle,
+        retain: retain_handle,
+        release,
         stream_synchronize,
         host_register,
         host_address,

@@ -1,9 +1,9 @@
 //! GPU memory that boards reach.
 
-use super::{DmaBuf, Driver, Gpu};
+use super::{Backing, DmaBuf, Driver, Gpu};
 use crate::error::{Error, Result, within};
 use cudarc::driver::sys;
-use peerlane_host::cache::{Buffer, Cache, WeakCache};
+use peerlane_host::cache::{Buffer, Cache, Parts, WeakCache};
 use std::ffi::c_int;
 use std::fmt;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub struct GpuBuffer {
 /// Where the buffer was registered by a cache.
 #[derive(Debug, Default)]
 struct Cached {
-    /// What it is called there: the same for as long as it lives.
-    key: Option<Buffer>,
+    /// What it is called there, and its parts if it was mapped: the same for as long as it lives.
+    known: Option<(Buffer, Option<Parts>)>,
     caches: Vec<WeakCache>,
 }
 
@@ -245,12 +245,16 @@ impl GpuBuffer {
     pub fn export(&self, range: Range<u64>) -> Result<DmaBuf> {
         let length = range.end.saturating_sub(range.start);
         let at = self.at(range.start, length)?;
-        self.gpu.export_in(at, length, &self.allocation())
+        self.gpu.export_in(at, length, &self.backing())
     }
 
-    /// Where all of it lies.
-    pub(crate) fn allocation(&self) -> Range<u64> {
-        self.address..self.address + self.size as u64
+    /// What it is: one allocation.
+    pub(crate) fn backing(&self) -> Backing {
+        Backing {
+            range: self.address..self.address + self.size as u64,
+            pieces: 1,
+            parts: None,
+        }
     }
 
     /// A file descriptor that other APIs take for the whole allocation of [`size`](Self::size) bytes
@@ -279,24 +283,31 @@ impl GpuBuffer {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it is called in caches. This one is told when the buffer goes.
-    pub(crate) fn key_in(&self, cache: &Cache) -> Result<Buffer> {
+    /// What it is called in caches, and its parts. This one is told when the buffer goes.
+    pub(crate) fn known_in(&self, cache: &Cache) -> Result<(Buffer, Option<Parts>)> {
         let mut cached = self.cached();
-        let key = match cached.key {
-            Some(key) => key,
-            None => *cached.key.insert(self.gpu.cache_key(self.address)?),
+        let known = match &cached.known {
+            Some(known) => known.clone(),
+            None => {
+                let all = self.backing().range;
+                let known = (
+                    self.gpu.cache_key(all.start)?,
+                    self.gpu.backing(&all)?.parts,
+                );
+                cached.known.insert(known).clone()
+            }
         };
         if !cached.caches.iter().any(|known| known.is_of(cache)) {
             cached.caches.retain(|known| known.upgrade().is_some());
             cached.caches.push(cache.downgrade());
         }
-        Ok(key)
+        Ok(known)
     }
 
     /// Has caches let go of it.
     fn tell_caches(&self) {
-        let Cached { key, caches } = std::mem::take(&mut *self.cached());
-        if let Some(key) = key {
+        let Cached { known, caches } = std::mem::take(&mut *self.cached());
+        if let Some((key, _)) = known {
             for cache in caches.iter().filter_map(WeakCache::upgrade) {
                 cache.invalidate(&key);
             }

@@ -92,6 +92,7 @@ functions! {
     granularity = "cuMemGetAllocationGranularity" (*mut usize, *const sys::CUmemAllocationProp, c_int);
     create = "cuMemCreate" (*mut c_ulonglong, usize, *const sys::CUmemAllocationProp, c_ulonglong);
     release = "cuMemRelease" (c_ulonglong);
+    retain = "cuMemRetainAllocationHandle" (*mut c_ulonglong, *mut c_void);
     reserve = "cuMemAddressReserve" (*mut sys::CUdeviceptr, usize, usize, sys::CUdeviceptr, c_ulonglong);
     unreserve = "cuMemAddressFree" (sys::CUdeviceptr, usize);
     map = "cuMemMap" (sys::CUdeviceptr, usize, usize, c_ulonglong, c_ulonglong);

@@ -1,6 +1,6 @@
 //! GPU memory as dma-bufs.
 
-use super::Gpu;
+use super::{Backing, Gpu};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use peerlane_host::widen;
@@ -18,6 +18,12 @@ pub struct DmaBuf {
     /// Where in it the range begins that was asked for.
     pub offset: u64,
 }
+
+/// What CUDA may say of a range that cannot be one dma-buf (`cuMemGetHandleForAddressRange`).
+const REFUSED: [c_int; 2] = [
+    sys::CUresult::CUDA_ERROR_INVALID_VALUE as c_int,
+    sys::CUresult::CUDA_ERROR_NOT_SUPPORTED as c_int,
+];
 
 impl Gpu {
     /// The allocation that holds an address.
@@ -43,28 +49,26 @@ impl Gpu {
     }
 
     /// GPU memory of the program's own as a dma-buf, by its address. It has whole pages: other bytes of the
-    /// same allocation may be in it.
+    /// same allocation may be in it. Pieces that were mapped side by side by virtual memory management are one dma-buf where they
+    /// were made with the same properties ("Memory Management", `cuMemGetHandleForAddressRange`).
     ///
     /// # Errors
-    /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, and [`Error::Cuda`].
+    /// [`Error::Empty`], [`Error::Bounds`] if the range lies neither in one allocation nor in pieces side by side,
+    /// [`Error::Pieces`], and [`Error::Cuda`].
     ///
     /// # Safety
     /// Boards and other devices may write the memory for as long as they have the dma-buf.
     pub unsafe fn export_address(&self, address: u64, length: u64) -> Result<DmaBuf> {
-        let allocation = self.allocation(address)?;
-        self.export_in(address, length, &allocation)
+        let backing = self.backing(&(address..address.saturating_add(length)))?;
+        self.export_in(address, length, &backing)
     }
 
-    /// A range of an allocation.
-    pub(crate) fn export_in(
-        &self,
-        address: u64,
-        length: u64,
-        allocation: &Range<u64>,
-    ) -> Result<DmaBuf> {
+    /// A range of what is there.
+    pub(crate) fn export_in(&self, address: u64, length: u64, backing: &Backing) -> Result<DmaBuf> {
         if length == 0 {
             return Err(Error::Empty);
         }
+        let allocation = &backing.range;
         let outside = || Error::Bounds {
             offset: address - allocation.start,
             length,
@@ -78,12 +82,22 @@ impl Gpu {
         let _bound = self.bind()?;
         let mut file: RawFd = -1;
         let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD as c_int;
-        let length = (range.end - range.start) as usize;
+        let size = (range.end - range.start) as usize;
         // SAFETY: for this kind the result is a file descriptor, which is an int.
         let code = unsafe {
-            (self.driver().range_handle)((&raw mut file).cast(), range.start, length, kind, 0)
+            (self.driver().range_handle)((&raw mut file).cast(), range.start, size, kind, 0)
         };
-        self.driver().check("cuMemGetHandleForAddressRange", code)?;
+        let check = self.driver().check("cuMemGetHandleForAddressRange", code);
+        check.map_err(|error| match error {
+            Error::Cuda { code, name, .. } if backing.pieces > 1 && REFUSED.contains(&code) => {
+                Error::Pieces {
+                    length,
+                    pieces: backing.pieces,
+                    name,
+                }
+            }
+            error => error,
+        })?;
         // SAFETY: the call has made it, and nobody else has it.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         Ok(DmaBuf {
