@@ -21,14 +21,14 @@ const PIECE: u64 = 4096;
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A board that reads from GPU memory and says what it read.
-struct Reader {
-    rig: Rig,
+pub struct Reader {
+    pub rig: Rig,
     queue: Queue,
     fpga: peerlane_host::FpgaMemory,
 }
 
 impl Reader {
-    fn new(bench: &Bench<'_>) -> Result<Self> {
+    pub fn new(bench: &Bench<'_>) -> Result<Self> {
         let rig = Rig::new(bench)?;
         let fpga = rig.device.allocate(PIECE)?;
         Ok(Self {
@@ -38,7 +38,7 @@ impl Reader {
         })
     }
 
-    fn read(&self, region: &GpuRegion, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read(&self, region: &GpuRegion, offset: u64, length: u64) -> Result<Vec<u8>> {
         let at = region.offset() + offset;
         let transfer = (self.queue).read(region.region(), at, self.fpga.base(), length)?;
         transfer.wait(LIMIT)?;
@@ -48,7 +48,7 @@ impl Reader {
     }
 
     /// Reads the pattern with a seed.
-    fn expect(&self, region: &GpuRegion, seed: u32) -> Result<()> {
+    pub fn expect(&self, region: &GpuRegion, seed: u32) -> Result<()> {
         let bytes = self.read(region, 0, PIECE)?;
         ensure!(
             bytes == pattern(bytes.len(), seed),

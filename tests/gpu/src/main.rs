@@ -11,6 +11,7 @@ mod cuda;
 mod doctor;
 mod examples;
 mod kept;
+mod mapped;
 mod memory;
 mod peers;
 mod report;
@@ -97,6 +98,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("buffers", memory::buffers),
     ("identity of a reused address", memory::identity),
     ("memory as dma-bufs", memory::dma_bufs),
+    ("pieces mapped side by side", mapped::side_by_side),
+    ("other memory at an address", mapped::anew),
     ("flush of a peer's writes", memory::flush),
     ("OpenCL takes a buffer", cl::import),
     (
