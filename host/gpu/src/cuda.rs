@@ -7,9 +7,9 @@ mod export;
 
 pub(crate) use backing::Backing;
 pub use buffer::GpuBuffer;
-pub(crate) use driver::Driver;
 #[cfg(test)]
 pub(crate) use driver::UNHEARD;
+pub(crate) use driver::{Driver, SUCCESS};
 pub use export::DmaBuf;
 
 use crate::error::{Error, Result};
@@ -290,36 +290,54 @@ impl Gpu {
         self.driver().check("cuFlushGPUDirectRDMAWrites", code)
     }
 
-    /// Waits until nothing of the context runs, and does something then: for what gives memory back. Says
-    /// whether it could. `bind` would not do: it tells of errors of before.
-    pub(crate) fn at_rest(&self, give_back: impl FnOnce()) -> bool {
-        let mut before = std::ptr::null_mut();
+    /// Gives something back that kernels may have used. Says whether it could: after an error of the GPU's it cannot.
+    ///
+    /// CUDA has no way to wait for all of a context that leaves graphs alone: to synchronise a context of which a stream is
+    /// being captured invalidates the graph, whatever the thread's mode ("CUDA Graphs", "Prohibited and Unhandled
+    /// Operations"), and nobody says whether one is. So whoever gives something back has waited for the library's own work
+    /// before, as CUDA asks programs to do for theirs. To free memory waits for kernels, too, as far as the driver does that
+    /// ("Memory Management", `cuMemFree`: it "may perform implicit synchronization").
+    pub(crate) fn give_back(&self, give_back: impl FnOnce()) -> bool {
+        let Ok(_bound) = self.bind() else {
+            return false;
+        };
         let driver = self.driver();
-        // SAFETY: the context lives as long as this; what was pushed is popped.
-        unsafe {
-            if (driver.context_push)(self.context.raw) != 0 {
-                return false;
+        let mut address = 0;
+        // SAFETY: a place for the address; what was allocated is freed, and nobody has used it.
+        let rests = unsafe {
+            match (driver.allocate)(&raw mut address, 1) {
+                SUCCESS => (driver.free)(address) == SUCCESS,
+                // Memory that is full is to be given back all the more.
+                code => code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as c_int,
             }
-            let rests = (driver.context_synchronize)() == 0;
-            if rests {
-                give_back();
-            }
-            let _ = (driver.context_pop)(&raw mut before);
-            rests
+        };
+        if rests {
+            give_back();
         }
+        rests
     }
 
     /// Makes its context the thread's, until the result is dropped: then the one that it had before is again. Programs and
     /// their libraries go by the thread's context, for it is the current device ("Driver API", context management).
+    ///
+    /// What the library does in between is none of a graph's that another thread captures: to allocate and to free would
+    /// be refused then, and invalidate the graph ("Stream Management", `cuThreadExchangeStreamCaptureMode`).
     pub(crate) fn bind(&self) -> Result<Bound> {
         let driver = self.driver();
         // SAFETY: the context lives as long as this, and as what it is made current for.
         let code = unsafe { (driver.context_push)(self.context.raw) };
         driver.check("cuCtxPushCurrent", code)?;
-        Ok(Bound {
+        let mut bound = Bound {
             driver,
+            mode: None,
             thread: PhantomData,
-        })
+        };
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_int;
+        // SAFETY: a place with a mode, which gets the thread's mode of before.
+        let code = unsafe { (driver.exchange_capture_mode)(&raw mut mode) };
+        driver.check("cuThreadExchangeStreamCaptureMode", code)?;
+        bound.mode = Some(mode);
+        Ok(bound)
     }
 
     /// Has copies and fills of memory of the program's own be complete when their call returns, as a peer must see them
@@ -344,12 +362,18 @@ impl Gpu {
 #[must_use = "the context is the thread's until this is dropped"]
 pub(crate) struct Bound {
     driver: &'static Driver,
+    /// How the thread's calls took to captures before (`CUstreamCaptureMode`).
+    mode: Option<c_int>,
     /// It is a thread's own.
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
+        if let Some(mut mode) = self.mode {
+            // SAFETY: a place with the mode of before.
+            let _ = unsafe { (self.driver.exchange_capture_mode)(&raw mut mode) };
+        }
         let mut ours = std::ptr::null_mut();
         // SAFETY: a place for the context, which `bind` has pushed.
         let _ = unsafe { (self.driver.context_pop)(&raw mut ours) };

@@ -13,6 +13,7 @@ use peerlane_host::{
 };
 pub(crate) use program::Event;
 use program::Program;
+use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// turns at the queue. A kernel of the program's own gets [`address`](Self::address), and includes `peerlane_gpu.h`: no
 /// step, and no other such kernel, runs beside it.
 ///
-/// Dropping it waits for the GPU, and stops the channel. Regions of steps are [held](peerlane_host::Region::hold) until
+/// Dropping it waits for the steps that were enqueued, and stops the channel. Regions of steps are [held](peerlane_host::Region::hold) until
 /// then: a graph can be launched at any time, and a region that the board has forgotten has entries that become another's.
 /// A kernel of the program's own holds its regions itself.
 ///
@@ -45,10 +46,10 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// board; all else was, with the block's RTL and a page in memory (`docs/gpu-results.md`).
 pub struct GpuQueue {
     /// State and result.
-    state: GpuBuffer,
+    state: Arc<GpuBuffer>,
     step: Arc<Program>,
     last: Mutex<Last>,
-    _mapped: Mapped,
+    mapped: Arc<Mapped>,
     device: Device,
     /// Who made it: a child's copy stops nothing.
     owner: u32,
@@ -56,13 +57,29 @@ pub struct GpuQueue {
 
 /// What the host knows.
 struct Last {
-    /// Behind the last step that was enqueued.
-    event: Event,
+    /// Behind each step that was enqueued and may not have run, the last one's at the end: streams end in any order.
+    behind: VecDeque<Event>,
+    /// A step has no event behind it.
+    lost: bool,
     /// Regions that steps have named, and whether one writes them.
     regions: Vec<(HeldRegion, bool)>,
     /// Failures that were told.
     late: u32,
     failed: u32,
+}
+
+impl Last {
+    /// An event that has nothing before it: one that was reached, or a new one.
+    fn event(&mut self, gpu: &Gpu) -> Result<Event> {
+        match self.behind.pop_front() {
+            Some(first) if first.is_reached() => Ok(first),
+            Some(first) => {
+                self.behind.push_front(first);
+                Event::new(gpu)
+            }
+            None => Event::new(gpu),
+        }
+    }
 }
 
 impl std::fmt::Debug for GpuQueue {
@@ -133,7 +150,7 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         // SAFETY: the range was registered, this takes it back once, and no kernel that uses it runs.
-        let _ = self.gpu.at_rest(|| unsafe {
+        let _ = self.gpu.give_back(|| unsafe {
             let _ = (self.gpu.driver().host_unregister)(self.host);
         });
     }
@@ -196,15 +213,16 @@ impl GpuQueue {
         let channel = device.hand_over()?;
         match Mapped::new(gpu, &channel, &state) {
             Ok(mapped) => Ok(Self {
-                state,
+                state: Arc::new(state),
                 step,
                 last: Mutex::new(Last {
-                    event,
+                    behind: VecDeque::from([event]),
+                    lost: false,
                     regions: Vec::new(),
                     late: 0,
                     failed: 0,
                 }),
-                _mapped: mapped,
+                mapped: Arc::new(mapped),
                 device: device.clone(),
                 owner: std::process::id(),
             }),
@@ -272,15 +290,26 @@ impl GpuQueue {
             return Err(Error::Capturing);
         }
         let mut last = self.lock();
+        let event = last.event(self.state.gpu())?;
         // SAFETY: the caller promises the stream, which is not captured.
-        unsafe { self.launch(&mut last, stream, request, limit) }?;
-        last.event.record(stream)
+        let begun = unsafe { self.launch(&mut last, stream, request, limit) };
+        let recorded = begun.and_then(|()| {
+            let recorded = event.record(stream);
+            last.lost |= recorded.is_err();
+            recorded
+        });
+        match recorded {
+            Ok(()) => last.behind.push_back(event),
+            // It has nothing before it.
+            Err(_) => last.behind.push_front(event),
+        }
+        recorded
     }
 
     /// The same for a stream that is being captured: the step becomes a node of its graph.
     ///
     /// # Safety
-    /// The graph is not launched any more when the queue has been dropped.
+    /// No launch of the graph is under way when the queue is dropped, and none comes after.
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -362,7 +391,9 @@ impl GpuQueue {
     /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
         let mut last = self.lock();
-        last.event.synchronize()?;
+        if let Some(event) = last.behind.back() {
+            event.synchronize()?;
+        }
         let mut bytes = [0; RESULT_BYTES];
         self.state.read(STATE_BYTES as u64, &mut bytes)?;
         let (words, _) = bytes.as_chunks::<4>();
@@ -390,9 +421,14 @@ impl GpuQueue {
 
 impl Drop for GpuQueue {
     fn drop(&mut self) {
-        let rests = self.state.gpu().at_rest(|| ());
+        let rests = {
+            let last = self.lock();
+            let mut behind = last.behind.iter();
+            !last.lost && behind.all(|event| event.synchronize().is_ok())
+        };
         if !rests {
             // The GPU may still run a step: what it uses stays.
+            std::mem::forget((Arc::clone(&self.state), Arc::clone(&self.mapped)));
             std::mem::forget((Arc::clone(&self.step), self.device.clone()));
             std::mem::forget(std::mem::take(&mut self.lock().regions));
             return;

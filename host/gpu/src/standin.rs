@@ -42,6 +42,12 @@ thread_local! {
     static ORDERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     /// Kernels that were launched, and events that were recorded.
     static LAUNCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// What another thread captures.
+    static CAPTURE: Cell<Capture> = const { Cell::new(Capture::None) };
+    /// `CUstreamCaptureMode` of the thread.
+    static MODE: Cell<c_int> = const { Cell::new(0) };
+    /// Streams do nothing until somebody waits.
+    static STALLED: Cell<bool> = const { Cell::new(false) };
     /// The last identity.
     static LAST: Cell<u64> = const { Cell::new(900) };
 }
@@ -92,8 +98,57 @@ fn call(name: &str, does: impl FnOnce()) -> c_int {
     if fails {
         return UNHEARD;
     }
+    let relaxed = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_int;
+    if CAPTURE.get() == Capture::Valid && MODE.get() != relaxed && UNSAFE.contains(&name) {
+        CAPTURE.set(Capture::Invalid);
+        // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+        return 900;
+    }
     does();
     0
+}
+
+/// A graph that another thread captures in global mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capture {
+    None,
+    Valid,
+    Invalid,
+}
+
+/// Calls that a thread is prohibited from meanwhile, unless it has relaxed that ("Stream Management",
+/// `cuThreadExchangeStreamCaptureMode`: those that allocate for one; the manual has no list).
+const UNSAFE: [&str; 9] = [
+    "allocate",
+    "free",
+    "host_register",
+    "host_unregister",
+    "module_load",
+    "module_unload",
+    "pointer_set",
+    "event_query",
+    "event_destroy",
+];
+
+/// Has another thread capture, or not.
+pub(crate) fn capture(capture: Capture) {
+    CAPTURE.set(capture);
+}
+
+/// What became of the graph, and how the thread takes to captures: 0 is global, CUDA's default.
+pub(crate) fn captured() -> (Capture, c_int) {
+    (CAPTURE.get(), MODE.get())
+}
+
+/// Forgets what was registered, and lets streams run.
+pub(crate) fn reset() {
+    STALLED.set(false);
+    REGISTERED.set(0);
+}
+
+/// Has streams do nothing from now on, until an event is waited for.
+pub(crate) fn stall() {
+    STALLED.set(true);
 }
 
 /// `CUDA_ERROR_INVALID_CONTEXT` and `CUDA_ERROR_INVALID_HANDLE` of cuda.h.
@@ -157,8 +212,12 @@ unsafe extern "C" fn pop(place: *mut sys::CUcontext) -> c_int {
     let last = CONTEXTS.with_borrow_mut(Vec::pop);
     call("context_pop", || put(place, last.expect("a context")))
 }
-unsafe extern "C" fn synchronize() -> c_int {
-    call("context_synchronize", || ())
+/// `cuThreadExchangeStreamCaptureMode`.
+unsafe extern "C" fn exchange(mode: *mut c_int) -> c_int {
+    call("exchange_capture_mode", || {
+        // SAFETY: the library gives a place with a mode.
+        put(mode, MODE.replace(unsafe { mode.read() }));
+    })
 }
 unsafe extern "C" fn allocate(place: *mut sys::CUdeviceptr, size: usize) -> c_int {
     call("allocate", || {
@@ -341,6 +400,7 @@ unsafe extern "C" fn host_address(
     call("host_address", || put(place, host.addr() as u64))
 }
 unsafe extern "C" fn host_unregister(_: *mut c_void) -> c_int {
+    assert!(!STALLED.get(), "a step may still use it");
     call("host_unregister", || REGISTERED.set(REGISTERED.get() - 1))
 }
 unsafe extern "C" fn module_load(place: *mut sys::CUmodule, _: *const c_void) -> c_int {
@@ -384,6 +444,16 @@ unsafe extern "C" fn launch(
     let does = || LAUNCHED.set((steps + 1, events));
     of_stream(stream, || call("launch", does))
 }
+unsafe extern "C" fn event_query(_: sys::CUevent) -> c_int {
+    match call("event_query", || ()) {
+        // CUDA_ERROR_NOT_READY.
+        0 if STALLED.get() => 600,
+        code => code,
+    }
+}
+unsafe extern "C" fn event_synchronize(_: sys::CUevent) -> c_int {
+    call("event_synchronize", || STALLED.set(false))
+}
 unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
     call("event_destroy", || ())
 }
@@ -399,7 +469,7 @@ pub(crate) fn gpu() -> Gpu {
         primary_release: give_up,
         context_push: push,
         context_pop: pop,
-        context_synchronize: synchronize,
+        exchange_capture_mode: exchange,
         allocate,
         free,
         fill,
@@ -421,6 +491,8 @@ pub(crate) fn gpu() -> Gpu {
         event_record,
         stream_capture,
         launch,
+        event_query,
+        event_synchronize,
         event_destroy,
         ..Driver::refusing()
     };

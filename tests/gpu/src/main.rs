@@ -5,6 +5,7 @@
 mod forward;
 
 mod board;
+mod capture;
 mod carrier;
 mod cl;
 mod cuda;
@@ -107,6 +108,7 @@ const CHECKS: &[(&str, Check)] = &[
         started::stream_and_graph,
     ),
     ("transfers that a kernel starts", started::by_a_kernel),
+    ("memory beside another thread's capture", capture::beside),
     ("memory that is kept registered", kept::reused),
     ("the same at random, against a model", kept::random),
     ("the thesis's calls", thesis::calls),

@@ -11,7 +11,8 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Memory of a GPU that boards reach: until it is dropped, and a region of it even longer where the GPU's
-/// driver exports dma-bufs.
+/// driver exports dma-bufs. Kernels of the program's own that use it have ended before it is dropped; it may be dropped while
+/// another thread captures a graph.
 pub struct GpuBuffer {
     gpu: Gpu,
     address: sys::CUdeviceptr,
@@ -325,14 +326,14 @@ impl Drop for GpuBuffer {
     fn drop(&mut self) {
         // Before the memory goes: a region of a cache would keep it taken, or be of nobody's memory.
         self.tell_caches();
-        // Where the GPU does not come to rest the memory stays taken: something may use it.
-        let _ = self.gpu.at_rest(|| match self.kind {
+        // After an error of the GPU's the memory stays taken: something may use it.
+        let _ = self.gpu.give_back(|| match self.kind {
             Kind::Plain => {
                 // SAFETY: the address is that of `cuMemAlloc`, and this gives it back once.
                 let _ = unsafe { (self.driver().free)(self.address) };
             }
             Kind::Shareable(handle) => {
-                // SAFETY: the range is the buffer's, mapped as a whole, and nothing of the context runs.
+                // SAFETY: the range is the buffer's, mapped as a whole.
                 let _ = unsafe { (self.driver().unmap)(self.address, self.size) };
                 let reserved = Reserved {
                     driver: self.driver(),

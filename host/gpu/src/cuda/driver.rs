@@ -20,7 +20,7 @@ const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 pub(crate) type Code = c_int;
 
 /// `CUDA_SUCCESS`.
-const SUCCESS: Code = 0;
+pub(crate) const SUCCESS: Code = 0;
 
 macro_rules! functions {
     ($($name:ident = $symbol:literal ($($argument:ty),*);)*) => {
@@ -78,7 +78,7 @@ functions! {
     primary_release = "cuDevicePrimaryCtxRelease_v2" (sys::CUdevice);
     context_push = "cuCtxPushCurrent_v2" (sys::CUcontext);
     context_pop = "cuCtxPopCurrent_v2" (*mut sys::CUcontext);
-    context_synchronize = "cuCtxSynchronize" ();
+    exchange_capture_mode = "cuThreadExchangeStreamCaptureMode" (*mut c_int);
     flush_writes = "cuFlushGPUDirectRDMAWrites" (c_int, c_int);
     allocate = "cuMemAlloc_v2" (*mut sys::CUdeviceptr, usize);
     free = "cuMemFree_v2" (sys::CUdeviceptr);
@@ -113,6 +113,7 @@ functions! {
     stream_synchronize = "cuStreamSynchronize" (sys::CUstream);
     event_create = "cuEventCreate" (*mut sys::CUevent, c_uint);
     event_record = "cuEventRecord" (sys::CUevent, sys::CUstream);
+    event_query = "cuEventQuery" (sys::CUevent);
     event_synchronize = "cuEventSynchronize" (sys::CUevent);
     event_destroy = "cuEventDestroy_v2" (sys::CUevent);
 }

@@ -1,6 +1,6 @@
 //! The kernel of a step, and an event behind it.
 
-use crate::cuda::Gpu;
+use crate::cuda::{Gpu, SUCCESS};
 use crate::error::Result;
 use cudarc::driver::sys;
 use std::borrow::Cow;
@@ -95,7 +95,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: the module was loaded, this unloads it once, and no kernel of it runs.
-        let _ = self.gpu.at_rest(|| unsafe {
+        let _ = self.gpu.give_back(|| unsafe {
             let _ = (self.gpu.driver().module_unload)(self.module);
         });
     }
@@ -141,9 +141,19 @@ impl Event {
         self.gpu.driver().check("cuEventRecord", code)
     }
 
+    /// Whether all before it has run. One that cannot say so has not.
+    pub(super) fn is_reached(&self) -> bool {
+        let Ok(_bound) = self.gpu.bind() else {
+            return false;
+        };
+        // SAFETY: the event is this value's.
+        unsafe { (self.gpu.driver().event_query)(self.raw) == SUCCESS }
+    }
+
     /// Waits until all before it has run. One that was never recorded has nothing before it ("Event Management",
     /// `cuEventSynchronize`).
     pub(super) fn synchronize(&self) -> Result<()> {
+        let _bound = self.gpu.bind()?;
         // SAFETY: the event is this value's.
         let code = unsafe { (self.gpu.driver().event_synchronize)(self.raw) };
         self.gpu.driver().check("cuEventSynchronize", code)
@@ -152,6 +162,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        let _bound = self.gpu.bind();
         // SAFETY: the event is this value's, and given back once. CUDA waits itself for what is before it.
         let _ = unsafe { (self.gpu.driver().event_destroy)(self.raw) };
     }

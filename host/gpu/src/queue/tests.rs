@@ -157,3 +157,53 @@ fn a_step_goes_to_the_queues_context_from_any_thread() {
         });
     }
 }
+
+/// Another thread's graph stays valid whatever comes and goes meanwhile, and nothing stays taken.
+#[test]
+fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
+    let gpu = standin::gpu();
+    let before = gpu.plain_buffer(1 << 20).unwrap();
+    let (_, device) = device();
+    let queue = GpuQueue::new(&gpu, &device).unwrap();
+    standin::capture(standin::Capture::Valid);
+    let meanwhile = gpu.plain_buffer(1 << 20).unwrap();
+    drop((before, queue, meanwhile));
+    // The thread takes to captures as before.
+    assert_eq!(standin::captured(), (standin::Capture::Valid, 0));
+    assert_eq!((standin::memory(), standin::registered()), (0, 0));
+    // The stand-in does prohibit.
+    // SAFETY: the driver is the stand-in.
+    let code = unsafe { (gpu.driver().free)(0) };
+    assert_eq!(
+        (code, standin::captured().0),
+        (900, standin::Capture::Invalid)
+    );
+    standin::capture(standin::Capture::None);
+}
+
+/// What cannot be waited for may still run: it keeps what it uses.
+#[test]
+fn a_queue_waits_for_its_own_steps() {
+    for (call, stays) in [("", 0), ("event_synchronize", 2), ("event_record", 2)] {
+        let gpu = standin::gpu();
+        let (_, device) = device();
+        let queue = GpuQueue::new(&gpu, &device).unwrap();
+        let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+        let region = device.register_all(&memory, Permissions::Read).unwrap();
+        let step = |which: &str| {
+            // The first one goes on; nothing is reached until it is waited for.
+            standin::stall();
+            let request = request(&region, Direction::Read);
+            // SAFETY: null is the default stream, and the stand-in runs nothing.
+            let done = unsafe { queue.enqueue_on(std::ptr::null_mut(), &request, LONGEST) };
+            assert_eq!(done.is_err(), which == "event_record", "{which}");
+        };
+        step("");
+        standin::fail(Failure { call, which: 1..9 });
+        step(call);
+        drop(queue);
+        standin::fail(standin::NOTHING);
+        assert_eq!(standin::registered(), stays, "{call}");
+        standin::reset();
+    }
+}
