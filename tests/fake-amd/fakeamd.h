@@ -32,6 +32,14 @@ enum fake_fault {
 	FAKE_NO_FUNCTIONS,
 	/* Asynchronous copies never end. */
 	FAKE_STUCK,
+	/* What peers write is held back until hipDeviceFlushGPUDirectRDMAWrites. */
+	FAKE_STALE,
+	/* The same, of a runtime without that function: until the register of hipDeviceAttributeHdpMemFlushCntl is written. */
+	FAKE_STALE_REGISTER,
+	/* The same, and there is nothing that flushes. */
+	FAKE_STALE_FOR_EVER,
+	/* What the GPU has read of an allocation it keeps until it writes there itself. Nothing flushes. */
+	FAKE_KEPT,
 };
 
 #define FAKE_PAGE 4096u
@@ -133,8 +141,16 @@ static inline void worker_leave(struct worker *worker)
 }
 
 /* hsa.c, for hip.c: memory of the GPU's, or of the host's that HSA knows. */
-void *fake_allocate(size_t size, int of_host);
+void *fake_allocate(size_t size, int of_host, int device);
 int fake_free(void *address);
+/*
+ * What the GPU sees of an address in an allocation: the memory itself, or where what peers write is held back, that of the
+ * last flush, or of its first read. What the GPU and HIP write, it sees at once.
+ */
+const void *fake_seen(const void *address);
+void fake_written(const void *address, size_t size);
+void fake_flush(void);
+enum fake_fault fake_hsa_fault_now(void);
 /* The allocation with an address: 0 if there is none. */
 int fake_find(const void *address, void **base, size_t *size);
 

@@ -26,6 +26,8 @@
 struct piece {
 	int file, users;
 	uint8_t *base;
+	/* What the GPU sees while peers' writes are held back. */
+	uint8_t *seen;
 	size_t size, taken;
 };
 
@@ -33,7 +35,9 @@ struct allocation {
 	struct piece *piece;
 	uint8_t *address;
 	size_t size;
-	int of_host;
+	int of_host, device;
+	/* The GPU has read it, and sees that. */
+	int kept;
 	struct allocation *next;
 };
 
@@ -46,6 +50,12 @@ static enum fake_fault fault;
 void fake_hsa_fault(enum fake_fault next)
 {
 	fault = next;
+	fake_flush();
+}
+
+enum fake_fault fake_hsa_fault_now(void)
+{
+	return fault;
 }
 
 /* Allocations that there are. */
@@ -73,10 +83,12 @@ static struct piece *piece_new(size_t size)
 		abort();
 	/* A GPU does not clear memory for whoever gets it. */
 	memset(piece->base, 0xdd, size);
+	piece->seen = malloc(size);
+	memcpy(piece->seen, piece->base, size);
 	return piece;
 }
 
-void *fake_allocate(size_t size, int of_host)
+void *fake_allocate(size_t size, int of_host, int device)
 {
 	struct allocation *made = calloc(1, sizeof(*made));
 	size_t whole = (size + FAKE_PAGE - 1) / FAKE_PAGE * FAKE_PAGE;
@@ -94,6 +106,7 @@ void *fake_allocate(size_t size, int of_host)
 	made->address = piece->base + piece->taken;
 	made->size = size;
 	made->of_host = of_host;
+	made->device = device;
 	piece->taken += whole;
 	piece->users++;
 	made->next = allocations;
@@ -129,6 +142,7 @@ int fake_free(void *address)
 			/* Dma-bufs keep the memory, and only they. */
 			munmap(gone->piece->base, gone->piece->size);
 			close(gone->piece->file);
+			free(gone->piece->seen);
 			free(gone->piece);
 		}
 		free(gone);
@@ -149,6 +163,65 @@ int fake_find(const void *address, void **base, size_t *size)
 	}
 	pthread_mutex_unlock(&lock);
 	return found != NULL;
+}
+
+/* The device of an allocation, or -1. */
+int fake_device(uint64_t address)
+{
+	struct allocation *found;
+
+	pthread_mutex_lock(&lock);
+	found = *find((const void *)(uintptr_t)address);
+	pthread_mutex_unlock(&lock);
+	return found ? found->device : -1;
+}
+
+static void flush(void)
+{
+	for (struct allocation *it = allocations; it; it = it->next) {
+		size_t at = (size_t)(it->address - it->piece->base);
+
+		memcpy(it->piece->seen + at, it->address, it->size);
+	}
+}
+
+void fake_flush(void)
+{
+	pthread_mutex_lock(&lock);
+	flush();
+	pthread_mutex_unlock(&lock);
+}
+
+const void *fake_seen(const void *address)
+{
+	struct allocation *found;
+	const void *seen = address;
+
+	pthread_mutex_lock(&lock);
+	found = *find(address);
+	if (found && !found->of_host && fault >= FAKE_STALE) {
+		size_t at = (size_t)(found->address - found->piece->base);
+
+		if (fault == FAKE_KEPT && !found->kept)
+			memcpy(found->piece->seen + at, found->address, found->size);
+		found->kept = 1;
+		seen = found->piece->seen + ((const uint8_t *)address - found->piece->base);
+	}
+	pthread_mutex_unlock(&lock);
+	return seen;
+}
+
+void fake_written(const void *address, size_t size)
+{
+	struct allocation *found;
+
+	pthread_mutex_lock(&lock);
+	found = *find(address);
+	if (found) {
+		memcpy(found->piece->seen + ((const uint8_t *)address - found->piece->base), address, size);
+		found->kept = 0;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 int hsa_init(void)

@@ -18,6 +18,7 @@
 //! let region = buffer.register(&device, 0..1 << 20, Permissions::ReadWrite)?;
 //! let transfer = queue.write(fpga.base(), region.region(), region.offset(), region.length())?;
 //! transfer.wait(Duration::from_secs(1))?;
+//! buffer.gpu().flush()?;
 //! // Kernels that are launched from now on see the bytes.
 //! # Ok(())
 //! # }
@@ -25,8 +26,10 @@
 //!
 //! # Order
 //!
-//! HIP has no call that shows a peer's writes to kernels that run. Launch the kernel after the transfer has ended; the
-//! board has read behind its writes then ([`Permissions::ReadWrite`](peerlane_host::Permissions::ReadWrite)).
+//! The end of a transfer says that its data have arrived at the GPU; the board has read behind its writes then
+//! ([`Permissions::ReadWrite`](peerlane_host::Permissions::ReadWrite)). The GPU's host data path may hold them back
+//! still: [`AmdGpu::flush`], and then launch the kernel. HIP has no call that shows a peer's writes to kernels that run.
+//! Routes flush by themselves.
 //!
 //! # What the kernel needs
 //!
@@ -42,9 +45,12 @@ mod side;
 pub use buffer::{AmdBuffer, AmdDmaBuf};
 pub use side::AmdMemory;
 
-use crate::error::Result;
-use runtime::Hip;
+use crate::error::{Error, Result};
+use peerlane_host::Process;
+use runtime::{FLUSH_CURRENT_DEVICE, FLUSH_TO_OWNER, HDP_MEM_FLUSH, Hip, NOT_SUPPORTED};
 use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null_mut};
 
 /// A GPU of AMD's. Clones are the same one.
 #[derive(Clone)]
@@ -52,6 +58,7 @@ pub struct AmdGpu {
     hip: &'static Hip,
     number: c_int,
     bus: String,
+    owner: Process,
 }
 
 impl std::fmt::Debug for AmdGpu {
@@ -102,6 +109,7 @@ impl AmdGpu {
             hip,
             number,
             bus: bus.to_ascii_lowercase(),
+            owner: Process::current(),
         })
     }
 
@@ -130,10 +138,94 @@ impl AmdGpu {
         AmdBuffer::new(self, length)
     }
 
-    /// Makes it the thread's.
-    fn bind(&self) -> Result<()> {
-        // SAFETY: the number is a device's.
-        let code = unsafe { (self.hip.device_set)(self.number) };
-        self.hip.check("hipSetDevice", code)
+    /// Has kernels that are launched from now on, and copies, see what peers have written until now. Call it after the
+    /// transfer has ended, and before the launch.
+    ///
+    /// What comes over PCIe goes through the GPU's host data path (HDP), which may hold it back. Newer runtimes have
+    /// `hipDeviceFlushGPUDirectRDMAWrites`; for older ones this does what it does: it writes the register whose place
+    /// `hipDeviceAttributeHdpMemFlushCntl` tells, and reads it. A GPU that has no such register has nothing to flush.
+    ///
+    /// # Errors
+    /// [`Rocm`](crate::Error::Rocm), and [`NoRocm`](crate::Error::NoRocm) in the child of a fork.
+    pub fn flush(&self) -> Result<()> {
+        if self.is_inherited() {
+            return Err(Error::NoRocm {
+                reason: "this process is the child of a fork, which AMD's runtimes are not for"
+                    .into(),
+            });
+        }
+        if let Some(flush) = self.hip.flush {
+            let _bound = self.bind()?;
+            // SAFETY: both are constants of HIP's; the device is the thread's.
+            match unsafe { flush(FLUSH_CURRENT_DEVICE, FLUSH_TO_OWNER) } {
+                NOT_SUPPORTED => {}
+                code => return self.hip.check("hipDeviceFlushGPUDirectRDMAWrites", code),
+            }
+        }
+        if let Some(register) = self.flush_register() {
+            // SAFETY: the runtime has mapped the register for this process, and keeps it; it is 32 bits, and does nothing
+            // but to flush.
+            unsafe {
+                register.as_ptr().write_volatile(1);
+                let _ = register.as_ptr().read_volatile();
+            }
+        }
+        Ok(())
+    }
+
+    /// The register that flushes the host data path, if it is mapped.
+    fn flush_register(&self) -> Option<NonNull<u32>> {
+        // A pointer, whatever the function's type says (ROCm/clr, `ihipDeviceGetAttribute`).
+        let mut place: *mut u32 = null_mut();
+        // SAFETY: the place has room for a pointer, which is what this attribute writes.
+        let code = unsafe {
+            let place = (&raw mut place).cast::<c_int>();
+            (self.hip.device_attribute)(place, HDP_MEM_FLUSH, self.number)
+        };
+        NonNull::new(place).filter(|_| code == 0)
+    }
+
+    /// Whether this is the child of a fork: what the parent has is not to be given back, or used.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
+    }
+
+    /// Makes it the thread's, until the result is dropped: then the one that it had before is again. Programs and their
+    /// libraries go by the thread's device.
+    fn bind(&self) -> Result<Bound> {
+        let mut before = 0;
+        // SAFETY: a place for the number.
+        let code = unsafe { (self.hip.device_get)(&raw mut before) };
+        self.hip.check("hipGetDevice", code)?;
+        let changed = before != self.number;
+        if changed {
+            // SAFETY: the number is a device's.
+            let code = unsafe { (self.hip.device_set)(self.number) };
+            self.hip.check("hipSetDevice", code)?;
+        }
+        Ok(Bound {
+            hip: self.hip,
+            before: changed.then_some(before),
+            thread: PhantomData,
+        })
+    }
+}
+
+/// A device that is the thread's.
+#[must_use = "the device is the thread's until this is dropped"]
+struct Bound {
+    hip: &'static Hip,
+    /// The thread's before, if that was another one.
+    before: Option<c_int>,
+    /// It is a thread's own.
+    thread: PhantomData<*const ()>,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // SAFETY: the number is that of the device which the thread had.
+            let _ = unsafe { (self.hip.device_set)(before) };
+        }
     }
 }

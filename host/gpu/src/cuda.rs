@@ -15,6 +15,7 @@ pub use export::DmaBuf;
 use crate::error::{Error, Result};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use peerlane_host::Process;
 use std::ffi::{CStr, c_int};
 use std::fmt;
 use std::marker::PhantomData;
@@ -35,6 +36,7 @@ struct Context {
     device: sys::CUdevice,
     /// The program's own, or `None`: a share of the GPU's primary context.
     program: Option<Arc<CudaContext>>,
+    owner: Process,
 }
 
 // SAFETY: CUDA's contexts are used by any thread ("Context management"); nothing is accessed through the pointer.
@@ -44,7 +46,7 @@ unsafe impl Sync for Context {}
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.program.is_none() {
+        if self.program.is_none() && self.owner == Process::current() {
             // SAFETY: this gives back the one share that `Gpu::open` took.
             let _ = unsafe { (self.driver.primary_release)(self.device) };
         }
@@ -156,6 +158,7 @@ impl Gpu {
             raw,
             device,
             program: None,
+            owner: Process::current(),
         })
     }
 
@@ -169,6 +172,7 @@ impl Gpu {
             raw: context.cu_ctx(),
             device: context.cu_device(),
             program: Some(context),
+            owner: Process::current(),
         })
     }
 
@@ -298,6 +302,9 @@ impl Gpu {
     /// before, as CUDA asks programs to do for theirs. To free memory waits for kernels, too, as far as the driver does that
     /// ("Memory Management", `cuMemFree`: it "may perform implicit synchronization").
     pub(crate) fn give_back(&self, give_back: impl FnOnce()) -> bool {
+        if self.is_inherited() {
+            return false;
+        }
         let Ok(_bound) = self.bind() else {
             return false;
         };
@@ -315,6 +322,11 @@ impl Gpu {
             give_back();
         }
         rests
+    }
+
+    /// Whether this is the child of a fork, which CUDA is not for: what the parent has is not to be given back.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.context.owner != Process::current()
     }
 
     /// Makes its context the thread's, until the result is dropped: then the one that it had before is again. Programs and

@@ -51,8 +51,6 @@ pub struct GpuQueue {
     last: Mutex<Last>,
     mapped: Arc<Mapped>,
     device: Device,
-    /// Who made it: a child's copy stops nothing.
-    owner: u32,
 }
 
 /// What the host knows.
@@ -224,7 +222,6 @@ impl GpuQueue {
                 }),
                 mapped: Arc::new(mapped),
                 device: device.clone(),
-                owner: std::process::id(),
             }),
             Err(error) => {
                 // No step was launched, so it is unused, unless somebody else has the device's file.
@@ -421,6 +418,10 @@ impl GpuQueue {
 
 impl Drop for GpuQueue {
     fn drop(&mut self) {
+        // A child's copy stops nothing, and waits for no lock of its parent's.
+        if self.state.gpu().is_inherited() {
+            return;
+        }
         let rests = {
             let last = self.lock();
             let mut behind = last.behind.iter();
@@ -433,14 +434,12 @@ impl Drop for GpuQueue {
             std::mem::forget(std::mem::take(&mut self.lock().regions));
             return;
         }
-        if self.owner == std::process::id() {
-            // What was late may be under way. A board that is gone has nothing under way.
-            let _ = self.device.stop(Duration::ZERO);
-            // And what it sent before it was ended.
-            let regions = std::mem::take(&mut self.lock().regions);
-            for (held, _) in regions.iter().filter(|(_, written)| *written) {
-                let _ = held.region().flush();
-            }
+        // What was late may be under way. A board that is gone has nothing under way.
+        let _ = self.device.stop(Duration::ZERO);
+        // And what it sent before it was ended.
+        let regions = std::mem::take(&mut self.lock().regions);
+        for (held, _) in regions.iter().filter(|(_, written)| *written) {
+            let _ = held.region().flush();
         }
     }
 }

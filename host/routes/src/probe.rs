@@ -264,6 +264,8 @@ impl Prober<'_> {
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &data)?;
         self.put(DEVICE, &before)?;
+        // A device may keep what it has read before.
+        self.get(DEVICE)?;
         // The board reads nothing here: whether it may is found out by itself.
         let ended = self.by_board(Direction::Write, Permissions::Write)?;
         if let Some((verdict, _)) = ended {

@@ -11,13 +11,14 @@ use peerlane_gpu::amd::{AmdGpu, AmdMemory};
 use peerlane_gpu::directgma::{self, Aperture, GmaDevice, GmaMemory, PAGE};
 use peerlane_hdl::Params;
 use peerlane_host::driver::{Driver, Options as DriverOptions};
-use peerlane_host::{Device, Direction, Permissions};
-use peerlane_routes::{Board, Limits, Options, Order, Route, Routes, Side};
+use peerlane_host::{Device, Direction, MemoryKind, Permissions};
+use peerlane_routes::{Board, Limits, Options, Order, Route, Routes, Side, Verdict};
 use peerlane_sim::{BoardConfig, Space};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library as Model;
 use std::ffi::c_void;
 use std::ops::Range;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -37,6 +38,12 @@ enum Fault {
     NotResident,
     NoExtension,
     NoFunctions,
+    #[expect(dead_code, reason = "of other tests")]
+    Stuck,
+    Stale,
+    StaleRegister,
+    StaleForEver,
+    Kept,
 }
 
 type OnStore = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void);
@@ -67,6 +74,7 @@ fn fake() -> (MutexGuard<'static, ()>, &'static Fake) {
         }
     });
     loaded.fault(Fault::None);
+    loaded.devices(1);
     (turn, loaded)
 }
 
@@ -87,6 +95,51 @@ impl Fake {
             library
                 .get::<unsafe extern "C" fn() -> i32>(name.as_bytes())
                 .unwrap()()
+        }
+    }
+
+    /// How many GPUs there are from now on.
+    fn devices(&self, count: i32) {
+        // SAFETY: the function of this name has this type.
+        unsafe {
+            let set = self
+                .hip
+                .get::<unsafe extern "C" fn(i32)>(b"fake_hip_devices");
+            set.unwrap()(count);
+        }
+    }
+
+    /// The thread's device.
+    fn current(&self) -> i32 {
+        let mut device = -1;
+        // SAFETY: the function of this name has this type.
+        let code = unsafe {
+            type Get = unsafe extern "C" fn(*mut i32) -> i32;
+            self.hip.get::<Get>(b"hipGetDevice").unwrap()(&raw mut device)
+        };
+        assert_eq!(code, 0);
+        device
+    }
+
+    fn make_current(&self, device: i32) {
+        // SAFETY: the function of this name has this type.
+        let code = unsafe {
+            let set = self
+                .hip
+                .get::<unsafe extern "C" fn(i32) -> i32>(b"hipSetDevice");
+            set.unwrap()(device)
+        };
+        assert_eq!(code, 0);
+    }
+
+    /// The device that has memory.
+    fn device_of(&self, address: u64) -> i32 {
+        // SAFETY: the function of this name has this type.
+        unsafe {
+            let of = self
+                .hsa
+                .get::<unsafe extern "C" fn(u64) -> i32>(b"fake_device");
+            of.unwrap()(address)
         }
     }
 
@@ -472,6 +525,130 @@ fn memory_by_rocm_takes_all_routes_but_push() {
         &[&DIRECT[..], &THROUGH_HOST[..]].concat(),
     );
     no_strays(&board);
+}
+
+/// What the board writes is held back by the GPU until somebody flushes it: the routes do, by the runtime's function or by
+/// the register. Where neither helps the probe finds it out, and the data go through the host's memory.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_the_gpu_holds_back_is_flushed() {
+    let (_turn, fake) = fake();
+    let (board, driver) = with_files();
+    let memory = || {
+        let buffer = AmdGpu::open(0).unwrap().buffer(96 * KIB).unwrap();
+        AmdMemory::new(Arc::new(buffer))
+    };
+    for fault in [Fault::Stale, Fault::StaleRegister] {
+        fake.fault(fault);
+        // A program's own transfer.
+        let own = driver.open().unwrap();
+        let gpu = AmdGpu::open(0).unwrap();
+        let buffer = gpu.buffer(4096).unwrap();
+        let region = buffer.register(&own, 0..4096, Permissions::ReadWrite);
+        let (region, data) = (region.unwrap(), pattern(9, 4096));
+        let fpga = own.allocate(4096).unwrap();
+        board.fpga_write(fpga.base(), &data).unwrap();
+        let queue = own.queue().unwrap();
+        let moved = queue.write(fpga.base(), region.region(), region.offset(), 4096);
+        moved.unwrap().wait(SECOND).unwrap();
+        let mut found = vec![0xff; 4096];
+        buffer.read(0, &mut found).unwrap();
+        assert!(found.iter().all(|byte| *byte == 0), "it is not held back");
+        gpu.flush().unwrap();
+        buffer.read(0, &mut found).unwrap();
+        assert!(found == data);
+
+        let (device, memory) = (driver.open().unwrap(), memory());
+        let (peek, poke) = (memory.clone(), memory.clone());
+        by_routes(
+            (&board, &device),
+            Arc::new(memory),
+            (
+                Box::new(move |bytes| peek.buffer().read(0, bytes).unwrap()),
+                Box::new(move |bytes| poke.buffer().write(0, bytes).unwrap()),
+            ),
+            &[&DIRECT[..], &THROUGH_HOST[..]].concat(),
+        );
+    }
+    for fault in [Fault::StaleForEver, Fault::Kept] {
+        fake.fault(fault);
+        AmdGpu::open(0).unwrap().flush().unwrap();
+        let device = driver.open().unwrap();
+        let memory: Arc<dyn Side> = Arc::new(memory());
+        let ends = Board::new(&device, memory.length()).unwrap();
+        let all = Routes::new(&ends, memory, Options::default());
+        let findings = all.findings().unwrap();
+        assert!(
+            matches!(findings.write, Verdict::Wrong(_)),
+            "{:?}",
+            findings.write
+        );
+    }
+    no_strays(&board);
+}
+
+/// Programs and their libraries go by the thread's device, which is another GPU than the buffer's here.
+#[test]
+fn the_threads_device_stays() {
+    let (_turn, fake) = fake();
+    fake.devices(2);
+    for (own, other) in [(0, 1), (1, 0)] {
+        fake.make_current(other);
+        let gpu = AmdGpu::open(own as usize).unwrap();
+        assert_eq!(gpu.bus(), format!("0000:c{}:00.0", 3 + own));
+        let buffer = gpu.buffer(64 * KIB).unwrap();
+        assert_eq!(fake.device_of(buffer.address()), own);
+        buffer.write(0, &[1; 4096]).unwrap();
+        buffer.read(0, &mut [0; 4096]).unwrap();
+        gpu.flush().unwrap();
+        drop(buffer);
+        assert_eq!(fake.current(), other);
+    }
+    fake.make_current(0);
+}
+
+/// A fork copies every value, and none of AMD's runtimes.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_child_of_a_fork_gives_nothing_back() {
+    let (_turn, fake) = fake();
+    let (_board, driver) = with_files();
+    let device = driver.open().unwrap();
+    let gpu = AmdGpu::open(0).unwrap();
+    let buffer = Arc::new(gpu.buffer(64 * KIB).unwrap());
+    let staging = device.memory(MemoryKind::Host, 4096).unwrap();
+    let given_back = || fake.count(&fake.hip, "fake_hip_given_back");
+    let engine = AmdMemory::new(Arc::clone(&buffer))
+        .attach(&staging)
+        .unwrap();
+    let before = given_back();
+    let theirs = Mutex::new(Some((buffer, engine)));
+    let mut command = std::process::Command::new("true");
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and
+    // locks that no other thread knows.
+    unsafe {
+        command.pre_exec(move || {
+            let flushed = gpu.flush().is_ok();
+            drop(theirs.lock().ok().and_then(|mut theirs| theirs.take()));
+            match given_back() - before {
+                0 if !flushed => Ok(()),
+                _ => Err(std::io::Error::from_raw_os_error(1)),
+            }
+        });
+    }
+    assert!(
+        command
+            .status()
+            .expect("the child gives something back")
+            .success()
+    );
+    // The parent's go with the closure.
+    drop(command);
+    assert_eq!(
+        given_back() - before,
+        3,
+        "buffer, stream and staging memory"
+    );
 }
 
 #[test]

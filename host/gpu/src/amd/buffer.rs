@@ -52,7 +52,7 @@ impl AmdBuffer {
         let size = size.and_then(|size| size.checked_next_multiple_of(LARGE_PAGE));
         // No GPU has as much: HIP says what it says.
         let size = size.unwrap_or(usize::MAX);
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let mut address = std::ptr::null_mut();
         // SAFETY: the device is the thread's, the first argument a place for the address.
         let code = unsafe { (gpu.hip.allocate)(&raw mut address, size) };
@@ -94,7 +94,7 @@ impl AmdBuffer {
     /// [`Error::Bounds`] and [`Error::Rocm`].
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         let hip = self.gpu.hip;
         // SAFETY: the range was found to lie in the buffer.
         let code = unsafe {
@@ -119,7 +119,7 @@ impl AmdBuffer {
     /// [`Error::Bounds`] and [`Error::Rocm`].
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        self.gpu.bind()?;
+        let _bound = self.gpu.bind()?;
         let to = bytes.as_mut_ptr().cast();
         // SAFETY: the range was found to lie in the buffer.
         let code = unsafe { (self.gpu.hip.copy)(to, pointer(at), bytes.len(), DEVICE_TO_HOST) };
@@ -161,8 +161,12 @@ impl AmdBuffer {
 
 impl Drop for AmdBuffer {
     fn drop(&mut self) {
+        // The child of a fork has no memory of the parent's to give back.
+        if self.gpu.is_inherited() {
+            return;
+        }
         let hip = self.gpu.hip;
-        if self.gpu.bind().is_ok() {
+        if let Ok(_bound) = self.gpu.bind() {
             // Commands that use it end first ("hipFree"). A dma-buf of it keeps the memory.
             // SAFETY: the address is that of `hipMalloc`, and this gives it back once.
             let _ = unsafe { (hip.free)(pointer(self.address)) };
@@ -189,7 +193,7 @@ impl AmdGpu {
         length: u64,
         permissions: Permissions,
     ) -> Result<GpuRegion> {
-        self.bind()?;
+        let _bound = self.bind()?;
         let (mut base, mut size) = (std::ptr::null_mut(), 0);
         let range = self.hip.address_range;
         // SAFETY: both are places of the types that the function names.

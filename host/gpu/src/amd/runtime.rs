@@ -28,6 +28,18 @@ const SUCCESS: Code = 0;
 /// `hipErrorNotReady`.
 pub(super) const NOT_READY: Code = 600;
 
+/// `hipErrorNotSupported`.
+pub(super) const NOT_SUPPORTED: Code = 801;
+
+/// `hipDeviceAttributeHdpMemFlushCntl`, "Address of the HDP_MEM_COHERENCY_FLUSH_CNTL register", since ROCm 4.3
+/// (hip_runtime_api.h).
+pub(super) const HDP_MEM_FLUSH: c_int = 10_005;
+
+/// `hipFlushGPUDirectRDMAWritesTargetCurrentDevice`.
+pub(super) const FLUSH_CURRENT_DEVICE: c_int = 0;
+/// `hipFlushGPUDirectRDMAWritesToOwner`.
+pub(super) const FLUSH_TO_OWNER: c_int = 100;
+
 /// `hipMemcpyKind`.
 pub(super) const HOST_TO_DEVICE: c_int = 1;
 /// As above.
@@ -43,10 +55,14 @@ pub(super) type StreamHandle = *mut c_void;
 pub(super) type Tell = unsafe extern "C" fn(*mut c_void);
 
 macro_rules! functions {
-    ($(#[$about:meta])* $table:ident { $($name:ident = $symbol:literal ($($argument:ty),*) -> $result:ty;)* }) => {
+    ($(#[$about:meta])* $table:ident {
+        $($name:ident = $symbol:literal ($($argument:ty),*) -> $result:ty;)*
+        $(? $may:ident = $may_symbol:literal ($($may_argument:ty),*) -> $may_result:ty;)*
+    }) => {
         $(#[$about])*
         pub(super) struct $table {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            $(pub(super) $may: Option<unsafe extern "C" fn($($may_argument),*) -> $may_result>,)*
         }
 
         impl $table {
@@ -61,6 +77,12 @@ macro_rules! functions {
                         $name: *unsafe { library.get(concat!($symbol, "\0").as_bytes()) }
                             .map_err(|_| $symbol)?,
                     )*
+                    $(
+                        // SAFETY: as above.
+                        $may: unsafe { library.get(concat!($may_symbol, "\0").as_bytes()) }
+                            .map(|found| *found)
+                            .ok(),
+                    )*
                 })
             }
         }
@@ -72,7 +94,9 @@ functions! {
     Hip {
         error_name = "hipGetErrorName" (Code) -> *const c_char;
         device_count = "hipGetDeviceCount" (*mut c_int) -> Code;
+        device_get = "hipGetDevice" (*mut c_int) -> Code;
         device_set = "hipSetDevice" (c_int) -> Code;
+        device_attribute = "hipDeviceGetAttribute" (*mut c_int, c_int, c_int) -> Code;
         device_bus = "hipDeviceGetPCIBusId" (*mut c_char, c_int, c_int) -> Code;
         device_name = "hipDeviceGetName" (*mut c_char, c_int, c_int) -> Code;
         device_synchronize = "hipDeviceSynchronize" () -> Code;
@@ -88,6 +112,8 @@ functions! {
         tell = "hipLaunchHostFunc" (StreamHandle, Tell, *mut c_void) -> Code;
         host_register = "hipHostRegister" (*mut c_void, usize, c_uint) -> Code;
         host_unregister = "hipHostUnregister" (*mut c_void) -> Code;
+        // Newer ones.
+        ? flush = "hipDeviceFlushGPUDirectRDMAWrites" (c_int, c_int) -> Code;
     }
 }
 

@@ -56,6 +56,10 @@ impl Side for AmdMemory {
         Ok(Box::new(Self(Arc::new(buffer))))
     }
 
+    fn arrived(&self) -> Result<()> {
+        self.0.gpu().flush().map_err(told)
+    }
+
     fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
         let region = self.0.register(device, range, permissions).map_err(told)?;
         Ok(Reach {
@@ -78,7 +82,7 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     fn new(gpu: &AmdGpu) -> crate::Result<Self> {
-        gpu.bind()?;
+        let _bound = gpu.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the first argument is a place for the stream.
         let code = unsafe { (gpu.hip.stream_create)(&raw mut raw, NON_BLOCKING) };
@@ -95,7 +99,7 @@ impl Stream {
 
     /// Whether the stream has failed: then it calls nobody back any more.
     fn state(&self) -> Result<()> {
-        self.gpu.bind().map_err(told)?;
+        let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
         match unsafe { (self.hip().stream_query)(self.raw) } {
             NOT_READY => Ok(()),
@@ -106,7 +110,11 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.gpu.bind().is_ok() {
+        // The child of a fork has none of the parent's streams.
+        if self.gpu.is_inherited() {
+            return;
+        }
+        if let Ok(_bound) = self.gpu.bind() {
             // SAFETY: the stream is this value's. What was enqueued goes on to its end ("hipStreamDestroy").
             unsafe { (self.hip().stream_destroy)(self.raw) };
         }
@@ -115,18 +123,18 @@ impl Drop for Stream {
 
 /// Memory of this process that the GPU reaches by itself. Without that, copies are staged by HIP: slower, and right.
 struct Pinned {
-    hip: &'static Hip,
+    gpu: AmdGpu,
     memory: Memory,
 }
 
 impl Pinned {
     fn new(gpu: &AmdGpu, memory: &Memory) -> Option<Self> {
-        gpu.bind().ok()?;
+        let _bound = gpu.bind().ok()?;
         let base = std::ptr::with_exposed_provenance_mut::<c_void>(memory.address() as usize);
         // SAFETY: the memory is mapped for as long as it lives, and this keeps it.
         let code = unsafe { (gpu.hip.host_register)(base, memory.length(), 0) };
         (code == 0).then(|| Self {
-            hip: gpu.hip,
+            gpu: gpu.clone(),
             memory: memory.clone(),
         })
     }
@@ -134,9 +142,13 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
+        // In the child of a fork nothing is registered.
+        if self.gpu.is_inherited() {
+            return;
+        }
         let base = std::ptr::with_exposed_provenance_mut::<c_void>(self.memory.address() as usize);
         // SAFETY: it was registered once.
-        unsafe { (self.hip.host_unregister)(base) };
+        unsafe { (self.gpu.hip.host_unregister)(base) };
     }
 }
 
@@ -160,7 +172,7 @@ impl Engine for Copies {
             Way::In => (there, host, HOST_TO_DEVICE),
         };
         let hip = self.stream.hip();
-        self.stream.gpu.bind().map_err(told)?;
+        let _bound = self.stream.gpu.bind().map_err(told)?;
         // SAFETY: both ranges were checked. The copy's handle keeps the memory, and leaves it to the process if it goes
         // before its end; nobody uses it but by atomics (`Place`).
         let code = unsafe { (hip.copy_begin)(to, from, length, kind, self.stream.raw) };

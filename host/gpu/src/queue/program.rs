@@ -162,6 +162,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
+        if self.gpu.is_inherited() {
+            return;
+        }
         let _bound = self.gpu.bind();
         // SAFETY: the event is this value's, and given back once. CUDA waits itself for what is before it.
         let _ = unsafe { (self.gpu.driver().event_destroy)(self.raw) };
