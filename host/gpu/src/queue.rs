@@ -94,7 +94,7 @@ impl std::fmt::Debug for GpuQueue {
 pub struct Outcome {
     /// Bytes that the last one has moved.
     pub bytes: u32,
-    /// Steps that the queue has carried out, well or not.
+    /// Steps that the queue has begun, whether they ended well or not.
     pub steps: u32,
 }
 
@@ -242,7 +242,8 @@ impl GpuQueue {
     }
 
     /// Has a stream carry a transfer out, after what was enqueued on it before, and wait for its end, for at most
-    /// `limit`. What is enqueued next sees the data. Nothing of the host's takes part, and a failure stops nothing:
+    /// `limit`: the time that steps of other streams have the queue is part of it, and a step that they leave none is not begun.
+    /// What is enqueued next sees the data. Nothing of the host's takes part, and a failure stops nothing:
     /// [`outcome`](Self::outcome) tells of it afterwards.
     ///
     /// # Errors

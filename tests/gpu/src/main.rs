@@ -107,6 +107,7 @@ const CHECKS: &[(&str, Check)] = &[
         "transfers of a stream and a graph",
         started::stream_and_graph,
     ),
+    ("a step's limit", started::limit),
     ("transfers that a kernel starts", started::by_a_kernel),
     ("memory beside another thread's capture", capture::beside),
     ("memory that is kept registered", kept::reused),

@@ -201,6 +201,47 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     ))
 }
 
+/// A step waits for the queue within its own limit, and not for as long as the one that has it.
+pub fn limit(bench: &Bench<'_>) -> Result<String> {
+    const LONG: Duration = Duration::from_millis(1500);
+    const SHORT: Duration = Duration::from_millis(200);
+    let rig = Rig::new(bench)?;
+    let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
+    let read = rig.step(Direction::Read);
+    let short = Request { length: 64, ..read };
+    // Nobody carries, so the first step has the queue until it is late.
+    let streams = [bench.context.new_stream()?, bench.context.new_stream()?];
+    let begin = Instant::now();
+    queue.enqueue(&streams[0], &short, LONG)?;
+    std::thread::sleep(SHORT / 2);
+    queue.enqueue(&streams[1], &short, SHORT)?;
+    streams[1].synchronize()?;
+    let second = begin.elapsed();
+    streams[0].synchronize()?;
+    let first = begin.elapsed();
+    ensure!(
+        first >= LONG && second < LONG - SHORT,
+        "limits of {LONG:?} and {SHORT:?}: the first step took {first:?}, the second, which waited for it, {second:?}"
+    );
+    ensure!(matches!(queue.outcome(), Err(Error::Late)));
+    ensure!(queue.outcome()?.steps == 1, "{:?}", queue.outcome());
+    // The late one is done by and by; the next one finds its record and its own.
+    let carrier = rig.carried.carry();
+    std::thread::sleep(Duration::from_secs(1));
+    queue.enqueue(&streams[1], &short, LIMIT)?;
+    let outcome = queue.outcome()?;
+    ensure!(outcome.steps == 2 && outcome.bytes == 64, "{outcome:?}");
+    drop(queue);
+    let bells = carrier.stop()?;
+    ensure!(bells == 2, "{bells} doorbells");
+    Ok(format!(
+        "a step with a limit of {} ms gave up after {} ms, while another had the queue for {} ms; both told as late, the next one well",
+        SHORT.as_millis(),
+        (second - SHORT / 2).as_millis(),
+        first.as_millis()
+    ))
+}
+
 /// Does something on this thread, which has no context, or one of its own: it has that afterwards, too.
 fn in_a_thread(
     bench: &Bench<'_>,

@@ -212,6 +212,26 @@ mod tests {
         }
     }
 
+    /// What is late is counted without the lock, so by everybody in one access; and the wait for the lock is in the limit.
+    #[test]
+    fn the_limit_begins_before_the_lock_is_taken() {
+        let line = |text: &str| {
+            let mut lines = PTX.lines().map(str::trim);
+            lines.position(|line| line == text).expect(text)
+        };
+        let begin = line("mov.u64 %begin, %globaltimer;");
+        assert!(begin < line("take:") && line("take:") < line("taken:"));
+        assert_eq!(PTX.matches("%begin, %globaltimer").count(), 1);
+        // In the loop, before the lock is had, and at the record.
+        assert_eq!(PTX.matches("setp.gt.u64 %p, %now, %limit;").count(), 2);
+        let counts: Vec<&str> = PTX
+            .lines()
+            .filter(|line| line.contains("[%result+32]"))
+            .collect();
+        let count = "red.global.add.u32 [%result+32], %late;";
+        assert!(counts.len() == 2 && counts.iter().all(|line| line.trim() == count));
+    }
+
     /// The PTX has numbers of the register map in its text; so they are compared with the map here.
     #[test]
     fn the_kernel_has_the_maps_numbers() {
