@@ -7,6 +7,7 @@ use crate::kernel::Node;
 use crate::lock_free::Seat;
 use crate::memory::{Memory, MemoryKind};
 use crate::queue::{self, Queue};
+use crate::sys::Process;
 use crate::transfer::Request;
 use peerlane_core::att::AttAddress;
 use peerlane_core::capability::{Capabilities, Identity};
@@ -30,7 +31,7 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 ///
 /// # Forks
 /// A child that a fork makes has copies of all values of this library, but the context is the parent's
-/// alone. Dropping the copies gives nothing back, and ends nothing. The child must not use them: the
+/// alone. Dropping the copies gives nothing back, and ends nothing; to end what is under way is refused. The child must not use them: the
 /// channel would have two writers. It may open a device of its own, or be sent the file of the parent's
 /// ([`from_file`](Self::from_file)). As with every fork of a process with several threads, the child
 /// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     changes_range: Mutex<()>,
     /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
     queue: Mutex<Option<Weak<queue::Shared>>>,
+    /// Whose context it is: a child's copy ends nothing.
+    owner: Process,
     /// Whether somebody holds the board's window by this value.
     pub(crate) window_seat: Seat,
 }
@@ -119,6 +122,7 @@ impl Device {
         let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
         match identity.check(MAP_ID, None) {
             Ok(capabilities) => Ok(Self(Arc::new(Shared {
+                owner: Process::current(),
                 capabilities,
                 range: Mutex::new(info.local_base..info.local_end),
                 queue: Mutex::new(None),
@@ -297,7 +301,13 @@ impl Device {
     /// doorbells of a [`Queue`](crate::Queue), which has to be [restarted](crate::Queue::restart) then:
     /// who has one calls that instead, and who shares a device agrees on who stops it. Data that writes had sent to a GPU
     /// may be on their way when this returns: [`Region::flush`](crate::Region::flush).
+    ///
+    /// # Errors
+    /// [`Error::Inherited`] in the child of a fork, and what the driver says.
     pub fn stop(&self, drain: Duration) -> Result<bool> {
+        if self.0.owner != Process::current() {
+            return Err(Error::Inherited);
+        }
         self.context().stop(drain.min(LONGEST_DRAIN))
     }
 

@@ -101,6 +101,9 @@ pub enum Error {
     /// The region was forgotten: its entries of the board's table are another's, or will be.
     #[error("the board was told to forget the region")]
     Forgotten,
+    /// The value is its parent's: this process is the child of a fork, and would end what the parent has under way.
+    #[error("this process is the child of a fork, and what is under way is its parent's")]
+    Inherited,
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
@@ -497,6 +500,7 @@ mod tests {
             Error::Empty { what: "a region" },
             Error::Course { reason: "why" },
             Error::Forgotten,
+            Error::Inherited,
             Error::PortDead,
             Error::Restarted,
             Error::Stopped,

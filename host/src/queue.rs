@@ -364,8 +364,15 @@ impl Queue {
     /// # Errors
     /// [`Error::Gone`]; [`Error::Broken`] if board and queue do not agree even so: open the device anew.
     /// [`Error::Call`] if the board is not started again in ten seconds; transfers under way are still under way then.
+    /// [`Error::Inherited`] in the child of a fork.
     pub fn restart(&self) -> Result<()> {
         self.0.restart_all()
+    }
+
+    /// Whether this process is the child of a fork, and the queue its parent's. It takes no lock, which another thread of the
+    /// parent's may have had when the fork came.
+    pub fn is_inherited(&self) -> bool {
+        self.0.is_inherited()
     }
 }
 
@@ -431,11 +438,18 @@ impl Shared {
 
     /// [`Queue::restart`].
     pub(crate) fn restart_all(&self) -> Result<()> {
+        if self.is_inherited() {
+            return Err(Error::Inherited);
+        }
         let mut state = self.lock();
         let restarted = self.restart(&mut state);
         self.wake(&mut state);
         self.unlock(state);
         restarted
+    }
+
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
     }
 
     /// Gives the board nothing more of a transfer. What waits behind it has its turn.
@@ -616,8 +630,11 @@ impl State {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return;
+        }
         let state = (self.state.get_mut()).unwrap_or_else(PoisonError::into_inner);
-        if state.flow.under_way() > 0 && self.owner == Process::current() {
+        if state.flow.under_way() > 0 {
             // Before the regions of what is under way are given back, and their memory is used for something else. A
             // board that is gone has nothing under way.
             let context = self.device.context();

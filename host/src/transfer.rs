@@ -129,6 +129,9 @@ impl Transfer {
     /// [`Region::flush`](crate::Region::flush): they may be on their way. [`Error::Gone`](crate::Error::Gone): a board that
     /// is gone moves nothing.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
+        if self.queue.is_inherited() {
+            return Err(Error::Inherited);
+        }
         self.queue.cancel(self.id);
         match self.wait(grace) {
             // What is late may still move data, and what a queue has that is broken, too.

@@ -66,6 +66,28 @@ fn what_a_child_drops_the_parent_keeps() {
     assert_eq!(least.count(), calls + 4);
 }
 
+/// The open file is both processes': a stop would end the parent's transfers.
+#[test]
+fn a_child_ends_nothing() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let (calls, seen) = (least.count(), least.clone());
+    let (copy, device) = (queue.clone(), device.clone());
+    in_a_child(move || {
+        let refused = [
+            copy.restart(),
+            transfer.stop(Duration::ZERO).map(drop),
+            device.stop(Duration::ZERO).map(drop),
+        ];
+        let mut refused = refused.iter();
+        let all = refused.all(|refused| matches!(refused, Err(Error::Inherited)));
+        i32::from(!all || !copy.is_inherited() || seen.count() != calls)
+    });
+    assert!(!queue.is_inherited());
+}
+
 #[test]
 fn a_child_does_not_unmap_what_it_has_no_copy_of() {
     let both = ProtFlags::READ | ProtFlags::WRITE;

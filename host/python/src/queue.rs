@@ -26,13 +26,6 @@ struct Moving {
 pub(crate) struct Queue {
     queue: peerlane_host::Queue,
     moving: Mutex<Vec<Arc<Moving>>>,
-    /// The process whose transfers these are. A child of a fork has the object, and may not touch them.
-    owner: u32,
-}
-
-/// Whether this is the process, and no child of a fork's.
-fn is_ours(owner: u32) -> bool {
-    owner == std::process::id()
 }
 
 impl Drop for Queue {
@@ -43,7 +36,10 @@ impl Drop for Queue {
             .moving
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        if !is_ours(self.owner) || self.queue.under_way() > 0 && self.queue.restart().is_err() {
+        // A child of a fork has the object, and none of the transfers.
+        let goes_on = self.queue.is_inherited()
+            || self.queue.under_way() > 0 && self.queue.restart().is_err();
+        if goes_on {
             std::mem::forget(std::mem::take(moving));
         }
     }
@@ -54,7 +50,6 @@ impl Queue {
         Self {
             queue,
             moving: Mutex::default(),
-            owner: std::process::id(),
         }
     }
 
@@ -281,7 +276,7 @@ impl Queue {
         _value: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if !is_ours(self.owner) {
+        if self.queue.is_inherited() {
             return Ok(());
         }
         if kind.is_none() {

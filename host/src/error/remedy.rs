@@ -99,6 +99,9 @@ impl Error {
                 "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
             }
             Self::Forgotten => "Register the memory again.",
+            Self::Inherited => {
+                "Open the device anew in this process, or leave transfers to the process that began them."
+            }
             Self::Foreign => "Use regions with the device they were registered with.",
             Self::Bounds { .. } => "Give an offset and a length that lie inside.",
             Self::Empty { .. } => "Ask for one byte at least.",
