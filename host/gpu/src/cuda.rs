@@ -134,6 +134,44 @@ impl Gpu {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
+    /// The number of the GPU that has memory, by its address: what [`open`](Self::open) takes.
+    ///
+    /// # Errors
+    /// [`Error::NoCuda`], [`Error::OldCuda`], and [`Error::Cuda`]: that it is no memory of CUDA's, for one.
+    pub fn number_of(address: u64) -> Result<usize> {
+        Self::number_with(Driver::get()?, address)
+    }
+
+    /// The same by any driver.
+    fn number_with(driver: &'static Driver, address: u64) -> Result<usize> {
+        const NO_CONTEXT: c_int = sys::CUresult::CUDA_ERROR_INVALID_CONTEXT as c_int;
+        let ask = || {
+            let mut number: c_int = 0;
+            let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as c_int;
+            // SAFETY: the attribute is an int.
+            let code =
+                unsafe { (driver.pointer_get)((&raw mut number).cast(), attribute, address) };
+            (code, number)
+        };
+        let (code, number) = match ask() {
+            // Any context will do: addresses are all GPUs' ("Unified Addressing"). A thread that has memory has one as a rule.
+            (NO_CONTEXT, _) => {
+                let first = Self::open_with(driver, 0)?;
+                let _bound = first.bind()?;
+                ask()
+            }
+            asked => asked,
+        };
+        driver.check("cuPointerGetAttribute", code)?;
+        // Memory of no GPU has a negative one.
+        usize::try_from(number).map_err(|_| {
+            driver.error(
+                "cuPointerGetAttribute",
+                sys::CUresult::CUDA_ERROR_INVALID_VALUE as c_int,
+            )
+        })
+    }
+
     /// The GPU with this number, by its primary context.
     ///
     /// # Errors
@@ -473,6 +511,21 @@ mod tests {
             [Ordering::None, Ordering::Owner, Ordering::All]
         );
         assert!(Ordering::None < Ordering::Owner && Ordering::Owner < Ordering::All);
+    }
+
+    #[test]
+    fn memory_tells_its_gpu() {
+        use crate::standin;
+        let gpu = standin::gpu();
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        // With a context of the thread's, of whichever GPU, and without one.
+        assert_eq!(standin::current(), None);
+        let number = |address| Gpu::number_with(gpu.driver(), address);
+        assert_eq!(number(buffer.address() + 5).unwrap(), standin::NUMBER);
+        standin::make_current(64);
+        assert_eq!(number(buffer.address()).unwrap(), standin::NUMBER);
+        let error = number(0x1000).unwrap_err();
+        assert!(matches!(error, Error::Cuda { .. }), "{error:?}");
     }
 
     #[test]

@@ -356,8 +356,22 @@ unsafe extern "C" fn range_handle(
         put(place.cast(), std::os::fd::IntoRawFd::into_raw_fd(file));
     })
 }
-unsafe extern "C" fn pointer_get(place: *mut c_void, _: c_int, at: sys::CUdeviceptr) -> c_int {
+/// The GPU's number among those of CUDA.
+pub(crate) const NUMBER: usize = 3;
+
+unsafe extern "C" fn pointer_get(
+    place: *mut c_void,
+    attribute: c_int,
+    at: sys::CUdeviceptr,
+) -> c_int {
+    if current().is_none() {
+        return INVALID_CONTEXT;
+    }
+    let ordinal = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as c_int;
     match holder(at) {
+        Some(_) if attribute == ordinal => {
+            call("pointer_get", || put(place.cast(), NUMBER as c_int))
+        }
         Some((_, (_, identity), _)) => call("pointer_get", || put(place.cast(), identity)),
         None => UNHEARD,
     }

@@ -77,7 +77,7 @@ pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) ->
         let (class, number) = match &error {
             Gpu::Board(error) => (class(error), number(error)),
             Gpu::Empty | Gpu::Bounds { .. } => ("InvalidError", None),
-            Gpu::Cuda { .. } => ("RefusedError", None),
+            Gpu::Cuda { .. } | Gpu::Rocm { .. } => ("RefusedError", None),
             _ => ("UnsupportedError", None),
         };
         raise(py, class, &error.to_string(), error.remedy(), number)

@@ -3,6 +3,7 @@
 use crate::error::{closed, told, told_of_gpu};
 use crate::source::{Keep, Kind, Source};
 use peerlane_gpu::Gpu;
+use peerlane_gpu::amd::AmdGpu;
 use peerlane_host::{Device, Permissions};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,8 +42,16 @@ impl Region {
                 (told(py, py.detach(register))?, 0)
             }
             Kind::Cuda(number) => {
-                let gpu = told_of_gpu(py, py.detach(|| Gpu::open(number)))?;
+                let open = || Gpu::open(number.map_or_else(|| Gpu::number_of(address), Ok)?);
+                let gpu = told_of_gpu(py, py.detach(open))?;
                 // SAFETY: as above; other bytes of the allocation are written by nobody.
+                let register = || unsafe { gpu.register(device, address, length, permissions) };
+                let region = told_of_gpu(py, py.detach(register))?;
+                (region.region().clone(), region.offset())
+            }
+            Kind::Rocm(number) => {
+                let gpu = told_of_gpu(py, py.detach(|| AmdGpu::open(number)))?;
+                // SAFETY: as above.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, py.detach(register))?;
                 (region.region().clone(), region.offset())

@@ -10,8 +10,10 @@ use std::ffi::{c_int, c_void};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Host,
-    /// CUDA's, of the GPU with this number.
-    Cuda(usize),
+    /// CUDA's, of the GPU with this number; `None`: of which CUDA is to say whose it is.
+    Cuda(Option<usize>),
+    /// That of a GPU of AMD's with this number.
+    Rocm(usize),
 }
 
 /// What keeps memory where it is. It is let go of when this is dropped.
@@ -35,6 +37,29 @@ pub(crate) struct Source {
 const CPU: i32 = 1;
 const CUDA: i32 = 2;
 const CUDA_HOST: i32 = 3;
+const ROCM: i32 = 10;
+const CUDA_MANAGED: i32 = 13;
+
+impl Kind {
+    /// That of DLPack's device.
+    fn of(py: Python<'_>, device: (i32, usize)) -> PyResult<Self> {
+        let (kind, number) = device;
+        let (text, remedy) = match kind {
+            CPU | CUDA_HOST => return Ok(Self::Host),
+            CUDA => return Ok(Self::Cuda(Some(number))),
+            ROCM => return Ok(Self::Rocm(number)),
+            CUDA_MANAGED => (
+                "the tensor is in CUDA's managed memory, which moves between host and GPU".into(),
+                "Copy it to memory that stays on the GPU or the host.",
+            ),
+            other => (
+                format!("the tensor is on a device of DLPack's type {other}"),
+                "Give a tensor of the host or of a GPU of NVIDIA's or AMD's, or a dma-buf of its driver's.",
+            ),
+        };
+        Err(error::unsupported(py, &text, remedy))
+    }
+}
 
 #[repr(C)]
 struct Tensor {
@@ -139,11 +164,13 @@ impl Source {
         };
         let (address, fixed): (u64, bool) = get("data")?.extract()?;
         let shape: Vec<i64> = get("shape")?.extract()?;
-        let kind: String = get("typestr")?.extract()?;
+        let elements: String = get("typestr")?.extract()?;
         // "<f4": the byte order, the kind, the bytes of an element.
-        let element = kind.get(2..).and_then(|digits| digits.parse::<u64>().ok());
+        let element = elements
+            .get(2..)
+            .and_then(|digits| digits.parse::<u64>().ok());
         let element = element.ok_or_else(|| {
-            let text = format!("the type {kind:?} of __cuda_array_interface__ is none");
+            let text = format!("the type {elements:?} of __cuda_array_interface__ is none");
             error::invalid(py, &text, "See Numba's documentation of it.")
         })?;
         let strides = match interface.get_item("strides")? {
@@ -156,12 +183,13 @@ impl Source {
         if write && fixed {
             return Err(read_only(py));
         }
-        let gpu = match object.call_method0("__dlpack_device__") {
-            Ok(device) => device.extract::<(i32, usize)>()?.1,
-            Err(_) => 0,
+        // PyTorch for AMD has this interface, too, and the device says whose the memory is.
+        let kind = match object.hasattr("__dlpack_device__")? {
+            true => Kind::of(py, object.call_method0("__dlpack_device__")?.extract()?)?,
+            false => Kind::Cuda(None),
         };
         Ok(Self {
-            kind: Kind::Cuda(gpu),
+            kind,
             address,
             length: bytes(py, &shape, element)?,
             keep: Keep::Object(object.clone().unbind()),
@@ -172,17 +200,7 @@ impl Source {
         let py = object.py();
         let device = object.call_method0("__dlpack_device__")?;
         let device = device.cast::<PyTuple>()?;
-        let (kind, number): (i32, usize) = device.extract()?;
-        let kind = match kind {
-            CPU | CUDA_HOST => Kind::Host,
-            CUDA => Kind::Cuda(number),
-            other => {
-                let text = format!("the tensor is on a device of DLPack's type {other}");
-                let remedy =
-                    "Give a tensor of the host or of an NVIDIA GPU, or a dma-buf of its driver's.";
-                return Err(error::unsupported(py, &text, remedy));
-            }
-        };
+        let kind = Kind::of(py, device.extract()?)?;
         let capsule = object.call_method0("__dlpack__")?;
         let capsule = capsule.cast_into::<PyCapsule>()?;
         let found = capsule.pointer_checked(Some(c"dltensor"))?;

@@ -62,6 +62,17 @@ def test_memory_of_a_gpu_needs_a_gpu():
     with _peerlane.simulated() as device, pytest.raises(peerlane.Error) as raised:
         device.register(OnAGpu())
     assert raised.value.remedy
+    # The device says whose memory it is: AMD's packages have the interface, too, and not all that has it is a GPU's.
+    for device_type, error, says in [
+        (10, peerlane.Error, "AMD|hip"),
+        (13, peerlane.UnsupportedError, "managed memory"),
+        (8, peerlane.UnsupportedError, "DLPack's type 8"),
+    ]:
+        array = OnAGpu()
+        array.__class__ = type("On", (OnAGpu,), {"__dlpack_device__": lambda self, kind=device_type: (kind, 0)})
+        with _peerlane.simulated() as device, pytest.raises(error, match=says) as raised:
+            device.register(array)
+        assert raised.value.remedy
     array = OnAGpu()
     array.__cuda_array_interface__ = OnAGpu.__cuda_array_interface__ | {"strides": (4, 16)}
     with _peerlane.simulated() as device, pytest.raises(peerlane.InvalidError, match="one behind the other"):
