@@ -13,10 +13,11 @@
  *             if (peerlane_gpu_failed(status)) ...
  *     }
  *
- * The queue is GpuQueue::address() of the host library peerlane-gpu, whose programs are in Rust. `fpga` is an
- * address of FPGA memory that the context has. `input` is an address of a region: its Region::att_address(), and for
- * a GpuRegion plus GpuRegion::offset(), since whole pages are registered around its bytes, and then your own offset.
- * The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board may read
+ * The host's side of it is in Rust only: the library peerlane-gpu hands the channel over, and C and Python have no call
+ * for that. examples/08-gpu-kernel has both sides. The queue is GpuQueue::address(). `fpga` is an address of FPGA memory
+ * that the context has. `input` is GpuRegion::att_address(), which names the first byte that was registered, plus your
+ * own offset. Not that of GpuRegion::region(): whole pages are registered around the bytes, and it names the first byte
+ * of these. The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board may read
  * it, too (Permissions::ReadWrite): else a record says that data were sent, not that they have arrived.
  *
  * Thread safety: one thread at a time uses a queue. peerlane_gpu_start orders nothing of other threads: let

@@ -428,7 +428,7 @@ impl BusBuffer {
         // SAFETY: the addresses are those of the buffer, which the region keeps; it is resident for as long as it lives.
         let region = unsafe { device.register_bus(address, length, permissions, keep) };
         match region {
-            Ok(region) => Ok(GpuRegion::new(region, 0, length)),
+            Ok(region) => GpuRegion::new(region, 0, length),
             Err(peerlane_host::Error::Call { source, .. }) if source == Errno::OPNOTSUPP => {
                 Err(Error::BusAddress)
             }

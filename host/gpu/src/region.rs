@@ -4,6 +4,7 @@ use crate::cuda::{Backing, Gpu, GpuBuffer};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, NoRoom, Parts, Registered};
+use peerlane_host::peerlane_core::att::AttAddress;
 use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Device, Permissions, Region};
 use std::ops::Range;
@@ -13,17 +14,23 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub struct GpuRegion {
     region: Region,
+    address: AttAddress,
     offset: u64,
     length: u64,
 }
 
 impl GpuRegion {
-    pub(crate) fn new(region: Region, offset: u64, length: u64) -> Self {
-        Self {
+    pub(crate) fn new(region: Region, offset: u64, length: u64) -> Result<Self> {
+        let address = region.att_address().checked_add(offset);
+        let address = address.ok_or_else(|| peerlane_host::Error::Broken {
+            reason: format!("a region's byte {offset} lies behind the address table"),
+        })?;
+        Ok(Self {
             region,
+            address,
             offset,
             length,
-        }
+        })
     }
 
     /// The region, for requests.
@@ -34,6 +41,12 @@ impl GpuRegion {
     /// Where the memory begins in the region, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The board's address of the memory's first byte, for descriptors that a kernel writes (`peerlane_gpu.h`).
+    /// [`Region::att_address`] is another one, that of the region's first byte: [`offset`](Self::offset) bytes before.
+    pub fn att_address(&self) -> AttAddress {
+        self.address
     }
 
     /// Bytes of the memory.
@@ -197,11 +210,7 @@ impl Gpu {
                 register(range).map(|(made, _)| made)
             }),
         }?;
-        Ok(GpuRegion {
-            region: cached.region().clone(),
-            offset: cached.offset(),
-            length: cached.length(),
-        })
+        GpuRegion::new(cached.region().clone(), cached.offset(), cached.length())
     }
 
     /// # Safety
@@ -234,11 +243,7 @@ impl Gpu {
                 (region, 0)
             }
         };
-        Ok(GpuRegion {
-            region,
-            offset,
-            length,
-        })
+        GpuRegion::new(region, offset, length)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `peerlane_gpu.h` without a GPU: compiled for the processor, it moves data through the block's RTL. A thread
-//! takes the place of the GPU's, and the channel's page and ring are memory as in the checks with a GPU.
+//! takes the place of the GPU's, and the channel's page and ring are memory as in the checks with a GPU. Where a test
+//! needs a GPU's buffers, CUDA's driver is a stand-in (`tests/fake-cuda`).
 
 #[macro_use]
 #[path = "../src/forward.rs"]
@@ -8,10 +9,15 @@ mod forward;
 #[path = "../src/carrier.rs"]
 mod carrier;
 
+#[path = "../../fake-cuda/mod.rs"]
+mod fake_cuda;
+
 use anyhow::{Context as _, Result, ensure};
 use carrier::Carried;
+use fake_cuda::FakeCuda;
+use peerlane_gpu::Gpu;
 use peerlane_host::driver::Options;
-use peerlane_host::{Device, MemoryKind, Permissions};
+use peerlane_host::{Device, MemoryKind, Permissions, RawChannel};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use std::path::Path;
@@ -35,6 +41,43 @@ const LATE: u32 = u32::MAX;
 /// Nanoseconds: the simulator's time, not the board's.
 const LIMIT: u64 = 60_000_000_000;
 const PIECE: u64 = 4096;
+
+/// The header's functions.
+struct Functions {
+    transfer: Transfer,
+    under_way: Look,
+    bytes_done: Look,
+    /// They are its.
+    _library: libloading::Library,
+}
+
+impl Functions {
+    fn load() -> Result<Self> {
+        let work = tempfile::tempdir()?;
+        let file = work.path().join("functions.so");
+        compile(&file);
+        // SAFETY: the file was just made of the source beside this one, which has these functions.
+        unsafe {
+            let library = libloading::Library::new(&file)?;
+            Ok(Self {
+                transfer: *library.get::<Transfer>(b"transfer\0")?,
+                under_way: *library.get::<Look>(b"under_way\0")?,
+                bytes_done: *library.get::<Look>(b"bytes_done\0")?,
+                _library: library,
+            })
+        }
+    }
+}
+
+/// What `GpuQueue` puts into the GPU's memory.
+fn queue_of(channel: &RawChannel) -> GpuQueue {
+    GpuQueue {
+        page: channel.page().as_ptr().expose_provenance() as u64,
+        ring: channel.ring().as_ptr().expose_provenance() as u64,
+        slots: channel.slots(),
+        rest: [0; 7],
+    }
+}
 
 fn compile(to: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -60,20 +103,7 @@ fn compile(to: &Path) {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_functions_for_kernels_move_data() -> Result<()> {
-    let work = tempfile::tempdir()?;
-    let file = work.path().join("functions.so");
-    compile(&file);
-    // SAFETY: the file was just made of the source beside this one, which has these functions.
-    let library = unsafe { libloading::Library::new(&file) }?;
-    // SAFETY: as above.
-    let (transfer, under_way, done) = unsafe {
-        (
-            *library.get::<Transfer>(b"transfer\0")?,
-            *library.get::<Look>(b"under_way\0")?,
-            *library.get::<Look>(b"bytes_done\0")?,
-        )
-    };
-
+    let functions = Functions::load()?;
     let model = peerlane_block::library(&peerlane_hdl::Params::default())?;
     let board = SimBoard::new(model.instance()?, BoardConfig::default())?;
     let driver = board.drive(&Options::default())?;
@@ -91,15 +121,10 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
         address.context("the region has no such address")
     };
     let (input, output) = (address(0)?.raw(), address(PIECE)?.raw());
-    let mut queue = GpuQueue {
-        page: channel.page().as_ptr().expose_provenance() as u64,
-        ring: channel.ring().as_ptr().expose_provenance() as u64,
-        slots: channel.slots(),
-        rest: [0; 7],
-    };
+    let mut queue = queue_of(&channel);
     let mut run = |direction, peer, local, length, limit| {
         // SAFETY: page and ring are the carrier's memory, the queue is used by this thread alone.
-        unsafe { transfer(&raw mut queue, direction, peer, local, length, limit) }
+        unsafe { (functions.transfer)(&raw mut queue, direction, peer, local, length, limit) }
     };
 
     // Once around the ring and further, both ways, in pieces that change.
@@ -133,15 +158,73 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     // SAFETY: as above.
     unsafe {
         ensure!(
-            done(&raw const queue) == 64,
+            (functions.bytes_done)(&raw const queue) == 64,
             "the late record was taken for this one's"
         );
-        ensure!(under_way(&raw const queue) == 0);
+        ensure!((functions.under_way)(&raw const queue) == 0);
     }
     let mut found = vec![0; 64];
     memory.read(PIECE as usize, &mut found)?;
     ensure!(found.iter().any(|byte| *byte != 0), "nothing was written");
     let bells = carrier.stop()?;
     ensure!(u64::from(bells) == 2 * rounds + 3, "{bells} doorbells");
+    Ok(())
+}
+
+/// The pages that a GPU's memory is registered in begin before it: a kernel takes the address of the memory's own first byte.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
+    const KIB: u64 = 1 << 10;
+    let (begin, end) = (64 * KIB, 128 * KIB);
+    let length = end - begin;
+    let fake = FakeCuda::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../fake-cuda"));
+    // SAFETY: nothing runs when it is loaded.
+    let _cuda = unsafe { libloading::Library::new(fake.library()) }?;
+    let gpu = Gpu::open(0)?;
+    let buffer = gpu.plain_buffer(1024 * KIB)?;
+    // No two pieces of 64 KiB are the same.
+    let mut data: Vec<u8> = (0..1024 * KIB)
+        .map(|i| (i * 7 + (i >> 16) * 13) as u8)
+        .collect();
+    buffer.write(0, &data)?;
+
+    let functions = Functions::load()?;
+    let model = peerlane_block::library(&peerlane_hdl::Params::default())?;
+    let board = SimBoard::new(model.instance()?, BoardConfig::default())?;
+    // SAFETY: the stand-in makes no file shorter, and its memory is accessed by copying when transfers have ended.
+    unsafe { board.admit_files() };
+    let driver = board.drive(&Options::default())?;
+    let carried = Carried::new(driver.context()?);
+    let device = Device::over(carried.clone())?;
+    let fpga = device.allocate(length)?;
+    let region = buffer.register(&device, begin..end, Permissions::ReadWrite)?;
+    ensure!(
+        region.offset() != 0,
+        "the region begins at the memory, and nothing is tested"
+    );
+    let channel = device.hand_over()?;
+    let carrier = carried.carry();
+    let mut queue = queue_of(&channel);
+    let peer = region.att_address().raw();
+    let mut run = |direction| {
+        let (transfer, local) = (functions.transfer, fpga.base());
+        // SAFETY: page and ring are the carrier's memory, the queue is used by this thread alone.
+        unsafe { transfer(&raw mut queue, direction, peer, local, length as u32, LIMIT) }
+    };
+
+    ensure!(run(READ) == 0);
+    let part = begin as usize..end as usize;
+    let mut found = vec![0; length as usize];
+    board.fpga_read(fpga.base(), &mut found)?;
+    ensure!(found == data[part.clone()], "other bytes came to the FPGA");
+    found.reverse();
+    board.fpga_write(fpga.base(), &found)?;
+    ensure!(run(WRITE) == 0);
+    data[part].copy_from_slice(&found);
+    let mut all = vec![0; data.len()];
+    buffer.read(0, &mut all)?;
+    ensure!(all == data, "other bytes of the buffer were written");
+    carrier.stop()?;
     Ok(())
 }

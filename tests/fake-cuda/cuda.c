@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * CUDA's driver as a stand-in, for tests with the simulated board: one GPU, whose memory is memory of this process in
+ * files, which stand for dma-bufs, too. After NVIDIA's CUDA Driver API manual:
+ *
+ * - A small allocation shares a page of 2 MiB with others.
+ * - What is exported begins and ends at the host's pages, inside of one allocation (cuMemGetHandleForAddressRange).
+ * - A copy from pageable memory may return when it is staged ("API synchronization behavior"): here it then lies in the
+ *   memory when the program waits, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for the memory.
+ * - Memory is of the current context.
+ *
+ * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules.
+ */
+#define _GNU_SOURCE
+#include "cuda.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HOST_PAGE 4096u
+#define PAGE (2u << 20)
+/* What the GPU has. */
+#define ALL (1u << 30)
+
+struct allocation {
+	uint8_t *base;
+	size_t size;
+	uint64_t identity;
+	unsigned int ordered;
+	struct allocation *next;
+};
+
+/* A range that was exported. */
+struct export {
+	uint8_t *base;
+	size_t size;
+	int file;
+	struct export *next;
+};
+
+/* A copy that is staged. */
+struct staged {
+	void *to;
+	size_t size;
+	struct staged *next;
+	uint8_t bytes[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct allocation *allocations;
+static struct export *exports;
+static struct staged *staged, **last = &staged;
+static uint64_t identity = 900;
+static uint8_t *page, *arena;
+static size_t taken;
+static int context_of_gpu;
+static __thread CUcontext contexts[16];
+static __thread int depth;
+
+static struct allocation *find(CUdeviceptr address)
+{
+	struct allocation *at = allocations;
+
+	while (at && address - (uintptr_t)at->base >= at->size)
+		at = at->next;
+	return at;
+}
+
+static void land(void)
+{
+	while (staged) {
+		struct staged *next = staged->next;
+
+		memcpy(staged->to, staged->bytes, staged->size);
+		free(staged);
+		staged = next;
+	}
+	last = &staged;
+}
+
+static int lacks_context(void)
+{
+	return !depth || !contexts[depth - 1];
+}
+
+CUresult cuInit(unsigned int flags)
+{
+	return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+	switch (error) {
+	case CUDA_SUCCESS:
+		*name = "CUDA_SUCCESS";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_INVALID_VALUE:
+		*name = "CUDA_ERROR_INVALID_VALUE";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_OUT_OF_MEMORY:
+		*name = "CUDA_ERROR_OUT_OF_MEMORY";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_INVALID_DEVICE:
+		*name = "CUDA_ERROR_INVALID_DEVICE";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_INVALID_CONTEXT:
+		*name = "CUDA_ERROR_INVALID_CONTEXT";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_NOT_SUPPORTED:
+		*name = "CUDA_ERROR_NOT_SUPPORTED";
+		return CUDA_SUCCESS;
+	default:
+		*name = NULL;
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	*count = 1;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	*device = 0;
+	return ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
+{
+	(void)device;
+	switch (attribute) {
+	case 110: /* GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
+		*value = 0;
+		break;
+	case 118: /* GPU_DIRECT_RDMA_WRITES_ORDERING: OWNER */
+		*value = 100;
+		break;
+	case 124: /* DMA_BUF_SUPPORTED */
+		*value = !getenv("FAKE_CUDA_CLOSED");
+		break;
+	default:
+		*value = 1;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int room, CUdevice device)
+{
+	(void)device;
+	snprintf(name, room, "stand-in");
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(void *uuid, CUdevice device)
+{
+	(void)device;
+	memcpy(uuid, "stand-in GPU 001", 16);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *name, int room, CUdevice device)
+{
+	(void)device;
+	snprintf(name, room, "0000:C3:00.0");
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	(void)device;
+	*context = (CUcontext)&context_of_gpu;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device)
+{
+	(void)device;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+	if (depth == 16)
+		return CUDA_ERROR_INVALID_VALUE;
+	contexts[depth++] = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+	if (!depth)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*context = contexts[--depth];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context)
+{
+	if (!depth)
+		depth = 1;
+	contexts[depth - 1] = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	pthread_mutex_lock(&lock);
+	land();
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	(void)stream;
+	return cuCtxSynchronize();
+}
+
+/* Addresses of the GPU's, at a page's start. They are not used again. */
+static uint8_t *pages(size_t size)
+{
+	uint8_t *begin;
+
+	if (!arena) {
+		begin = mmap(NULL, ALL + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (begin == MAP_FAILED)
+			abort();
+		arena = (uint8_t *)(((uintptr_t)begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	}
+	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	if (size > ALL - taken)
+		return NULL;
+	begin = arena + taken;
+	taken += size;
+	begin = mmap(begin, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (begin == MAP_FAILED)
+		abort();
+	/* A GPU does not clear memory for whoever gets it. */
+	memset(begin, 0xdd, size);
+	return begin;
+}
+
+CUresult cuMemAlloc(CUdeviceptr *address, size_t size)
+{
+	/* Addresses of allocations are multiples of 256 at least. */
+	size_t whole = (size + 255) & ~(size_t)255;
+	static size_t used = PAGE;
+	struct allocation *made;
+	uint8_t *base;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!size)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	if (whole >= PAGE) {
+		base = pages(whole);
+	} else {
+		if (used + whole > PAGE) {
+			page = pages(PAGE);
+			used = 0;
+		}
+		base = page ? page + used : NULL;
+		used += whole;
+	}
+	if (base) {
+		made = calloc(1, sizeof(*made));
+		made->base = base;
+		made->size = size;
+		made->identity = ++identity;
+		made->next = allocations;
+		allocations = made;
+		*address = (uintptr_t)base;
+	}
+	pthread_mutex_unlock(&lock);
+	return base ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFree(CUdeviceptr address)
+{
+	struct allocation **at = &allocations, *gone;
+
+	pthread_mutex_lock(&lock);
+	land();
+	while (*at && (uintptr_t)(*at)->base != address)
+		at = &(*at)->next;
+	gone = *at;
+	if (gone) {
+		*at = gone->next;
+		free(gone);
+	}
+	pthread_mutex_unlock(&lock);
+	return gone ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Whether a range lies in an allocation. */
+static struct allocation *within(CUdeviceptr address, size_t size)
+{
+	struct allocation *of = find(address);
+
+	return of && size <= of->size - (address - (uintptr_t)of->base) ? of : NULL;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
+{
+	struct allocation *of;
+	struct staged *made;
+
+	pthread_mutex_lock(&lock);
+	of = within(to, size);
+	if (of && of->ordered) {
+		land();
+		memcpy((void *)(uintptr_t)to, from, size);
+	} else if (of) {
+		made = malloc(sizeof(*made) + size);
+		made->to = (void *)(uintptr_t)to;
+		made->size = size;
+		made->next = NULL;
+		memcpy(made->bytes, from, size);
+		*last = made;
+		last = &made->next;
+	}
+	pthread_mutex_unlock(&lock);
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
+{
+	struct allocation *of;
+
+	pthread_mutex_lock(&lock);
+	land();
+	of = within(from, size);
+	if (of)
+		memcpy(to, (void *)(uintptr_t)from, size);
+	pthread_mutex_unlock(&lock);
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t size)
+{
+	struct allocation *of;
+
+	pthread_mutex_lock(&lock);
+	land();
+	of = within(to, size);
+	if (of)
+		memset((void *)(uintptr_t)to, value, size);
+	pthread_mutex_unlock(&lock);
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct allocation *of;
+
+	pthread_mutex_lock(&lock);
+	of = attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? find(address) : NULL;
+	if (of)
+		of->ordered = *(const unsigned int *)value;
+	pthread_mutex_unlock(&lock);
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	CUresult result = CUDA_SUCCESS;
+	struct allocation *of;
+
+	pthread_mutex_lock(&lock);
+	of = find(address);
+	if (of && attribute == CU_POINTER_ATTRIBUTE_BUFFER_ID)
+		*(uint64_t *)value = of->identity;
+	else if (of && attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+		*(int *)value = 0;
+	else
+		result = CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+	struct allocation *of;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_lock(&lock);
+	of = find(address);
+	if (of) {
+		*base = (uintptr_t)of->base;
+		*size = of->size;
+	}
+	pthread_mutex_unlock(&lock);
+	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The file of a range, which is made for it: the pages move there. One page has one file. */
+static int file_of(uint8_t *base, size_t size)
+{
+	struct export *at;
+
+	for (at = exports; at; at = at->next) {
+		if (at->base == base && at->size == size)
+			return dup(at->file);
+		if (base < at->base + at->size && at->base < base + size) {
+			fprintf(stderr, "the stand-in for CUDA exports no range that shares pages with another one\n");
+			abort();
+		}
+	}
+	/* Before the pages move. */
+	land();
+	at = calloc(1, sizeof(*at));
+	at->base = base;
+	at->size = size;
+	at->file = memfd_create("vram", MFD_CLOEXEC);
+	if (at->file < 0 || ftruncate(at->file, (off_t)size) || pwrite(at->file, base, size, 0) != (ssize_t)size)
+		abort();
+	if (mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, at->file, 0) == MAP_FAILED)
+		abort();
+	at->next = exports;
+	exports = at;
+	return dup(at->file);
+}
+
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t size, CUmemRangeHandleType type,
+				       unsigned long long flags)
+{
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (getenv("FAKE_CUDA_CLOSED"))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	pthread_mutex_lock(&lock);
+	if (type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && !flags && size && !((address | size) % HOST_PAGE) &&
+	    within(address, size)) {
+		*(int *)handle = file_of((uint8_t *)(uintptr_t)address, size);
+		result = *(int *)handle < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+/* What a host library looks for, and the stand-in does not have. */
+#define LACKS(name)                              \
+	CUresult name(void)                      \
+	{                                        \
+		return CUDA_ERROR_NOT_SUPPORTED; \
+	}
+LACKS(cuFlushGPUDirectRDMAWrites)
+LACKS(cuMemGetAllocationGranularity)
+LACKS(cuMemCreate)
+LACKS(cuMemRelease)
+LACKS(cuMemAddressReserve)
+LACKS(cuMemAddressFree)
+LACKS(cuMemMap)
+LACKS(cuMemUnmap)
+LACKS(cuMemSetAccess)
+LACKS(cuMemExportToShareableHandle)
+LACKS(cuMemHostRegister_v2)
+LACKS(cuMemHostGetDevicePointer_v2)
+LACKS(cuMemHostUnregister)
+LACKS(cuModuleLoadData)
+LACKS(cuModuleUnload)
+LACKS(cuModuleGetFunction)
+LACKS(cuLaunchKernel)
+LACKS(cuStreamIsCapturing)
+LACKS(cuEventCreate)
+LACKS(cuEventRecord)
+LACKS(cuEventSynchronize)
+LACKS(cuEventDestroy_v2)
