@@ -374,12 +374,17 @@ impl Region {
 
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
     /// into FPGA memory at `local`, and says what it read: not every platform passes reads
-    /// between peers, and some answer them with ones. Only before the device has a queue.
+    /// between peers, and some answer them with ones. Only before the device has a queue, and it has none afterwards:
+    /// open it once more for one.
     ///
     /// # Errors
-    /// [`Error::Fault`] if the read failed; [`Error::Call`] with `EBUSY` once the device has a queue, and
-    /// with `EOPNOTSUPP` where the driver has no probes.
+    /// [`Error::Fault`] if the read failed; [`Error::Region`] and [`Error::Local`] if the bytes do not lie in the region and
+    /// in the context's FPGA memory, or the board may not read them; [`Error::Call`] with `EBUSY` once the device has a
+    /// queue, and with `EOPNOTSUPP` where the driver has no probes.
     pub fn probe(&self, offset: u64, local: u64) -> Result<[u8; peerlane_core::uapi::PROBE_BYTES]> {
+        let length = peerlane_core::uapi::PROBE_BYTES as u64;
+        self.check(Direction::Read, offset, length)?;
+        self.0.device.check_local(local, length)?;
         let mut probe = Probe {
             handle: self.0.handle,
             offset,
@@ -391,7 +396,7 @@ impl Region {
             direction: Direction::Read,
             fault,
             bytes_done: 0,
-            length: probe.data.len() as u64,
+            length,
             offset: None,
         })?;
         Ok(probe.data)

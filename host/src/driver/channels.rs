@@ -21,6 +21,8 @@ pub(crate) struct Channel {
     pub(crate) untold: bool,
     /// Its page and ring were handed to the library.
     pub(crate) handed_out: bool,
+    /// The driver has made a probe by it, and keeps it.
+    pub(crate) probed: bool,
     /// Events of the board that were acknowledged.
     pub(crate) seen: u64,
     /// A doorbell went wrong where that could not be said. Until the channel was stopped or started
@@ -81,6 +83,7 @@ impl Inner {
             generation: 0,
             untold: true,
             handed_out: false,
+            probed: false,
             seen: self.events,
             trouble: None,
             refused: false,

@@ -3,9 +3,9 @@
 use super::backend::{Backend, BackendResult, MemoryId, Pinned};
 use super::board::{Board, POLL};
 use super::opencl::Side;
-use super::zeros::Records;
+use super::own::Records;
 use super::{Inner, Shared};
-use crate::context::{Context, RawChannel};
+use crate::context::{Context, RawChannel, SlowPath};
 use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::OpenCl;
@@ -93,6 +93,7 @@ impl Held {
             features: feature::HOST
                 | feature::NVIDIA
                 | feature::PAGE
+                | feature::PROBE
                 | feature::ALLOCATE
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF),
@@ -127,9 +128,14 @@ impl Held {
         self.shared.lock()
     }
 
+    /// Its channel.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// The state, unless the board did not answer at some time since it was started. It may answer
     /// again, but what it was told meanwhile went nowhere: it is gone until it is reset.
-    fn present(&self) -> Result<MutexGuard<'_, Inner>> {
+    pub(super) fn present(&self) -> Result<MutexGuard<'_, Inner>> {
         let inner = self.lock();
         match inner.board.gone {
             true => Err(Error::Gone),
@@ -138,7 +144,7 @@ impl Held {
     }
 
     /// The right to stop or restart the channel.
-    fn turn(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -321,8 +327,17 @@ impl Context for Held {
     }
 
     fn open_channel(&self) -> Result<Option<RawChannel>> {
-        self.present()?.channel(self.number)?.handed_out = true;
+        let mut inner = self.present()?;
+        let channel = inner.channel(self.number)?;
+        if channel.probed {
+            return Err(Error::map("the channel's page", chan::SIZE, Errno::BUSY));
+        }
+        channel.handed_out = true;
         Ok(None)
+    }
+
+    fn slow_path(&self) -> Option<&dyn SlowPath> {
+        Some(self)
     }
 
     /// A packet for the descriptor's words, where the backend can, and one for the doorbell.

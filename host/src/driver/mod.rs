@@ -4,8 +4,8 @@
 //! A [`Driver`] is to a [`Backend`] what the kernel driver is to a PCI device. It starts the block,
 //! writes its ATT, gives out channels and FPGA memory; [`Driver::open`] is what opening a
 //! `/dev/peerlane*` is there. It keeps to the same rules ([`peerlane_core::uapi`]), but it protects
-//! nobody: all contexts are of one process. It has no slow path, no probes, no dma-bufs and no window,
-//! as its [features](crate::Device::has) say. It has an OpenCL side where the backend has a [`Bar`].
+//! nobody: all contexts are of one process. It has no slow path but for probes, and no window,
+//! and dma-bufs where the backend has some, as its [features](crate::Device::has) say. It has an OpenCL side where the backend has a [`Bar`].
 //!
 //! It does not notice that somebody else has reset the block: waits end with [`Error::Timeout`] then, until
 //! [`Driver::reset`].
@@ -15,6 +15,8 @@ mod board;
 mod channels;
 mod context;
 mod opencl;
+mod own;
+mod probe;
 mod regions;
 mod zeros;
 

@@ -121,6 +121,13 @@ impl Regions {
         })
     }
 
+    /// A region of a channel, by its name.
+    pub(crate) fn of(&self, channel: u32, name: u32) -> Option<&Region> {
+        let state = self.all.get(&name);
+        let state = state.filter(|state| state.channel == channel && !state.kept);
+        state.map(|state| &state.region)
+    }
+
     /// Takes a region from the board at once. Its memory goes when this has ended well, and else when
     /// the block has been reset.
     pub(crate) fn unregister(&mut self, board: &mut Board, name: u32) -> Result<()> {

@@ -1,0 +1,189 @@
+//! Transfers that the driver makes itself, by a channel that is nobody's yet.
+
+use super::Inner;
+use super::backend::MemoryId;
+use super::context::doorbell;
+use crate::error::{Error, Result};
+use crate::flow::{Flow, Keep, Order, Post};
+use crate::memory::{Memory, MemoryKind};
+use crate::transfer::Terms;
+use peerlane_core::att::{AttAddress, Permissions};
+use peerlane_core::channel;
+use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::record;
+use peerlane_core::regs::Completion;
+use peerlane_core::ring::Slots;
+use std::time::Duration;
+
+/// How long one of these transfers may take: far longer than it does.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Doorbells of a channel.
+struct Page<'a>(&'a mut Inner, u32, Result<()>);
+
+impl Post for Page<'_> {
+    fn post(&mut self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) {
+        let rung = doorbell(&mut self.0.board, self.1, direction, descriptor, freed);
+        if self.2.is_ok() {
+            self.2 = rung;
+        }
+    }
+}
+
+/// A channel's ring, in the backend's memory. What cannot be read is no record.
+pub(super) struct Records<'a>(pub(super) &'a mut Inner, pub(super) MemoryId);
+
+impl Records<'_> {
+    fn read<const N: usize>(&mut self, offset: usize) -> [u8; N] {
+        let mut bytes = [0; N];
+        let backend = &mut self.0.board.backend;
+        match backend.read_memory(self.1, offset as u64, &mut bytes) {
+            Ok(()) => bytes,
+            Err(_) => [0; N],
+        }
+    }
+}
+
+impl Slots for Records<'_> {
+    fn status(&mut self, index: u32) -> u32 {
+        let offset = index as usize * Completion::SIZE + 4 * record::STATUS;
+        u32::from_le_bytes(self.read(offset))
+    }
+
+    fn record(&mut self, index: u32) -> [u32; record::DWORDS] {
+        let bytes: [u8; Completion::SIZE] = self.read(index as usize * Completion::SIZE);
+        let mut dwords = [0; record::DWORDS];
+        for (dword, bytes) in dwords.iter_mut().zip(bytes.as_chunks().0) {
+            *dword = u32::from_le_bytes(*bytes);
+        }
+        dwords
+    }
+}
+
+/// The driver's own region stays until it is done.
+struct Kept;
+
+impl Keep for Kept {
+    fn stands(&self) -> bool {
+        true
+    }
+}
+
+/// A channel in the driver's hands, with host memory of the driver's own.
+pub(super) struct Own<'a> {
+    inner: &'a mut Inner,
+    number: u32,
+    flow: Flow<Kept>,
+    /// The memory. Its region keeps it, where the board does not let go.
+    pub(super) memory: Memory,
+    /// Its first byte, for the board.
+    pub(super) peer: AttAddress,
+}
+
+impl Own<'_> {
+    /// Moves data, and waits for the end.
+    pub(super) fn transfer(
+        &mut self,
+        direction: Direction,
+        peer: AttAddress,
+        local: u64,
+        length: u64,
+    ) -> Result<()> {
+        let order = Order {
+            direction,
+            peer,
+            local,
+            length,
+            piece: u32::MAX,
+            terms: Terms::default(),
+            unreadable: false,
+        };
+        let id = self.flow.submit(order, Kept);
+        self.run_out()?;
+        match self.flow.result(id) {
+            Some(result) => result.map(drop)?,
+            None => {
+                return Err(Error::Timeout {
+                    direction,
+                    bytes_done: 0,
+                    length,
+                    waited: PATIENCE,
+                });
+            }
+        }
+        self.flow.release(id);
+        Ok(())
+    }
+
+    /// Works on until nothing is under way, or for so long.
+    fn run_out(&mut self) -> Result<()> {
+        let Self {
+            inner,
+            number,
+            flow,
+            ..
+        } = self;
+        let ring = inner.channel(*number)?.ring.id;
+        let begin = inner.board.backend.now();
+        loop {
+            let mut page = Page(inner, *number, Ok(()));
+            flow.pump(&mut page);
+            page.2?;
+            inner.await_interrupt(Duration::from_micros(100))?;
+            flow.drain(&mut Records(inner, ring))?;
+            let waited = inner.board.backend.now().saturating_sub(begin);
+            if flow.under_way() == 0 || waited > PATIENCE {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Does something by a channel, which must be at rest and nobody's, with so many bytes of host memory. The channel is
+    /// started anew after that.
+    pub(super) fn by_itself<T>(
+        &mut self,
+        number: u32,
+        (bytes, permissions): (u64, Permissions),
+        work: impl FnOnce(&mut Own<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let done = self.work(number, (bytes, permissions), work);
+        self.restart(number)?;
+        done
+    }
+
+    fn work<T>(
+        &mut self,
+        number: u32,
+        (bytes, permissions): (u64, Permissions),
+        work: impl FnOnce(&mut Own<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let kind = MemoryKind::Host;
+        let memory = self.board.backend.memory(kind, bytes as usize)?;
+        let pinned = (self.board.backend).pin(kind, memory.address(), bytes)?;
+        let Self { regions, board, .. } = self;
+        let of_board = (kind, pinned, bytes);
+        let (name, region) = regions.register(board, &self.caps, number, of_board, permissions)?;
+        let peer = region.att_address(0).map_err(Error::Region);
+        board.run("started a channel", [channel::resume(number)])?;
+        let done = peer.and_then(|peer| {
+            let flow = Flow::new(self.caps.queue_depth(), self.ring_log2(), number)?;
+            work(&mut Own {
+                inner: self,
+                number,
+                flow,
+                memory,
+                peer,
+            })
+        });
+        if done.is_err() {
+            self.board
+                .run("aborted a channel", channel::abort(number))?;
+        }
+        let stopped = self.board.run("stopped a channel", [channel::halt(number)]);
+        self.regions.unregister(&mut self.board, name)?;
+        let done = done?;
+        stopped.map(|()| done)
+    }
+}

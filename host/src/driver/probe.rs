@@ -1,0 +1,68 @@
+//! Finding out whether the board can read a peer's memory, as the kernel's driver does it (`driver/src/probe.rs`).
+
+use super::Inner;
+use super::context::Held;
+use crate::context::SlowPath;
+use crate::error::{Error, Result};
+use peerlane_core::att::Permissions;
+use peerlane_core::descriptor::Direction;
+use peerlane_core::uapi::{self, PROBE_BYTES};
+use rustix::io::Errno;
+
+const LENGTH: u64 = PROBE_BYTES as u64;
+
+fn refused(source: Errno) -> Error {
+    Error::call("PROBE", source)
+}
+
+/// Probes only: descriptors are the library's to write.
+impl SlowPath for Held {
+    fn submit(&self, _: &mut uapi::Submit) -> Result<()> {
+        Err(Error::call("SUBMIT", Errno::OPNOTSUPP))
+    }
+
+    fn wait(&self, _: &mut uapi::Wait) -> Result<bool> {
+        Err(Error::call("WAIT", Errno::OPNOTSUPP))
+    }
+
+    /// From now on the channel is the driver's, as with the kernel's driver: a program that runs there finds nothing else.
+    fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
+        let _turn = self.turn();
+        let mut inner = self.present()?;
+        let channel = inner.channel(self.number())?;
+        if channel.handed_out {
+            return Err(refused(Errno::BUSY));
+        }
+        channel.probed = true;
+        inner.probe(self.number(), probe)
+    }
+}
+
+impl Inner {
+    /// Reads a little of a region into FPGA memory, and from there into memory of the driver.
+    fn probe(&mut self, number: u32, probe: &mut uapi::Probe) -> Result<()> {
+        let region = self.regions.of(number, probe.handle);
+        let region = region.ok_or_else(|| refused(Errno::NOENT))?;
+        let checked = region.check(Direction::Read, probe.offset, LENGTH);
+        checked.map_err(|_| refused(Errno::INVAL))?;
+        let peer = region.att_address(probe.offset);
+        let peer = peer.map_err(|_| refused(Errno::INVAL))?;
+        let local = probe.local;
+        let mut data = [0; PROBE_BYTES];
+        let read = self.by_itself(number, (LENGTH, Permissions::ReadWrite), |own| {
+            own.transfer(Direction::Read, peer, local, LENGTH)?;
+            own.transfer(Direction::Write, own.peer, local, LENGTH)?;
+            own.memory.read(0, &mut data)
+        });
+        match read {
+            Ok(()) => (probe.status, probe.data) = (0, data),
+            Err(Error::Fault {
+                direction: Direction::Read,
+                fault,
+                ..
+            }) => probe.status = fault.code().raw(),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
