@@ -108,6 +108,11 @@
 #define PL_WRITE 2
 
 /**
+ * Bytes that `pl_region_probe` reads.
+ */
+#define PL_PROBE_BYTES 64
+
+/**
  * From FPGA memory to the region.
  */
 #define PL_FROM_FPGA 0
@@ -300,10 +305,13 @@ int pl_register_dmabuf(const struct pl_device *device,
 
 /**
  * Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
- * exports dma-bufs, `pl_register_dmabuf` is the better way.
+ * exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c.
  *
- * address, bytes: the memory, as CUDA names it: multiples of 64 KiB on most GPUs.
- * identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID: addresses are used again, it is not.
+ * address, bytes: the memory, as CUDA names it; no alignment is needed. The driver pins the pages of 64 KiB around it, and
+ * the board reaches the bytes that were asked for.
+ * identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID. A region that was ended may stay mapped, and is found again by address,
+ * length and this number: addresses are used again for other memory, it is not. 0: not known; then the driver has only
+ * NVIDIA's word that memory was freed.
  * access, region: as in `pl_register`.
  *
  * Returns as `pl_register`. Thread-safe.
@@ -317,6 +325,32 @@ int pl_register_nvidia(const struct pl_device *device,
                        uint64_t identity,
                        uint32_t access,
                        struct pl_region **region);
+
+/**
+ * Has the board read PL_PROBE_BYTES bytes of a region, and tells what it has read: whether transfers to the FPGA work.
+ * Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
+ * error: neither the board nor this library can tell such bytes from data. So fill the memory with bytes that are not
+ * all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
+ * GPU's own driver first. Transfers from the FPGA write, and are not concerned; nor is host memory.
+ *
+ * The device has no queue yet, and none afterwards (`pl_queue_open` then says PL_BUSY): open one for the probe, register
+ * the memory there, and close it.
+ *
+ * region: memory that the board may read.
+ * offset: first byte in the region.
+ * fpga_address: where the bytes go in FPGA memory that the device has allocated; what lies there is overwritten.
+ * data: where the bytes go that the board has read: room for PL_PROBE_BYTES.
+ *
+ * Returns PL_OK: the board has read something, compare it; PL_FAULT: it could not read; PL_BUSY: there is a queue;
+ * PL_UNSUPPORTED: the driver has no probes; PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `data` is a place for so many bytes.
+ */
+int pl_region_probe(const struct pl_region *region,
+                    uint64_t offset,
+                    uint64_t fpga_address,
+                    uint8_t *data);
 
 /**
  * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have

@@ -93,7 +93,7 @@ pub fn calls(device: Device, data: &[u8]) {
         // SAFETY: handles are given while they live, once to what ends them; places are places; the driver touches no
         // memory that is registered.
         unsafe {
-            match input.byte() % 16 {
+            match input.byte() % 17 {
                 0 => {
                     let length = usize::from(input.byte() % 32);
                     let bytes = (0..length).map(|_| input.byte().max(1));
@@ -171,6 +171,21 @@ pub fn calls(device: Device, data: &[u8]) {
                         input.handle(&transfers),
                         grace,
                         null_mut(),
+                    ));
+                }
+                15 => {
+                    let mut data = [0; PL_PROBE_BYTES];
+                    let place = if input.byte() == 0 {
+                        null_mut()
+                    } else {
+                        data.as_mut_ptr()
+                    };
+                    let region = input.handle(&regions);
+                    known(pl_region_probe(
+                        region,
+                        input.number(),
+                        input.number(),
+                        place,
                     ));
                 }
                 _ => {

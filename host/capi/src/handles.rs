@@ -1,6 +1,7 @@
 //! Devices, FPGA memory and regions.
 
 use crate::error::{Failure, PL_OK, run};
+use peerlane_host::peerlane_core::uapi::PROBE_BYTES;
 use peerlane_host::{Device, Permissions, Region};
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -264,10 +265,13 @@ pub unsafe extern "C" fn pl_register_dmabuf(
 }
 
 /// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
-/// exports dma-bufs, `pl_register_dmabuf` is the better way.
+/// exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c.
 ///
-/// address, bytes: the memory, as CUDA names it: multiples of 64 KiB on most GPUs.
-/// identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID: addresses are used again, it is not.
+/// address, bytes: the memory, as CUDA names it; no alignment is needed. The driver pins the pages of 64 KiB around it, and
+/// the board reaches the bytes that were asked for.
+/// identity: its CU_POINTER_ATTRIBUTE_BUFFER_ID. A region that was ended may stay mapped, and is found again by address,
+/// length and this number: addresses are used again for other memory, it is not. 0: not known; then the driver has only
+/// NVIDIA's word that memory was freed.
 /// access, region: as in `pl_register`.
 ///
 /// Returns as `pl_register`. Thread-safe.
@@ -290,6 +294,51 @@ pub unsafe extern "C" fn pl_register_nvidia(
                 device.register_nvidia(address, bytes, identity, permissions)
             })
         }
+    })
+}
+
+/// Bytes that `pl_region_probe` reads.
+pub const PL_PROBE_BYTES: usize = 64;
+
+// As the driver has it.
+const _: () = assert!(PL_PROBE_BYTES == PROBE_BYTES);
+
+/// Has the board read PL_PROBE_BYTES bytes of a region, and tells what it has read: whether transfers to the FPGA work.
+/// Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
+/// error: neither the board nor this library can tell such bytes from data. So fill the memory with bytes that are not
+/// all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
+/// GPU's own driver first. Transfers from the FPGA write, and are not concerned; nor is host memory.
+///
+/// The device has no queue yet, and none afterwards (`pl_queue_open` then says PL_BUSY): open one for the probe, register
+/// the memory there, and close it.
+///
+/// region: memory that the board may read.
+/// offset: first byte in the region.
+/// fpga_address: where the bytes go in FPGA memory that the device has allocated; what lies there is overwritten.
+/// data: where the bytes go that the board has read: room for PL_PROBE_BYTES.
+///
+/// Returns PL_OK: the board has read something, compare it; PL_FAULT: it could not read; PL_BUSY: there is a queue;
+/// PL_UNSUPPORTED: the driver has no probes; PL_REFUSED, PL_GONE, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `data` is a place for so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_region_probe(
+    region: *const pl_region,
+    offset: u64,
+    fpga_address: u64,
+    data: *mut u8,
+) -> c_int {
+    run(|| {
+        if data.is_null() {
+            return Err(Failure::invalid("the place for the data is null"));
+        }
+        // SAFETY: the caller promises both.
+        unsafe {
+            let found = get(region, "region")?.0.probe(offset, fpga_address)?;
+            data.copy_from_nonoverlapping(found.as_ptr(), found.len());
+        }
+        Ok(PL_OK)
     })
 }
 

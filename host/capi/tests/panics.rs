@@ -9,7 +9,9 @@ use least::Least;
 use peerlane::*;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::{record, uapi};
-use peerlane_host::{Context, Device, Memory, MemoryKind, Moderation, RawChannel, Result};
+use peerlane_host::{
+    Context, Device, Memory, MemoryKind, Moderation, RawChannel, Result, SlowPath,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
 use std::ptr::null_mut;
@@ -96,6 +98,9 @@ impl Context for Panics {
     fn moderate(&self, moderation: Moderation) -> Result<()> {
         self.least().moderate(moderation)
     }
+    fn slow_path(&self) -> Option<&dyn SlowPath> {
+        self.least().slow_path()
+    }
 }
 
 /// The functions that the header declares.
@@ -180,7 +185,7 @@ type Call = fn(All) -> i32;
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 21] = unsafe {
+    let calls: [(&str, Call); 22] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -207,6 +212,9 @@ fn a_panic_is_an_error_of_every_function() {
             }),
             ("pl_register_nvidia", |all| {
                 pl_register_nvidia(all.device, 0, 64, 1, 3, &mut null_mut())
+            }),
+            ("pl_region_probe", |all| {
+                pl_region_probe(all.region, 0, 0, [0; PL_PROBE_BYTES].as_mut_ptr())
             }),
             ("pl_unregister", |all| {
                 pl_unregister(all.region);

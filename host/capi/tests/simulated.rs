@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use peerlane::*;
 use peerlane_host::driver::Options;
 use peerlane_sim::BoardConfig;
-use peerlane_simulated::SimBoard;
+use peerlane_simulated::{Platform, SimBoard};
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
@@ -152,5 +152,94 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
         found[LENGTH as usize..] == bytes,
         "what came back is something else"
     );
+    Ok(())
+}
+
+/// Whether the computer passes reads between devices shows in what a probe has read, and in nothing else.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_probe_tells_what_the_board_reads() -> Result<()> {
+    const AT: u64 = 4003;
+    let library = peerlane_block::library(&peerlane_hdl::Params::default())?;
+    let board = SimBoard::new(library.instance()?, BoardConfig::default())?;
+    let driver = board.drive(&Options {
+        port_timeout_cycles: Some(10_000),
+        ..Options::default()
+    })?;
+    let open = driver.open()?;
+    let memory = open.memory(peerlane_host::MemoryKind::Gpu, 8192)?;
+    let bytes: Vec<u8> = (0..8192_u32).map(|i| (i % 251) as u8).collect();
+    memory.write(0, &bytes)?;
+    let device = pl_device::over(open);
+    let (mut address, mut region, mut deaf, mut queue) = (0, null_mut(), null_mut(), null_mut());
+    // SAFETY: handles are used while they live, and places are places.
+    unsafe {
+        let code = pl_allocate(device, LENGTH, &raw mut address);
+        ensure!(code == PL_OK, "{}", text());
+        for (access, region) in [
+            (PL_READ | PL_WRITE, &raw mut region),
+            (PL_WRITE, &raw mut deaf),
+        ] {
+            let code = pl_register_nvidia(device, memory.address(), 8192, 1, access, region);
+            ensure!(code == PL_OK, "{}", text());
+        }
+        let probe = |region, offset, fpga| {
+            let mut data = [0xee; PL_PROBE_BYTES];
+            let code = pl_region_probe(region, offset, fpga, data.as_mut_ptr());
+            (code, data)
+        };
+        let (code, data) = probe(region, AT, address + 5);
+        ensure!(code == PL_OK, "{}", text());
+        ensure!(data == bytes[AT as usize..][..PL_PROBE_BYTES], "{data:?}");
+        // Where such reads are answered with ones, nothing else says so.
+        board.set_platform(Platform::WritesOnly);
+        let (code, data) = probe(region, AT, address);
+        ensure!(code == PL_OK && data == [0xff; PL_PROBE_BYTES], "{data:?}");
+        board.set_platform(Platform::Good);
+
+        let end = 8192 - PL_PROBE_BYTES as u64;
+        ensure!(probe(region, end, address).0 == PL_OK, "{}", text());
+        for (region, offset, fpga) in [
+            (region.cast_const(), end + 1, address),
+            (region, u64::MAX, address),
+            (region, 0, address + (1 << 16)),
+            (region, 0, u64::MAX),
+            (deaf, 0, address),
+            (null(), 0, address),
+        ] {
+            ensure!(probe(region, offset, fpga).0 == PL_INVALID, "{}", text());
+        }
+        ensure!(pl_region_probe(region, 0, address, null_mut()) == PL_INVALID);
+        // The channel is the driver's from the first probe on; or the queue's.
+        ensure!(pl_queue_open(device, &raw mut queue) == PL_BUSY && queue.is_null());
+        pl_unregister(region);
+        pl_unregister(deaf);
+        pl_close(device);
+        let device = pl_device::over(driver.open()?);
+        let code = pl_allocate(device, LENGTH, &raw mut address);
+        ensure!(code == PL_OK, "{}", text());
+        let both = PL_READ | PL_WRITE;
+        let place = &raw mut region;
+        let code = pl_register_nvidia(device, memory.address(), 8192, 1, both, place);
+        ensure!(code == PL_OK, "{}", text());
+        ensure!(pl_queue_open(device, &raw mut queue) == PL_OK, "{}", text());
+        ensure!(probe(region, 0, address).0 == PL_BUSY, "{}", text());
+        pl_queue_close(queue);
+        pl_unregister(region);
+        pl_close(device);
+
+        // What is never answered is a fault. The board reads nothing more after that, so it comes last.
+        let device = pl_device::over(driver.open()?);
+        let code = pl_allocate(device, LENGTH, &raw mut address);
+        ensure!(code == PL_OK, "{}", text());
+        let place = &raw mut region;
+        let code = pl_register_nvidia(device, memory.address(), 8192, 1, both, place);
+        ensure!(code == PL_OK, "{}", text());
+        board.set_platform(Platform::Silent);
+        let (code, data) = probe(region, 0, address);
+        ensure!(code == PL_FAULT && data == [0xee; PL_PROBE_BYTES]);
+        pl_unregister(region);
+        pl_close(device);
+    }
     Ok(())
 }

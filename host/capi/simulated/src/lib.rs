@@ -23,8 +23,11 @@ fn start() -> Result<Driver> {
     let library = library(&Params::default()).map_err(failed)?;
     let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
     // SAFETY: programs reach the driver by the functions of C alone, and those that register memory say what is
-    // promised.
-    unsafe { board.admit_process_memory() };
+    // promised. Files that stand for dma-bufs are those of a stand-in for a GPU (`tests/fake-cuda`).
+    unsafe {
+        board.admit_process_memory();
+        board.admit_files();
+    }
     board.drive(&Options::default())
 }
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * 01, with an NVIDIA GPU: memory of cuMemAlloc goes to the FPGA's memory and back, without a stop in the host's memory.
+ *
+ *     cc cuda.c $(pkg-config --cflags --libs libpeerlane) -I/usr/local/cuda/include -lcuda -o cuda
+ *
+ * It takes a GPU's driver that exports dma-bufs: NVIDIA's open kernel modules, of CUDA 11.7 or later. With the closed ones
+ * pl_register_nvidia takes the address as it is, and CU_POINTER_ATTRIBUTE_BUFFER_ID as the identity.
+ */
+#include <cuda.h>
+#include <libpeerlane.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BYTES = 100000 };
+
+/* Pages of a GPU's memory. */
+#define LARGE_PAGE (2ull << 20)
+#define PAGE (64ull << 10)
+
+static void check(const char *what, int code)
+{
+	if (code >= 0)
+		return;
+	fprintf(stderr, "%s: %s. %s\n", what, pl_error_text(), pl_error_remedy());
+	exit(1);
+}
+
+static void check_cuda(const char *what, CUresult code)
+{
+	const char *name = NULL;
+
+	if (code == CUDA_SUCCESS)
+		return;
+	cuGetErrorName(code, &name);
+	fprintf(stderr, "%s: %s\n", what, name ? name : "an error that CUDA's driver has no name for");
+	exit(1);
+}
+
+/*
+ * Registers memory of cuMemAlloc. The CUDA context that has it is the thread's.
+ *
+ * What CUDA exports are whole pages of one allocation. The board needs an entry of its address table for each page, so
+ * the largest are taken that the allocation has room for. Of the dma-buf only the bytes that were asked for are registered.
+ */
+static struct pl_region *register_cuda(struct pl_device *device, CUdeviceptr address, size_t bytes, uint32_t access)
+{
+	CUdeviceptr base, first, behind;
+	size_t size;
+	unsigned int on = 1;
+	struct pl_region *region;
+	int file, code;
+
+	/* Copies by CUDA are in the memory when their call returns. Otherwise the board may read what was there before. */
+	check_cuda("cuPointerSetAttribute", cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
+	check_cuda("cuMemGetAddressRange", cuMemGetAddressRange(&base, &size, address));
+	first = address & ~(LARGE_PAGE - 1);
+	behind = (address + bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	if (first < base || behind > base + size) {
+		first = address & ~(PAGE - 1);
+		behind = (address + bytes + PAGE - 1) & ~(PAGE - 1);
+	}
+	check_cuda("cuMemGetHandleForAddressRange",
+		   cuMemGetHandleForAddressRange(&file, first, (size_t)(behind - first),
+						 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+	code = pl_register_dmabuf(device, file, address - first, bytes, access, &region);
+	/* The region keeps the dma-buf. */
+	close(file);
+	check("region", code);
+	return region;
+}
+
+/* Whether the board reads what is in the memory: not every computer passes reads between PCIe devices. */
+static void probe(CUdeviceptr address, const unsigned char *expected)
+{
+	unsigned char found[PL_PROBE_BYTES];
+	struct pl_device *device;
+	struct pl_region *region;
+	uint64_t fpga;
+
+	/* A device of its own: the driver keeps it. */
+	check("board", pl_open(NULL, &device));
+	check("memory", pl_allocate(device, sizeof(found), &fpga));
+	region = register_cuda(device, address, sizeof(found), PL_READ);
+	check("probe", pl_region_probe(region, 0, fpga, found));
+	pl_unregister(region);
+	pl_close(device);
+	if (memcmp(found, expected, sizeof(found))) {
+		fprintf(stderr, "the board reads other bytes than the GPU has: go through the host's memory\n");
+		exit(1);
+	}
+}
+
+int main(void)
+{
+	const int64_t limit = 10 * 1000000000ll;
+	static unsigned char there[BYTES], back[BYTES];
+	struct pl_device *device;
+	struct pl_queue *queue;
+	struct pl_region *region;
+	struct pl_transfer *transfer, *second;
+	struct pl_request request;
+	uint64_t fpga, moved;
+	CUdeviceptr memory;
+	CUcontext context;
+	CUdevice gpu;
+	int i;
+
+	for (i = 0; i < BYTES; i++)
+		there[i] = (unsigned char)(i * 7);
+
+	check_cuda("cuInit", cuInit(0));
+	check_cuda("GPU", cuDeviceGet(&gpu, 0));
+	check_cuda("context", cuDevicePrimaryCtxRetain(&context, gpu));
+	check_cuda("context", cuCtxSetCurrent(context));
+	/* Two halves. In whole large pages: no page is shared with an allocation that the board must not reach. */
+	check_cuda("cuMemAlloc", cuMemAlloc(&memory, (2 * BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1)));
+
+	check("board", pl_open(NULL, &device));
+	check("memory", pl_allocate(device, BYTES, &fpga));
+	check("queue", pl_queue_open(device, &queue));
+	region = register_cuda(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
+	check_cuda("copy", cuMemcpyHtoD(memory, there, BYTES));
+	probe(memory, there);
+
+	memset(&request, 0, sizeof(request));
+	request.direction = PL_TO_FPGA;
+	request.region = region;
+	request.fpga_address = fpga;
+	request.length = BYTES;
+	check("submit", pl_submit(queue, &request, &transfer));
+	request.direction = PL_FROM_FPGA;
+	request.flags = PL_AFTER_TO_FPGA;
+	request.offset = BYTES;
+	check("submit", pl_submit(queue, &request, &second));
+	check("wait", pl_transfer_wait(second, limit, &moved));
+	/* Kernels that are launched from now on see the bytes, and so do copies. */
+	check_cuda("copy", cuMemcpyDtoH(back, memory + BYTES, BYTES));
+
+	pl_transfer_free(transfer);
+	pl_transfer_free(second);
+	pl_unregister(region);
+	pl_queue_close(queue);
+	pl_close(device);
+	check_cuda("cuMemFree", cuMemFree(memory));
+	check_cuda("context", cuDevicePrimaryCtxRelease(gpu));
+	if (memcmp(there, back, BYTES)) {
+		fprintf(stderr, "what came back is something else\n");
+		return 1;
+	}
+	printf("%lu bytes from the GPU to the FPGA and back\n", (unsigned long)moved);
+	return 0;
+}
