@@ -122,7 +122,7 @@ impl Fault {
                 "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come."
             }
             (Self::PortDown, _) => {
-                "If an earlier read was never answered, try again in a second: the kernel driver opens the port again by itself. A driver in the process does so when told, by release_read_quarantine after a reset of the link. If the port stands still (STATUS.port_dead), only the block's reset inputs open it: configure the FPGA anew, or reset the link."
+                "If an earlier read was never answered, try again in a second: the kernel driver opens the port again by itself. A driver in the process does so when it is told, after a reset of the link. If the port stands still (STATUS.port_dead), only the block's reset inputs open it: configure the FPGA anew, or reset the link."
             }
             (Self::Aborted, _) => "Submit the transfer again.",
             (Self::AttOwner, _) => {

@@ -99,7 +99,8 @@ fn code(error: &Error) -> i32 {
         Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
             match *source {
                 Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => PL_BUSY,
-                Errno::OPNOTSUPP => PL_UNSUPPORTED,
+                // Also a GPU that the board does not reach, or whose driver is not there.
+                Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => PL_UNSUPPORTED,
                 Errno::NODEV => PL_GONE,
                 _ => PL_REFUSED,
             }
@@ -191,6 +192,18 @@ mod tests {
         };
         assert_eq!(run(|| Err(open.into())), PL_BUSY);
         assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
+        // A GPU that is too far away is none that this board works with.
+        for source in [Errno::REMOTEIO, Errno::NXIO] {
+            let call = "REGISTER";
+            let far = Error::Call { call, source };
+            assert_eq!(run(|| Err(far.into())), PL_UNSUPPORTED);
+            assert_eq!(pl_error_number(), source.raw_os_error());
+        }
+        let open = Error::Open {
+            path: "/dev/peerlane0".into(),
+            source: Errno::BUSY,
+        };
+        assert_eq!(run(|| Err(open.into())), PL_BUSY);
         // What went well before is no error, and changes nothing.
         assert_eq!(run(|| Ok(5)), 5);
         assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());

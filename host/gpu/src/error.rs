@@ -186,7 +186,7 @@ impl Error {
             }
             Self::Empty => "Ask for one byte at least.",
             Self::NotShareable { .. } => {
-                "Take a buffer of Gpu::buffer on a GPU that has virtual memory management."
+                "Take memory that is made by cuMemCreate, on a GPU that has virtual memory management."
             }
             Self::NoFlush { .. } => {
                 "Launch the kernel after the transfer has ended: a launch orders by itself."
@@ -198,9 +198,11 @@ impl Error {
                 "The board may still do it, or other steps had the queue for so long, or the board was started anew and has refused the doorbell: then open another device."
             }
             Self::Foreign => "Make the stream in the context of the queue's GPU.",
-            Self::Capturing => "Take GpuQueue::capture, which asks for a promise about the graph.",
+            Self::Capturing => {
+                "Take the call for a stream that is captured, which asks for a promise about the graph."
+            }
             Self::OpenCl { .. } => {
-                "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy between the OpenCL buffer and a GpuBuffer by clEnqueueCopyBuffer and host memory."
+                "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy through host memory, by clEnqueueReadBuffer and clEnqueueWriteBuffer."
             }
             Self::NoRocm { .. } => {
                 "Install ROCm's HIP and HSA runtimes (libamdhip64.so, libhsa-runtime64.so.1). Without them copy by OpenCL and host memory."
@@ -210,10 +212,10 @@ impl Error {
                 "Move data through host memory, and report it with the versions of ROCm and of the kernel."
             }
             Self::NoDirectGma { .. } => {
-                "Take AMD's dma-bufs (amd::AmdGpu, with ROCm), or copy through host memory. DirectGMA is for FirePro and Radeon Pro cards whose driver has it turned on."
+                "Take dma-bufs of the GPU's memory, which ROCm exports, or copy through host memory. DirectGMA is for FirePro and Radeon Pro cards whose driver has it turned on."
             }
             Self::BusAddress => {
-                "Take dma-bufs of the GPU's memory (amd::AmdGpu, with ROCm), have the GPU push into the board's window, or copy through host memory."
+                "Take dma-bufs of the GPU's memory, which ROCm exports, have the GPU push into the board's window, or copy through host memory."
             }
             Self::NotResident { .. } => {
                 "Ask for less, or give DirectGMA a larger aperture in the settings of the GPU's driver."

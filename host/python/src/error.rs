@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 fn class(error: &Error) -> &'static str {
     let by_number = |number: Errno| match number {
         Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => "BusyError",
-        Errno::OPNOTSUPP => "UnsupportedError",
+        // Also a GPU that the board does not reach, or whose driver is not there.
+        Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => "UnsupportedError",
         Errno::NODEV => "GoneError",
         _ => "RefusedError",
     };
@@ -73,10 +74,12 @@ pub(crate) fn told<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyRes
 /// A result of the GPU's side.
 pub(crate) fn told_of_gpu<T>(py: Python<'_>, result: peerlane_gpu::Result<T>) -> PyResult<T> {
     use peerlane_gpu::Error as Gpu;
+    use peerlane_host::cache::NoRoom as _;
     result.map_err(|error| {
         let (class, number) = match &error {
             Gpu::Board(error) => (class(error), number(error)),
             Gpu::Empty | Gpu::Bounds { .. } => ("InvalidError", None),
+            error if error.no_room() => ("BusyError", None),
             Gpu::Cuda { .. } | Gpu::Rocm { .. } => ("RefusedError", None),
             _ => ("UnsupportedError", None),
         };

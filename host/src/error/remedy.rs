@@ -45,23 +45,23 @@ impl Error {
                 source: Errno::BUSY,
                 call: "UNREGISTER",
             } => {
-                "Drop what holds the region before: a queue in a GPU's hands holds the regions of its steps."
+                "End what holds the region before: a queue in a GPU's hands holds the regions of its steps."
             }
             Self::Call { source, .. } => match *source {
                 Errno::BUSY => {
                     "A queue of this context exists: use it, or open the device once more."
                 }
                 Errno::NOMEM => {
-                    "Drop regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                    "Give back regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
                 }
                 Errno::NOSPC => {
-                    "Drop regions that are not needed, register less, or memory of huge pages: it takes fewer ATT entries."
+                    "Give back regions that are not needed, register less, or memory of huge pages: it takes fewer ATT entries."
                 }
                 Errno::NOTTY => {
                     "Name a device node of Peerlane's (/dev/peerlane*): this file is none."
                 }
                 Errno::DQUOT => {
-                    "Drop regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
+                    "Give back regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
                 }
                 Errno::FAULT => {
                     "Give an address and a length of memory that is mapped and may be written."
@@ -70,7 +70,15 @@ impl Error {
                     "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
                 }
                 Errno::OPNOTSUPP | Errno::NODEV => {
-                    "Look at the device's features: this one is not there."
+                    "Driver or board do not have this, which peerlane doctor says: do without it, load a newer driver, or take a board whose BSP has it."
+                }
+                // Documentation/driver-api/pci/p2pdma.rst of the kernel; the driver's `near`.
+                Errno::REMOTEIO => {
+                    "The kernel knows no way between board and GPU: peerlane doctor shows what is between them. Put both behind one PCIe switch, or move data through host memory. \
+                     For an NVIDIA GPU's memory that is no dma-buf, the driver's parameter any_distance=1 tries the way all the same."
+                }
+                Errno::NXIO => {
+                    "Load NVIDIA's driver (modprobe nvidia): it has the GPU's memory. Or register a dma-buf that the GPU's driver exports."
                 }
                 Errno::AGAIN => {
                     "The queue is full, or the board is being started: wait for a transfer to end, then try again."
@@ -110,7 +118,7 @@ impl Error {
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Local { base, end, .. } if base == end => {
-                "Allocate FPGA memory before the queue is made, and hold what you get for as long as it is used: its drop gives it back."
+                "Allocate FPGA memory before the queue is made, and keep it for as long as it is used."
             }
             Self::Local { .. } => "Give an address and a length inside the context's FPGA memory.",
             Self::Memory { source, .. } => match *source {
@@ -119,7 +127,7 @@ impl Error {
                 }
                 Errno::BUSY => {
                     "Allocate before the queue is made: from then on the context keeps what it has until the device is closed. \
-                     Without a queue, wait for the transfers and drop the window first. Only one context holds all."
+                     Without a queue, wait for the transfers and give the window back first. Only one context holds all."
                 }
                 Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
                 Errno::DQUOT => {
@@ -142,7 +150,7 @@ impl Error {
             },
             Self::Window { source, .. } => match *source {
                 Errno::BUSY => {
-                    "A board has one window: drop it where it is held, in this process or another."
+                    "A board has one window: give it back where it is held, in this process or another."
                 }
                 Errno::OPNOTSUPP => {
                     "The board's BSP has no window into its memory: use transfers instead."
@@ -172,23 +180,25 @@ impl Error {
                 "A peer may be holding the bus up: reset the link or the board."
             }
             Self::ChannelsTaken { .. } => {
-                "Drop a device with its queues and transfers, or build the block with more channels."
+                "Close a device with its queues and transfers, or build the block with more channels."
             }
-            Self::LocalRange(_) => "Have the backend name whole 4 KiB of FPGA memory.",
+            Self::LocalRange(_) => "Report it: FPGA memory is given out in whole 4 KiB.",
             Self::PortDead => {
                 "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then reset the block. Look at the hard IP and the link for the cause."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {
-                "Drop regions that are not needed, register memory that lies in larger contiguous pieces, or build the block with a larger ATT."
+                "Give back regions that are not needed, register memory that lies in larger contiguous pieces, or build the block with a larger ATT."
             }
             Self::Unreachable { .. } => {
                 "Use memory below the limit, or a build with 64-bit addresses."
             }
             Self::Backend(BackendError::OutOfMemory { .. }) => "Free memory, or ask for less.",
-            Self::Backend(_) => "See the message of the backend.",
+            Self::Backend(_) => {
+                "Give memory that the board in this process has, or see the message."
+            }
             Self::Taken => {
-                "Use that queue. If it was dropped, open the device once more: a channel has one queue in its life."
+                "Use that queue. If it was closed, open the device once more: a channel has one queue in its life."
             }
             Self::Course { .. } => {
                 "Give two slots or more, of one byte at least, and FPGA memory of whole slots."
@@ -198,7 +208,7 @@ impl Error {
                 fault, direction, ..
             } => fault.remedy(*direction),
             Self::Timeout { .. } => {
-                "Wait longer, or end it: stop the transfer, or restart the queue; on the slow path stop the device's channel."
+                "Wait longer, or end it: stop the transfer, or restart the queue. One without a queue ends when its channel is stopped."
             }
             Self::NotDrained { .. } => "Wait longer, or restart the queue.",
             Self::Restarted => {

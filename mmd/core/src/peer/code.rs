@@ -53,7 +53,7 @@ codes! {
     CL_PEER_MEMORY_REVOKED_PEERLANE = -10002,
         c"The memory's owner has freed or moved it: release the handle, export the memory anew, and register that.";
     CL_PEER_NOT_SUPPORTED_PEERLANE = -10003,
-        c"Neither driver nor owner offers a way to this memory: export it as a dma-buf with its owner's own means, and register that.";
+        c"Neither driver nor owner offers a way to this memory, or the kernel knows none between board and GPU: export it as a dma-buf with its owner's own means, and register that; standard error says more, and so does peerlane doctor.";
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE = -10004,
         c"OpenCL holds the buffer's contents on the host, or on another board: create it without CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR, or have a kernel use it first, and unmap it.";
     CL_PEER_TRANSFER_FAILED_PEERLANE = -10005,
@@ -110,7 +110,8 @@ pub(crate) fn code(error: &Error) -> c_int {
         } => CL_PEER_MEMORY_REVOKED_PEERLANE,
         Error::Call { source, .. } => match *source {
             Errno::STALE => CL_PEER_MEMORY_REVOKED_PEERLANE,
-            Errno::OPNOTSUPP => CL_PEER_NOT_SUPPORTED_PEERLANE,
+            // Also a GPU that the board does not reach, or whose driver is not there.
+            Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => CL_PEER_NOT_SUPPORTED_PEERLANE,
             Errno::NOMEM | Errno::NOSPC | Errno::DQUOT => CL_MEM_OBJECT_ALLOCATION_FAILURE,
             Errno::PERM | Errno::ACCESS => CL_INVALID_OPERATION,
             Errno::INVAL | Errno::BADF | Errno::FAULT => CL_INVALID_VALUE,
@@ -165,10 +166,9 @@ mod tests {
         for failed in [fault(Fault::Unsupported), fault(Fault::ReadTimeout)] {
             assert_eq!(code(&failed), CL_PEER_TRANSFER_FAILED_PEERLANE);
         }
-        assert_eq!(
-            code(&call(Errno::OPNOTSUPP)),
-            CL_PEER_NOT_SUPPORTED_PEERLANE
-        );
+        for far in [Errno::OPNOTSUPP, Errno::REMOTEIO, Errno::NXIO] {
+            assert_eq!(code(&call(far)), CL_PEER_NOT_SUPPORTED_PEERLANE);
+        }
         assert_eq!(code(&call(Errno::BADF)), CL_INVALID_VALUE);
         assert_eq!(code(&Error::Gone), CL_BOARD_LOST_PEERLANE);
     }
