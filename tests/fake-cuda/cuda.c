@@ -9,7 +9,8 @@
  *   memory when the program waits, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for the memory.
  * - Memory is of the current context.
  *
- * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules.
+ * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for them in
+ * the GPU's BAR.
  */
 #define _GNU_SOURCE
 #include "cuda.h"
@@ -445,6 +446,8 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (getenv("FAKE_CUDA_CLOSED"))
 		return CUDA_ERROR_NOT_SUPPORTED;
+	if (getenv("FAKE_CUDA_BAR_FULL"))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&lock);
 	if (type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && !flags && size && !((address | size) % HOST_PAGE) &&
 	    within(address, size)) {

@@ -16,8 +16,22 @@ use pyo3::prelude::*;
 use queue::{Queue, Transfer};
 use region::Region;
 use source::Source;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Mutex, PoisonError};
+
+/// What the board may do with a region.
+fn permissions(py: Python<'_>, read: bool, write: bool) -> PyResult<Permissions> {
+    match (read, write) {
+        (true, true) => Ok(Permissions::ReadWrite),
+        (true, false) => Ok(Permissions::Read),
+        (false, true) => Ok(Permissions::Write),
+        (false, false) => Err(error::invalid(
+            py,
+            "a region that the board may neither read nor write",
+            "Leave read or write as it is.",
+        )),
+    }
+}
 
 /// A board, opened: a context with a channel of its own.
 #[pyclass(frozen, weakref, module = "peerlane")]
@@ -67,20 +81,34 @@ impl Device {
         read: bool,
         write: bool,
     ) -> PyResult<Region> {
-        let permissions = match (read, write) {
-            (true, true) => Permissions::ReadWrite,
-            (true, false) => Permissions::Read,
-            (false, true) => Permissions::Write,
-            (false, false) => {
-                return Err(error::invalid(
-                    py,
-                    "a region that the board may neither read nor write",
-                    "Leave read or write as it is.",
-                ));
-            }
-        };
+        let permissions = permissions(py, read, write)?;
         let device = self.get(py)?;
         Region::new(py, &device, Source::of(source, write)?, permissions)
+    }
+
+    #[pyo3(signature = (file, length, *, offset = 0, read = true, write = true))]
+    fn register_dmabuf(
+        &self,
+        py: Python<'_>,
+        file: &Bound<'_, PyAny>,
+        length: u64,
+        offset: u64,
+        read: bool,
+        write: bool,
+    ) -> PyResult<Region> {
+        let permissions = permissions(py, read, write)?;
+        let device = self.get(py)?;
+        let number = match file.extract::<i32>() {
+            Ok(number) => number,
+            Err(_) => file.call_method0("fileno")?.extract()?,
+        };
+        if number < 0 {
+            let text = format!("{number} is no file descriptor");
+            return Err(error::invalid(py, &text, "Give that of a dma-buf."));
+        }
+        // SAFETY: it is used within the call only. One that is not open is refused by the driver.
+        let file = unsafe { BorrowedFd::borrow_raw(number) };
+        Region::of_dmabuf(py, &device, (file, offset, length), permissions)
     }
 
     fn queue(&self, py: Python<'_>) -> PyResult<Queue> {

@@ -1,11 +1,14 @@
 //! Memory that the board reaches.
 
 use crate::error::{closed, told, told_of_gpu};
+use crate::fpga::Place;
 use crate::source::{Keep, Kind, Source};
 use peerlane_gpu::Gpu;
 use peerlane_gpu::amd::AmdGpu;
 use peerlane_host::{Device, Permissions};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A region, and what keeps its memory. Whoever moves data with it has it, too.
@@ -14,8 +17,8 @@ pub(crate) struct Registered {
     /// Where the memory begins in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// After the region: until then the board may reach it.
-    _keep: Keep,
+    /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
+    _keep: Option<Keep>,
 }
 
 /// Memory of another object that the board reaches.
@@ -62,10 +65,31 @@ impl Region {
                 region,
                 offset,
                 length,
-                _keep: source.keep,
+                _keep: Some(source.keep),
             }))),
             length,
             is_gpu: source.kind != Kind::Host,
+        })
+    }
+
+    /// A part of a dma-buf, whose descriptor nobody closes meanwhile.
+    pub(crate) fn of_dmabuf(
+        py: Python<'_>,
+        device: &Device,
+        (file, offset, length): (BorrowedFd<'_>, u64, u64),
+        permissions: Permissions,
+    ) -> PyResult<Self> {
+        let register = || device.register_dmabuf(file, offset, length, permissions);
+        let region = told(py, py.detach(register))?;
+        Ok(Self {
+            registered: Mutex::new(Some(Arc::new(Registered {
+                region,
+                offset: 0,
+                length,
+                _keep: None,
+            }))),
+            length,
+            is_gpu: true,
         })
     }
 
@@ -87,6 +111,20 @@ impl Region {
     #[getter]
     fn is_gpu(&self) -> bool {
         self.is_gpu
+    }
+
+    #[pyo3(signature = (fpga, *, offset = 0))]
+    fn probe<'py>(
+        &self,
+        py: Python<'py>,
+        fpga: Place<'_>,
+        offset: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let registered = self.get(py)?;
+        let local = fpga.address();
+        let at = registered.offset.saturating_add(offset);
+        let found = told(py, py.detach(|| registered.region.probe(at, local)))?;
+        Ok(PyBytes::new(py, &found))
     }
 
     fn close(&self) {

@@ -14,8 +14,12 @@ fn start() -> Result<Driver> {
     let params = peerlane_hdl::Params::default();
     let library = peerlane_block::library(&params).map_err(failed)?;
     let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
-    // SAFETY: programs reach the driver by this module alone, which keeps what it registers.
-    unsafe { board.admit_process_memory() };
+    // SAFETY: programs reach the driver by this module alone, which keeps what it registers. Their files stand for
+    // dma-bufs, and they are tests'.
+    unsafe {
+        board.admit_process_memory();
+        board.admit_files();
+    }
     board.drive(&Options::default())
 }
 

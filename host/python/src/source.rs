@@ -2,6 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::error;
+use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use std::ffi::{c_int, c_void};
@@ -201,7 +202,17 @@ impl Source {
         let device = object.call_method0("__dlpack_device__")?;
         let device = device.cast::<PyTuple>()?;
         let kind = Kind::of(py, device.extract()?)?;
-        let capsule = object.call_method0("__dlpack__")?;
+        let capsule = object.call_method0("__dlpack__").map_err(|refused| {
+            // DLPack's "Python Specification": what cannot be exported raises this.
+            if !refused.is_instance_of::<PyBufferError>(py) {
+                return refused;
+            }
+            let text = format!("__dlpack__ does not give the tensor's memory: {}", refused.value(py));
+            let remedy = "Give one that can be exported: writable, without gradient (detach()), and no view that is lazy.";
+            let error = error::invalid(py, &text, remedy);
+            error.set_cause(py, Some(refused));
+            error
+        })?;
         let capsule = capsule.cast_into::<PyCapsule>()?;
         let found = capsule.pointer_checked(Some(c"dltensor"))?;
         // SAFETY: a capsule of this name has such a tensor (DLPack's "Python Specification"), for as long as it lives.

@@ -1,5 +1,9 @@
-//! The package with an interpreter: as pip builds it, and built with the simulated board.
+//! The package with an interpreter: as pip builds it, and built with the simulated board, beside a stand-in for CUDA's driver.
 
+#[path = "../../../tests/fake-cuda/mod.rs"]
+mod fake_cuda;
+
+use fake_cuda::FakeCuda;
 use peerlane_tools::{Cache, Python, Requirements};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +31,11 @@ fn run(command: &mut Command) -> String {
 }
 
 /// Runs pytest with a package before what else there is.
-fn pytest(python: &Python, package: &Path, tests: &[&str]) {
+fn pytest(python: &Python, package: &Path, libraries: Option<&FakeCuda>, tests: &[&str]) {
     let mut command = python.command();
+    if let Some(fake) = libraries {
+        command.env("LD_LIBRARY_PATH", fake.library().parent().unwrap());
+    }
     let path = env::join_paths([package, &python.site]).unwrap();
     let files = tests.iter().map(|test| here().join("tests").join(test));
     command.env("PYTHONPATH", path).current_dir(here());
@@ -75,7 +82,7 @@ fn pip_installs_it() {
     // Nothing of the simulator.
     assert!(work.path().join("peerlane/_peerlane.pyi").is_file());
     assert!(work.path().join("peerlane/py.typed").is_file());
-    pytest(&python, work.path(), &["test_package.py"]);
+    pytest(&python, work.path(), None, &["test_package.py"]);
 }
 
 #[test]
@@ -108,6 +115,9 @@ fn transfers_on_the_simulated_board() {
     pytest(
         &python,
         work.path(),
+        None,
         &["test_simulated.py", "test_package.py"],
     );
+    let cuda = FakeCuda::new(&here().join("../../tests/fake-cuda"));
+    pytest(&python, work.path(), Some(&cuda), &["test_gpu.py"]);
 }

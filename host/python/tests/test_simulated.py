@@ -75,6 +75,29 @@ def test_dlpack(device):
             device.register(Tensor(gaps))
 
 
+class Lazy(Tensor):
+    """One that its package does not give out."""
+
+    def __dlpack__(self, **arguments):
+        raise BufferError("Can't export tensors that require gradient")
+
+
+def test_a_tensor_that_is_not_given_out(device):
+    with pytest.raises(peerlane.InvalidError, match="require gradient.*detach") as raised:
+        device.register(Lazy(numpy.zeros(4)))
+    assert isinstance(raised.value.__cause__, BufferError)
+
+
+class OfAmd(Tensor):
+    def __dlpack_device__(self):
+        return (10, 0)
+
+
+def test_tensors_of_other_gpus_go_as_dma_bufs(device):
+    with pytest.raises(peerlane.UnsupportedError, match="register_dmabuf"):
+        device.register(OfAmd(numpy.zeros(4)))
+
+
 def test_parts_at_odd_places(device):
     fpga = device.allocate(2 * LENGTH)
     queue = device.queue()
@@ -339,7 +362,7 @@ def test_a_task_hears_of_an_error_and_may_be_cancelled(device):
     asyncio.run(run())
 
 
-def test_a_task_that_gives_up_keeps_nothing(device):
+def test_a_task_that_gives_up_stops_nothing(device):
     fpga = device.allocate(1 << 20)
     queue = device.queue()
     transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
@@ -351,6 +374,122 @@ def test_a_task_that_gives_up_keeps_nothing(device):
     asyncio.run(run())
     assert not any(queue is other for _, other in _asyncio._turners)
     assert transfer.wait() == 1 << 20
+
+
+class WithAFile:
+    """A queue of a board that has a file, as the kernel's: an event counter. Its one transfer ends when that is told."""
+
+    def __init__(self):
+        self.file = os.eventfd(0, os.EFD_NONBLOCK)
+        self.moved = None
+
+    def end(self, moved):
+        self.moved = moved
+        os.eventfd_write(self.file, 1)
+
+    def _fileno(self):
+        return self.file
+
+    def _next_turn(self):
+        return 1.0
+
+    def _turn(self):
+        os.eventfd_read(self.file)
+
+    @property
+    def queue(self):
+        return self
+
+    def poll(self):
+        return self.moved
+
+
+def test_a_task_that_gives_up_keeps_nothing():
+    queue = WithAFile()
+
+    async def run():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(_asyncio.ended(queue), 0.01)
+        # The loop watches the file no more: it says whether it did.
+        return asyncio.get_running_loop().remove_reader(queue.file)
+
+    assert not asyncio.run(run())
+    assert not _asyncio._turners
+    os.close(queue.file)
+
+
+def test_the_loop_watches_the_file():
+    queue = WithAFile()
+
+    async def run():
+        waits = [asyncio.ensure_future(_asyncio.ended(queue)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waits[0].cancel()
+        # One that gives up does not take the file from the others.
+        await asyncio.sleep(0)
+        queue.end(7)
+        begin = time.monotonic()
+        assert await asyncio.gather(*waits[1:]) == [7, 7]
+        assert time.monotonic() - begin < 0.9, "the loop has waited for its timer"
+
+    asyncio.run(run())
+    assert not _asyncio._turners
+    os.close(queue.file)
+
+
+def test_a_probe_tells_what_the_board_reads():
+    memory = bytearray(pattern(3))
+    with _peerlane.simulated() as device:
+        fpga = device.allocate(LENGTH)
+        region = device.register(memory)
+        assert region.probe(fpga, offset=123) == memory[123:187]
+        assert region.probe(fpga.address + 5) == memory[:64]
+        for offset in [LENGTH - 63, 2**64 - 1]:
+            with pytest.raises(peerlane.InvalidError):
+                region.probe(fpga, offset=offset)
+        with pytest.raises(peerlane.InvalidError):
+            region.probe(fpga.address + (1 << 16))
+        with pytest.raises(peerlane.InvalidError):
+            device.register(memory, read=False).probe(fpga)
+        # The channel is the driver's from the first probe on.
+        with pytest.raises(peerlane.BusyError):
+            device.queue()
+    with _peerlane.simulated() as device:
+        fpga = device.allocate(LENGTH)
+        region = device.register(memory)
+        queue = device.queue()
+        with pytest.raises(peerlane.BusyError):
+            region.probe(fpga)
+        del queue
+
+
+def test_dma_bufs(device):
+    """A file in memory stands for a dma-buf."""
+    file = os.memfd_create("dma-buf")
+    os.truncate(file, 1 << 16)
+    os.pwrite(file, pattern(4), 100)
+    fpga = device.allocate(LENGTH)
+    queue = device.queue()
+    region = device.register_dmabuf(file, LENGTH, offset=100)
+    assert len(region) == LENGTH and region.is_gpu
+    with open(file, "r+b") as other:
+        back = device.register_dmabuf(other, LENGTH, offset=20_000, read=False)
+    # Both are kept by their regions.
+    copy = os.memfd_create("copy")
+    os.truncate(copy, LENGTH)
+    last = device.register_dmabuf(copy, LENGTH)
+    queue.copy(fpga, region).wait(10.0)
+    queue.copy(back, fpga).wait(10.0)
+    queue.copy(last, fpga).wait(10.0)
+    assert os.pread(copy, LENGTH, 0) == pattern(4)
+    for wrong in [{"length": 0}, {"offset": LENGTH - 2}, {"read": False, "write": False}]:
+        with pytest.raises(peerlane.Error):
+            device.register_dmabuf(copy, **{"length": 4} | wrong)
+    with pytest.raises(peerlane.InvalidError, match="no file descriptor"):
+        device.register_dmabuf(-1, 4)
+    with pytest.raises(AttributeError):
+        device.register_dmabuf("a name", 4)
+    os.close(copy)
 
 
 def test_first_example(device, monkeypatch, capsys):

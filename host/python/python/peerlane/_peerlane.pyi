@@ -4,6 +4,8 @@ from collections.abc import Generator
 from types import TracebackType
 from typing import Any
 
+from _typeshed import FileDescriptorLike
+
 __version__: str
 
 class Device:
@@ -39,6 +41,22 @@ class Device:
         write: the board may write it (transfers from the FPGA). With this alone, the end of a transfer says that its data
         were sent, not that they have arrived.
 
+        Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
+        answer those of a GPU's memory with ones, without an error: see ``Region.probe``.
+
+        Raises InvalidError, BusyError, UnsupportedError, RefusedError.
+        """
+    def register_dmabuf(
+        self, file: FileDescriptorLike, length: int, *, offset: int = 0, read: bool = True, write: bool = True
+    ) -> Region:
+        """Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver. This is the way of
+        AMD's and Intel's GPUs.
+
+        file: the dma-buf, as a file descriptor or an object that has one. It may be closed when the call has returned.
+        length: bytes, at least 1.
+        offset: first byte in the dma-buf; no alignment is needed.
+        read, write: as those of ``register``.
+
         Raises InvalidError, BusyError, UnsupportedError, RefusedError.
         """
     def queue(self) -> Queue:
@@ -70,7 +88,23 @@ class Region:
 
     @property
     def is_gpu(self) -> bool:
-        """Whether it is a GPU's."""
+        """Whether it is a GPU's; memory of a dma-buf counts as such."""
+    def probe(self, fpga: FpgaMemory | int, *, offset: int = 0) -> bytes:
+        """Has the board read 64 bytes of the region, and gives what it has read: whether transfers to the FPGA work.
+
+        Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
+        error: neither the board nor this package can tell such bytes from data. So fill the memory with bytes that are
+        not all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory
+        (``tensor.cpu()``). Transfers from the FPGA write, and are not concerned; nor is host memory.
+
+        The device has no queue yet, and none afterwards: open one for the probe, register the memory there, and close it.
+
+        fpga: where the bytes go: FPGA memory, or an FPGA address. What lies there is overwritten.
+        offset: first byte in the region.
+
+        Raises FaultError: the board could not read. InvalidError, BusyError: there is a queue. UnsupportedError,
+        RefusedError, GoneError.
+        """
     def close(self) -> None:
         """Lets go of the memory: at once, or with the last transfer that moves it."""
     def __len__(self) -> int:

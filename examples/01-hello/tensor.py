@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""01, with a tensor: memory of an NVIDIA GPU goes to the FPGA's memory and back, without a stop in the host's memory.
+
+    pip install torch host/python
+    python tensor.py
+"""
+
+import sys
+
+import peerlane
+import torch
+
+LENGTH = 100_000
+
+
+def is_read_well(tensor):
+    """Whether the board reads what is in the tensor: not every computer passes reads between PCIe devices."""
+    # A device of its own: after a probe it has no queue.
+    with peerlane.Device() as device:
+        fpga = device.allocate(64)
+        with device.register(tensor, write=False) as region:
+            return region.probe(fpga) == tensor[:64].cpu().numpy().tobytes()
+
+
+def main():
+    there = torch.randint(0, 256, (LENGTH,), dtype=torch.uint8, device="cuda")
+    back = torch.zeros_like(there)
+    # What kernels write must be there before the board reads.
+    torch.cuda.synchronize()
+    if not is_read_well(there):
+        sys.exit("the board reads other bytes than the GPU has: go through the host's memory, by tensor.cpu()")
+
+    with peerlane.Device() as device:
+        # FPGA memory of our own, before there is a queue.
+        fpga = device.allocate(LENGTH)
+        queue = device.queue()
+        # Regions keep their tensors.
+        source, target = device.register(there), device.register(back)
+        queue.copy(fpga, source).wait(10.0)
+        moved = queue.copy(target, fpga).wait(10.0)
+    # Kernels that are launched from now on see the bytes.
+    if not torch.equal(there, back):
+        sys.exit("what came back is something else")
+    print(f"{moved} bytes from the GPU to the FPGA and back")
+
+
+main()
