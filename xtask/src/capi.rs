@@ -32,7 +32,12 @@ const LIBRARIES: [Library; 2] = [
     Library {
         package: "peerlane-capi",
         name: "peerlane",
-        headers: &["host/capi/include/libpeerlane.h"],
+        headers: &[
+            "host/capi/include/libpeerlane.h",
+            // For kernels that start transfers, with the registers that it takes.
+            "host/gpu/include/peerlane_gpu.h",
+            "driver/uapi/peerlane.h",
+        ],
         about: "Transfers between an FPGA board with the Peerlane block and memory beside it",
     },
     Library {
@@ -155,8 +160,21 @@ mod tests {
             let flags = format!("\nLibs: -L${{prefix}}/lib -l{}\n", library.name);
             assert!(text.contains(&flags), "{text}");
         }
+        let include = prefix.join("include");
         for header in ["libpeerlane.h", "clrdma.h"] {
-            assert!(prefix.join("include").join(header).is_file(), "{header}");
+            assert!(include.join(header).is_file(), "{header}");
         }
+        // Each installed header finds what it includes, beside it or on the system: as nvcc's user compiles.
+        let kernel = "#define __device__\n#define PEERLANE_GPU_ON_A_PROCESSOR\n\
+                      #include <stdint.h>\n#include <stdbool.h>\n\
+                      static uint64_t peerlane_gpu_now(void) { return 0; }\n\
+                      #define peerlane_gpu_fence()\n#include <peerlane_gpu.h>\n#include <libpeerlane.h>\n";
+        let source = work.path().join("kernel.c");
+        fs::write(&source, kernel).unwrap();
+        let compiled = std::process::Command::new("cc")
+            .args(["-fsyntax-only", "-I"])
+            .args([&include, &source])
+            .status();
+        assert!(compiled.unwrap().success());
     }
 }

@@ -77,7 +77,8 @@ pub(crate) fn run(root: &Path) -> miette::Result<bool> {
 
     let include = bundle.join("include");
     fs::create_dir_all(&include).into_diagnostic()?;
-    copy(&root.join("tests/gpu/kernel.cu"), &bundle.join("kernel.cu"))?;
+    let kernel = root.join("examples/08-gpu-kernel/kernel.cu");
+    copy(&kernel, &bundle.join("kernel.cu"))?;
     for header in ["host/gpu/include/peerlane_gpu.h", "driver/uapi/peerlane.h"] {
         let name = Path::new(header).file_name().unwrap_or_default();
         copy(&root.join(header), &include.join(name))?;

@@ -56,7 +56,7 @@ struct Options {
     /// The compiled block, of `model`. Without it the block is compiled now.
     #[arg(long)]
     model: Option<PathBuf>,
-    /// PTX of `tests/gpu/kernel.cu`, for transfers that a kernel starts.
+    /// PTX of `examples/08-gpu-kernel/kernel.cu`, for transfers that a kernel starts.
     #[arg(long)]
     kernel: Option<PathBuf>,
     /// `tests/gpu/board_library.c`, compiled, for the thesis's calls: a library whose name begins with

@@ -5,8 +5,7 @@ use crate::board::{Peer, library};
 use crate::carrier::Carried;
 use crate::cuda::{Kernels, pattern};
 use anyhow::{Context as _, Result, bail, ensure};
-use cudarc::driver::{LaunchConfig, PushKernelArg, sys};
-use cudarc::nvrtc::Ptx;
+use cudarc::driver::sys;
 use peerlane_gpu::{Error, GpuBuffer, GpuQueue};
 use peerlane_host::driver::Options;
 use peerlane_host::{
@@ -16,6 +15,9 @@ use peerlane_sim::{BoardConfig, GPU_PAGE};
 use peerlane_simulated::SimBoard;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+#[path = "../../../examples/08-gpu-kernel/gpu_kernel.rs"]
+mod gpu_kernel;
 
 /// Bytes of a transfer: small, for much of it is simulated.
 const BYTES: u64 = 64 << 10;
@@ -270,13 +272,12 @@ fn in_a_thread(
     done
 }
 
-/// A kernel that includes `peerlane_gpu.h` moves the pattern by itself, in pieces.
+/// Example 08: a kernel that includes `peerlane_gpu.h` moves data by itself, in pieces.
 pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
     let Some(file) = &bench.options.kernel else {
-        bail!("not tried: no --kernel, the PTX of tests/gpu/kernel.cu");
+        bail!("not tried: no --kernel, the PTX of examples/08-gpu-kernel/kernel.cu");
     };
-    const PIECES: u32 = 8;
-    let kernels = Kernels::load(bench)?;
+    const BYTES: u64 = gpu_kernel::BYTES;
     // Not volatile stores, whose number hardware may change: the header takes what the compiler was asked to build for.
     let ptx = std::fs::read_to_string(file)?;
     let mmio = ptx.matches("st.mmio.relaxed.sys").count();
@@ -285,48 +286,24 @@ pub fn by_a_kernel(bench: &Bench<'_>) -> Result<String> {
         "{} does not store to the page by st.mmio",
         file.display()
     );
-    let module = bench.context.load_module(Ptx::from_file(file))?;
-    let function = module.load_function("both_ways")?;
     let rig = Rig::new(bench)?;
     let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
     let carrier = rig.carried.carry();
-    kernels.fill(&rig.buffer, BYTES, 13)?;
-
-    let result = bench.gpu.plain_buffer(8)?;
-    let (state, place) = (queue.address(), result.address());
-    let at = |offset| {
-        let address = rig.region.att_address().checked_add(offset);
-        address.context("the region has no such address")
+    let place = gpu_kernel::Place {
+        buffer: &rig.buffer,
+        peer: rig.region.att_address().raw(),
+        fpga: rig.fpga.base(),
     };
-    let (input, output, fpga) = (at(0)?.raw(), at(BYTES)?.raw(), rig.fpga.base());
-    let (piece, pieces) = (BYTES as u32 / PIECES, PIECES);
-    let limit = LIMIT.as_nanos() as u64;
-    // Not the default stream: the carrier's copies would wait for it.
-    let stream = bench.context.new_stream()?;
-    let mut launch = stream.launch_builder(&function);
-    launch.arg(&state).arg(&input).arg(&output).arg(&fpga);
-    launch.arg(&piece).arg(&pieces).arg(&limit).arg(&place);
-    let config = LaunchConfig {
-        grid_dim: (1, 1, 1),
-        block_dim: (32, 1, 1),
-        shared_mem_bytes: 0,
-    };
-    // SAFETY: the arguments are the kernel's, and all they point to lives until the stream is synchronised.
-    unsafe { launch.launch(config) }?;
-    stream.synchronize()?;
-    let mut bytes = [0; 8];
-    result.read(0, &mut bytes)?;
-    let (words, _) = bytes.as_chunks::<4>();
-    let [ended, failed] = [0, 1].map(|index| u32::from_le_bytes(words[index]));
-    ensure!(
-        failed == 0 && ended == 2 * PIECES,
-        "{ended} ended, {failed} failed"
-    );
-    rig.check(13)?;
+    gpu_kernel::run(&bench.context, &queue, &place, file)?;
+    let (mut there, mut back) = (vec![0; BYTES as usize], vec![0; BYTES as usize]);
+    rig.buffer.read(0, &mut there)?;
+    rig.board.fpga_read(rig.fpga.base(), &mut back)?;
+    ensure!(there == back, "FPGA memory holds other bytes");
     drop(queue);
-    ensure!(carrier.stop()? == 2 * PIECES);
+    ensure!(carrier.stop()? == 2 * gpu_kernel::PIECES);
     Ok(format!(
-        "{ended} transfers of {} KiB by st.mmio, data right",
-        piece >> 10
+        "{} transfers of {} KiB by st.mmio, data right",
+        2 * gpu_kernel::PIECES,
+        (BYTES / u64::from(gpu_kernel::PIECES)) >> 10
     ))
 }

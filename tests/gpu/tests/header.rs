@@ -33,6 +33,8 @@ struct GpuQueue {
 }
 
 type Transfer = unsafe extern "C" fn(*mut GpuQueue, u32, u64, u64, u32, u64) -> u32;
+/// The kernel of the example: queue, input, output, FPGA memory, bytes of a piece, pieces, nanoseconds, result.
+type Kernel = unsafe extern "C" fn(*mut GpuQueue, u64, u64, u64, u32, u32, u64, *mut u32);
 type Look = unsafe extern "C" fn(*const GpuQueue) -> u32;
 
 const WRITE: u32 = 0;
@@ -55,7 +57,7 @@ impl Functions {
     fn load() -> Result<Self> {
         let work = tempfile::tempdir()?;
         let file = work.path().join("functions.so");
-        compile(&file);
+        compile(("cc", "-std=c99", "on_a_processor.c"), &file);
         // SAFETY: the file was just made of the source beside this one, which has these functions.
         unsafe {
             let library = libloading::Library::new(&file)?;
@@ -79,25 +81,17 @@ fn queue_of(channel: &RawChannel) -> GpuQueue {
     }
 }
 
-fn compile(to: &Path) {
+fn compile((compiler, standard, source): (&str, &str, &str), to: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let status = Command::new("cc")
-        .args([
-            "-std=c99",
-            "-D_POSIX_C_SOURCE=200809L",
-            "-O2",
-            "-shared",
-            "-fPIC",
-        ])
-        .args(["-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(root.join("../../host/gpu/include"))
-        .arg("-I")
-        .arg(root.join("../../driver/uapi"))
-        .arg(root.join("tests/on_a_processor.c"))
-        .arg("-o")
-        .arg(to)
-        .status();
-    assert!(status.expect("cc runs").success());
+    let mut command = Command::new(compiler);
+    command.args([standard, "-D_POSIX_C_SOURCE=200809L", "-O2"]);
+    command.args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]);
+    for directory in ["host/gpu/include", "driver/uapi", "examples/08-gpu-kernel"] {
+        command.arg("-I").arg(root.join("../..").join(directory));
+    }
+    command.arg(root.join("tests").join(source));
+    let status = command.arg("-o").arg(to).status();
+    assert!(status.expect("the compiler runs").success());
 }
 
 #[test]
@@ -226,5 +220,62 @@ fn a_kernel_moves_the_part_of_a_buffer_that_was_registered() -> Result<()> {
     buffer.read(0, &mut all)?;
     ensure!(all == data, "other bytes of the buffer were written");
     carrier.stop()?;
+    Ok(())
+}
+
+/// The kernel of examples/08-gpu-kernel, by a thread of the processor.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_kernel_of_the_example_moves_data() -> Result<()> {
+    const PIECES: u32 = 8;
+    let work = tempfile::tempdir()?;
+    let file = work.path().join("kernel.so");
+    compile(("c++", "-std=c++11", "kernel_on_a_processor.cpp"), &file);
+    // SAFETY: the file was just made of the source beside this one.
+    let library = unsafe { libloading::Library::new(&file) }?;
+    // SAFETY: it has this function.
+    let both_ways = unsafe { *library.get::<Kernel>(b"both_ways\0")? };
+
+    let model = peerlane_block::library(&peerlane_hdl::Params::default())?;
+    let board = SimBoard::new(model.instance()?, BoardConfig::default())?;
+    let driver = board.drive(&Options::default())?;
+    let carried = Carried::new(driver.context()?);
+    let device = Device::over(carried.clone())?;
+    let bytes = u64::from(PIECES) * PIECE;
+    let fpga = device.allocate(bytes)?;
+    let memory = device.memory(MemoryKind::Gpu, 2 * bytes as usize)?;
+    let region = device.register_all(&memory, Permissions::ReadWrite)?;
+    let data: Vec<u8> = (0..bytes).map(|i| (i * 7 + (i >> 12)) as u8).collect();
+    memory.write(0, &data)?;
+    let channel = device.hand_over()?;
+    let carrier = carried.carry();
+    let mut queue = queue_of(&channel);
+    let mut run = |fpga| {
+        let (input, mut result) = (region.att_address().raw(), [0; 2]);
+        let output = input + bytes;
+        let (queue, told) = (&raw mut queue, result.as_mut_ptr());
+        // SAFETY: page and ring are the carrier's memory, the queue is used by this thread alone; there is room for both
+        // words.
+        unsafe {
+            both_ways(
+                queue,
+                input,
+                output,
+                fpga,
+                PIECE as u32,
+                PIECES,
+                LIMIT,
+                told,
+            )
+        };
+        result
+    };
+    ensure!(run(fpga.base()) == [2 * PIECES, 0]);
+    let mut found = vec![0; bytes as usize];
+    memory.read(bytes as usize, &mut found)?;
+    ensure!(found == data, "other bytes came back");
+    // Each that the board refuses is counted.
+    ensure!(run(fpga.base() + fpga.length()) == [2 * PIECES; 2]);
+    ensure!(carrier.stop()? == 4 * PIECES);
     Ok(())
 }
