@@ -1,8 +1,12 @@
-//! The examples in C, linked with `libpeerlane.so`, on the simulated board. CUDA's driver is a stand-in.
+//! The examples in C, linked with `libpeerlane.so`, on the simulated board. CUDA's driver and AMD's runtimes are stand-ins.
+
+#[path = "../../../../tests/fake-amd/mod.rs"]
+mod fake_amd;
 
 #[path = "../../../../tests/fake-cuda/mod.rs"]
 mod fake_cuda;
 
+use fake_amd::FakeAmd;
 use fake_cuda::FakeCuda;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,5 +81,27 @@ fn memory_of_cuda() {
     let source = "examples/01-hello/cuda.c";
     let program = compile(&work, source, &["-I", header, "-L", place, "-lcuda"]);
     let said = run(&program, &[work.path(), &libraries]);
+    assert_eq!(said, "100000 bytes from the GPU to the FPGA and back\n");
+}
+
+/// The stand-in's allocation shares a piece with others, so that it begins inside of the dma-buf.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn memory_of_hip() {
+    let work = tempfile::tempdir().unwrap();
+    let sources = root().join("tests/fake-amd");
+    let amd = FakeAmd::new(&sources);
+    let header = sources.join("include");
+    let [hip, hsa] = ["libamdhip64.so.6", "libhsa-runtime64.so.1"].map(|name| amd.path(name));
+    let libraries = hip.parent().unwrap();
+    let more = [
+        "-D__HIP_PLATFORM_AMD__",
+        "-I",
+        header.to_str().unwrap(),
+        hip.to_str().unwrap(),
+        hsa.to_str().unwrap(),
+    ];
+    let program = compile(&work, "examples/01-hello/rocm.c", &more);
+    let said = run(&program, &[work.path(), libraries]);
     assert_eq!(said, "100000 bytes from the GPU to the FPGA and back\n");
 }
