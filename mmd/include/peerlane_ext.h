@@ -119,7 +119,7 @@ typedef clCreatePeerMemoryFromDmaBufPeerlane_t *clCreatePeerMemoryFromDmaBufPeer
 /*
  * clCreatePeerMemoryFromPointerPeerlane: registers memory of a GPU by its device pointer.
  *
- * Where the process has loaded CUDA, and the memory's context is current, a dma-buf of it is registered: of
+ * Where the process has loaded CUDA, a dma-buf of it is registered, whatever context is current: of
  * whole pages, up to 2 MiB large, though copies reach the asked bytes only. Else the driver asks NVIDIA's kernel
  * module, which lets the board reach whole 64 KiB. Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory
  * of cuMemAlloc(), so that CUDA's own copies have ended when it says so. Memory of other GPUs is exported as a

@@ -104,7 +104,6 @@ impl Buffer {
         offset: u64,
         bytes: usize,
     ) -> Result<Result<Peer, Code>, Failure> {
-        // This also makes the memory's context the thread's, which the board's library asks for the memory.
         let identity = self.memory.identity()?;
         // SAFETY: the memory is this buffer's, which whoever copies keeps.
         Ok(unsafe { board.register(self.address() + offset, bytes, identity) })

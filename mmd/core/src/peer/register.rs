@@ -219,12 +219,53 @@ mod cuda {
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`.
     const BUFFER_ID: c_int = 7;
 
+    /// `CU_POINTER_ATTRIBUTE_CONTEXT`.
+    const CONTEXT: c_int = 1;
+
+    type Push = unsafe extern "C" fn(*mut c_void) -> c_int;
+    type Pop = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     type Allocation = unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int;
     type Export = unsafe extern "C" fn(*mut c_void, u64, usize, c_int, u64) -> c_int;
     type Attribute = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;
 
     fn find(opencl: &OpenCl, name: &CStr) -> Option<*mut c_void> {
         opencl.find(name).map(std::ptr::NonNull::as_ptr)
+    }
+
+    /// Memory's context, which is the thread's until this is dropped.
+    struct Current(Pop);
+
+    impl Current {
+        /// The context of the memory at an address. Functions of CUDA's go by the thread's, and a thread of the program's
+        /// may have none, or another GPU's.
+        fn of(opencl: &OpenCl, address: u64) -> Option<Self> {
+            let found = find(opencl, c"cuPointerGetAttribute")?;
+            // SAFETY: that is its type in `cuda.h`, here and below.
+            let attribute: Attribute = unsafe { std::mem::transmute(found) };
+            let found = find(opencl, c"cuCtxPushCurrent_v2")?;
+            // SAFETY: as above.
+            let push: Push = unsafe { std::mem::transmute(found) };
+            let found = find(opencl, c"cuCtxPopCurrent_v2")?;
+            // SAFETY: as above.
+            let pop: Pop = unsafe { std::mem::transmute(found) };
+            let mut context: *mut c_void = std::ptr::null_mut();
+            // SAFETY: there is room for the pointer that this attribute is.
+            let told = unsafe { attribute((&raw mut context).cast(), CONTEXT, address) };
+            if told != 0 || context.is_null() {
+                return None;
+            }
+            // SAFETY: the context is the memory's, which the program keeps.
+            let pushed = unsafe { push(context) };
+            (pushed == 0).then_some(Self(pop))
+        }
+    }
+
+    impl Drop for Current {
+        fn drop(&mut self) {
+            let mut ours = std::ptr::null_mut();
+            // SAFETY: there is room for the context, which was pushed.
+            let _ = unsafe { (self.0)(&raw mut ours) };
+        }
     }
 
     /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations.
@@ -235,6 +276,8 @@ mod cuda {
         let found = find(opencl, c"cuMemGetHandleForAddressRange")?;
         // SAFETY: as above.
         let export: Export = unsafe { std::mem::transmute(found) };
+        // Where the memory has none that is told, it is the thread's that counts.
+        let _current = Current::of(opencl, asked.start);
         let (mut base, mut size) = (0, 0);
         // SAFETY: there is room for both.
         let result = unsafe { allocation(&raw mut base, &raw mut size, asked.start) };

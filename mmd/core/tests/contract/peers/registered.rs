@@ -4,6 +4,7 @@ use super::*;
 use crate::fake::Fake;
 use crate::opencl::device_info;
 use peerlane_mmd_core::Lookup;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::os::fd::IntoRawFd;
@@ -348,9 +349,49 @@ struct Cuda;
 /// Bytes of an allocation, its memory, and the board that reaches it.
 type Allocation = (usize, Memory, Fake);
 
+/// The memory's context, a number; and those of the thread, the current one last.
+const CONTEXT: usize = 64;
+
+thread_local! {
+    static CONTEXTS: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+fn is_current() -> bool {
+    CONTEXTS.with_borrow(|contexts| contexts.last() == Some(&CONTEXT))
+}
+
+extern "C" fn push(context: *mut c_void) -> i32 {
+    CONTEXTS.with_borrow_mut(|contexts| contexts.push(context.addr()));
+    0
+}
+
+extern "C" fn pop(to: *mut *mut c_void) -> i32 {
+    let last = CONTEXTS.with_borrow_mut(Vec::pop);
+    // SAFETY: there is room.
+    unsafe { to.write(std::ptr::without_provenance_mut(last.expect("a context"))) };
+    0
+}
+
+extern "C" fn attribute(to: *mut c_void, attribute: i32, address: u64) -> i32 {
+    let allocations = ALLOCATIONS.lock().unwrap();
+    let below = allocations.range(..=address).next_back();
+    let known = below.is_some_and(|(base, (size, ..))| address < *base + *size as u64);
+    // CU_POINTER_ATTRIBUTE_CONTEXT of cuda.h.
+    if attribute != 1 || !known {
+        return 1;
+    }
+    // SAFETY: there is room for a pointer.
+    unsafe { to.cast::<usize>().write(CONTEXT) };
+    0
+}
+
 static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
 
 extern "C" fn address_range(base: *mut u64, size: *mut usize, address: u64) -> i32 {
+    // CUDA_ERROR_INVALID_CONTEXT.
+    if !is_current() {
+        return 201;
+    }
     let allocations = ALLOCATIONS.lock().unwrap();
     let below = allocations.range(..=address).next_back();
     let found = below.filter(|(base, (size, ..))| address < *base + *size as u64);
@@ -373,6 +414,9 @@ extern "C" fn handle_for_range(
     kind: i32,
     flags: u64,
 ) -> i32 {
+    if !is_current() {
+        return 201;
+    }
     if kind != 1 || flags != 0 || !(first | size as u64).is_multiple_of(4096) {
         return 1;
     }
@@ -391,7 +435,13 @@ unsafe impl Lookup for Cuda {
     fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
         type Range = extern "C" fn(*mut u64, *mut usize, u64) -> i32;
         type Handle = extern "C" fn(*mut c_void, u64, usize, i32, u64) -> i32;
+        type Push = extern "C" fn(*mut c_void) -> i32;
+        type Pop = extern "C" fn(*mut *mut c_void) -> i32;
+        type Attribute = extern "C" fn(*mut c_void, i32, u64) -> i32;
         match name.to_bytes() {
+            b"cuCtxPushCurrent_v2" => NonNull::new((push as Push) as *mut c_void),
+            b"cuCtxPopCurrent_v2" => NonNull::new((pop as Pop) as *mut c_void),
+            b"cuPointerGetAttribute" => NonNull::new((attribute as Attribute) as *mut c_void),
             b"cuMemGetAddressRange_v2" => NonNull::new((address_range as Range) as *mut c_void),
             b"cuMemGetHandleForAddressRange" => {
                 NonNull::new((handle_for_range as Handle) as *mut c_void)
@@ -411,6 +461,8 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     let allocation = (5 * MIB, memory.clone(), toys.fake.clone());
     ALLOCATIONS.lock().unwrap().insert(base, allocation);
     let before = toys.fake.lock().valid_entries();
+    // The thread has another GPU's context, and keeps it.
+    CONTEXTS.with_borrow_mut(|contexts| contexts.push(1));
     // In the allocation's second page of 2 MiB.
     let at = 2 * MIB + 70_001;
     let peer = program.by_pointer(0, base + at as u64, 1000).unwrap();
@@ -438,5 +490,6 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
     let past = base + 5 * MIB as u64 - 10;
     assert_eq!(program.by_pointer(0, past, 11), Err(VALUE));
+    assert_eq!(CONTEXTS.take(), [1]);
     program.runtime.close();
 }
