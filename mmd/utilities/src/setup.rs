@@ -64,8 +64,11 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
         }
         None => machine.path(DIRECTORY),
     };
+    // The runtime reads both.
+    let places = [machine.path(OLD), place];
+    let named = format!("{} and {}", places[0].display(), places[1].display());
     let mut found = Vec::new();
-    for file in fcd::files(&[machine.path(OLD), place.clone()]) {
+    for file in fcd::files(&places) {
         seen.extend(led(machine, &file, &mut found));
     }
     if found.len() > 1 {
@@ -75,9 +78,9 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
         ));
     }
     match platform {
-        Some(platform) => seen.extend(of_platform(machine, platform, &found, &place)),
+        Some(platform) => seen.extend(of_platform(machine, platform, &found, &named)),
         None if found.is_empty() => seen.push(Seen::note(
-            format!("no .fcd file in {} leads to a library of Peerlane's", place.display()),
+            format!("no .fcd file in {named} leads to a library of Peerlane's"),
             "OpenCL programs find no board, but for those of runtimes to 17.0, which are linked with the library. `install` of \
              the platform writes the file (step 7 of its README.md).",
         )),
@@ -196,7 +199,7 @@ fn of_platform(
     machine: &Machine,
     platform: &Platform,
     found: &[(PathBuf, Library)],
-    place: &Path,
+    places: &str,
 ) -> Vec<Seen> {
     let mut seen = Vec::new();
     for path in &platform.libraries {
@@ -213,7 +216,7 @@ fn of_platform(
         };
         seen.push(says(machine, path, kind, "the platform has "));
         seen.extend(for_another_runtime(platform, kind).map(Seen::Note));
-        let what = format!("no .fcd file in {} leads to it", place.display());
+        let what = format!("no .fcd file in {places} leads to it");
         seen.push(match kind {
             // One that leads to another platform's shows the boards as well.
             Library::Open if found.is_empty() => Seen::wrong(

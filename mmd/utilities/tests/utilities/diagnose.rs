@@ -297,6 +297,9 @@ fn the_way_to_the_library_is_said() {
     };
     // Nothing leads to it: the open runtime finds no board, an old one is linked with it.
     fails("no .fcd file in ");
+    // The runtime reads both.
+    fails("/opt/Intel/OpenCL_boards and ");
+    fails("/opt/Intel/OpenCL/Boards leads to it");
     says(
         &look().0,
         &format!("OpenCL: the platform has {}", at("the open runtime")),
