@@ -26,6 +26,19 @@ fn without_a_board_it_says_so() {
     }
 }
 
+#[test]
+fn help_says_which_way_a_write_goes() {
+    let output = peerlane(&["top", "--help"]);
+    let help = String::from_utf8_lossy(&output.stdout);
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("a write goes from FPGA memory to a GPU or the host"),
+        "{help}"
+    );
+}
+
 /// What the load moves is what is shown.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]

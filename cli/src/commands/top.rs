@@ -13,7 +13,8 @@ use peerlane_bsp::error::Error;
 /// Show what a board does: rates of each channel and direction, what is under way, completions, errors, interrupts.
 ///
 /// The numbers are the block's own counters, as of one moment each, of which the difference is shown. They are the
-/// administrator's to read. A process rings the doorbells of its channel by itself, so that the driver does not know how
+/// administrator's to read. As everywhere in Peerlane, a write goes from FPGA memory to a GPU or the host, and a read comes
+/// from there. A process rings the doorbells of its channel by itself, so that the driver does not know how
 /// much is under way on it; of the simulated board that is known.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -111,6 +111,9 @@ int clrdma_get_buffer_address_nvidia(cl_mem buffer, cl_command_queue queue, unsi
 /*
  * read_rdma: copies from the board's memory to the GPU's. Section 5.5, listings 5.13 and 5.14.
  *
+ * The name is the thesis's, and seen from the GPU. Elsewhere Peerlane names directions as the board's engine has them, the
+ * other way round: what this function does is a write there (direct-write, Queue.write), and write_rdma() is a read.
+ *
  * fpga_address     First byte in the board's memory: an address of clrdma_get_buffer_address_altera(), or one inside
  *                  of that buffer. Commands of OpenCL's that write the buffer must have ended (clFinish).
  * gpu_address      First byte in the GPU's memory: as clrdma_get_buffer_address_nvidia(). No alignment is needed,

@@ -99,6 +99,18 @@ fn a_program_without_board_and_gpu_is_told() {
     lab.passes(&program, &["gpu", "2"], &[("STANDIN_OLD_CUDA", "1")]);
 }
 
+/// The listing of a document that names memory of a GPU to OpenCL.
+#[test]
+fn the_listing_of_a_direct_buffer_compiles() {
+    let document = include_str!("../../../docs/cl_peerlane_copy_buffer.md");
+    let mut listings = document.split("```c\n").skip(1);
+    let listing = listings.find(|text| text.starts_with("#include <clrdma.h>"));
+    let listing = listing.unwrap().split("```").next().unwrap();
+    for (compiler, flags) in [("cc", "-std=c99"), ("c++", "-std=c++11")] {
+        Lab::new().checks(compiler, flags, listing);
+    }
+}
+
 /// `examples/02-appendix-a`, as it stands.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -19,7 +19,10 @@ use crate::provenance::Provenance;
 
 const PLACE: &str = "bench transfers";
 
-/// Transfers between a board and a GPU by every route, over their size: rates and latencies.
+/// Transfers between a board and a GPU of NVIDIA's by every route, over their size: rates and latencies.
+///
+/// GPUs of other makers are not measured here. `peerlane doctor` moves data between a board and AMD's, and `aocl diagnose`
+/// measures both ways; `--gpu none` shows what the board and the host's memory give.
 ///
 /// Both directions; the first use of memory, which registers it, and cached copies after it. The data are random and
 /// compared. Routes that do not work here are left out, and it is said why. With --html the page has, beside what was
@@ -46,7 +49,7 @@ pub struct Args {
     /// The board.
     #[arg(long, value_name = "FILE", default_value = "/dev/peerlane0")]
     device: PathBuf,
-    /// The GPU's number, as CUDA counts them; `none`: memory of the host's takes its place.
+    /// The NVIDIA GPU's number, as CUDA counts them; `none`: memory of the host's takes its place.
     #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = peer)]
     gpu: Peer,
     /// Sizes of the copies: `4KiB,1MiB`, or `4KiB..1MiB` for four times as much each time. Without it 4KiB..256MiB; on the

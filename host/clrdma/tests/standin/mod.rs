@@ -76,6 +76,27 @@ impl Lab {
         program
     }
 
+    /// Compiles a text with the headers that a program of both of Peerlane's extensions has.
+    pub fn checks(&self, compiler: &str, flags: &str, text: &str) {
+        let source = self.path(if compiler == "cc" {
+            "part.c"
+        } else {
+            "part.cpp"
+        });
+        std::fs::write(&source, text).unwrap();
+        let mut command = Command::new(compiler);
+        command.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", flags]);
+        for directory in [
+            "include",
+            "tests/standin",
+            "../icd/include",
+            "../../mmd/include",
+        ] {
+            command.arg("-I").arg(root().join(directory));
+        }
+        compile(command.arg(&source));
+    }
+
     /// Runs a program.
     pub fn run(&self, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
         let mut command = Command::new(program);

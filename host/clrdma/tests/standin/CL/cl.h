@@ -16,6 +16,7 @@ typedef uint64_t cl_ulong;
 typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield;
 typedef intptr_t cl_context_properties;
+typedef cl_bitfield cl_mem_flags;
 typedef cl_ulong cl_mem_properties;
 typedef struct _cl_platform_id *cl_platform_id;
 typedef struct _cl_device_id *cl_device_id;
