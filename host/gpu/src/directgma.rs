@@ -456,7 +456,7 @@ impl BusBuffer {
     }
 }
 
-/// A signal that the GPU waits for, or writes. Dropping it changes nothing.
+/// A signal that the GPU waits for, or writes, or the end of a copy. Dropping it changes nothing.
 pub struct Signal {
     device: GmaDevice,
     event: Handle,
@@ -571,19 +571,29 @@ impl Remote {
     /// # Errors
     /// [`Error::Bounds`] and [`Error::OpenClCall`].
     pub fn push(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<()> {
+        self.begin(from, at, to, length).map(drop)
+    }
+
+    /// The same, with its end where there is something to copy.
+    fn begin(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<Option<Signal>> {
         for (offset, size) in [(at, from.length()), (to, self.length)] {
             within(offset, length, size)?;
         }
         if length == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let copy = self.memory.device.0.api.copy;
         let [at, to, length] = [at, to, length].map(|number| number as usize);
         let (queue, source, target) = (self.queue.raw, from.raw(), self.memory.raw);
-        // SAFETY: queue and buffers are living ones, and the ranges lie in them. OpenCL keeps what commands use.
-        let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), null_mut()) };
+        let mut event = null_mut();
+        let end = &raw mut event;
+        // SAFETY: queue and buffers are living ones, the ranges lie in them, and there is a place for the event. OpenCL
+        // keeps what commands use.
+        let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), end) };
         check("clEnqueueCopyBuffer", code)?;
-        self.queue.flush()
+        let end = Signal::new(&self.memory.device, event)?;
+        self.queue.flush()?;
+        Ok(Some(end))
     }
 
     /// Has the GPU write a number at `offset` of the page for signals, behind what it has pushed.

@@ -1,13 +1,14 @@
 //! GPU memory as an end of routes.
 
 mod functions;
+mod stores;
 
 use crate::cuda::{Gpu, GpuBuffer, Readers};
 use crate::error::Error;
 use crate::queue::{Event, Registered};
 use cudarc::driver::sys;
 use functions::{Functions, NOT_READY};
-use peerlane_host::{Device, Memory, Permissions, Window};
+use peerlane_host::{Device, Memory, Permissions};
 use peerlane_routes::engine::{End, Reached, Streamed};
 use peerlane_routes::{Engine, Pending, Piece, Push, Reach, Residence, Result, Side, Way};
 use std::ffi::c_void;
@@ -15,6 +16,7 @@ use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use stores::Stores;
 
 /// A [`GpuBuffer`] as an end of routes. Clones are the same.
 ///
@@ -101,24 +103,8 @@ impl Side for GpuMemory {
     }
 
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
-        let range = device.range();
-        let stream = Stream::new(self.buffer.gpu(), self.functions).map_err(told)?;
-        let window = device.window(range.start)?;
-        let base = NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(
-            window.address() as usize,
-        ));
-        let base = base.ok_or_else(|| told(Error::Empty))?;
-        let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
-        // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
-        // A window in memory stands for one in a test.
-        let registered =
-            unsafe { Registered::new(self.buffer.gpu(), base, window.length(), [registers, 0]) };
-        Ok(Box::new(Stores {
-            _registered: registered.map_err(told)?,
-            buffer: Arc::clone(&self.buffer),
-            stream,
-            window,
-        }))
+        let window = device.window(device.range().start)?;
+        Ok(Box::new(Stores::new(self, window)?))
     }
 }
 
@@ -183,13 +169,13 @@ impl Stream {
         self.check(call, code)
     }
 
-    /// Whether the stream has failed: then it calls nobody back any more.
-    fn state(&self) -> Result<()> {
+    /// Whether the stream has done all that it was given. Where it has failed, it calls nobody back any more.
+    fn rests(&self) -> Result<bool> {
         let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
         match unsafe { (self.functions.query)(self.raw) } {
-            NOT_READY => Ok(()),
-            code => self.check("cuStreamQuery", code),
+            NOT_READY => Ok(false),
+            code => self.check("cuStreamQuery", code).map(|()| true),
         }
     }
 }
@@ -238,7 +224,10 @@ impl Engine for Copies {
         let copying = Streamed::new(
             Arc::clone(&end),
             self.reached.rest(&piece),
-            move || streams.iter().try_for_each(|stream| stream.state()),
+            move || {
+                let mut all = streams.iter();
+                all.try_fold(true, |rest, stream| Ok(stream.rests()? && rest))
+            },
             (
                 self.reached.clone(),
                 Arc::clone(&self.buffer),
@@ -267,62 +256,6 @@ impl Copies {
         // SAFETY: the function takes what it is given; the stream is a living one.
         let code = unsafe { tell(self.teller.raw, ended, user) };
         self.stream.check("cuLaunchHostFunc", code)
-    }
-}
-
-/// The GPU's stores to a board's window, by its copy engine.
-///
-/// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for what NVIDIA's driver asks for before it maps a
-/// device's registers.
-struct Stores {
-    // Given back before the window moves or goes.
-    _registered: Registered,
-    stream: Stream,
-    buffer: Arc<GpuBuffer>,
-    window: Window,
-}
-
-impl Push for Stores {
-    fn window(&self) -> u64 {
-        self.window.length() as u64
-    }
-
-    /// The registration stays: it is of the window's place in this process, and nothing is stored while it moves.
-    fn place(&mut self, fpga: u64) -> Result<()> {
-        match self.window.base() == fpga {
-            true => Ok(()),
-            false => Ok(self.window.place(fpga)?),
-        }
-    }
-
-    fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
-        let at = self.buffer.at(from, length).map_err(told)?;
-        let size = self.window.length() as u64;
-        if to.checked_add(length).is_none_or(|end| end > size) {
-            return Err(peerlane_routes::Error::Bounds {
-                side: "the window".into(),
-                offset: to,
-                length,
-                size,
-            });
-        }
-        let host = (self.window.address() + to) as usize;
-        let host = std::ptr::with_exposed_provenance_mut::<c_void>(host);
-        // SAFETY: both ranges were checked; `settle` waits for the stream before the window moves, and so does the drop
-        // of the registration.
-        unsafe { self.stream.copy(Way::Out, at, host, length as usize) }
-    }
-
-    fn settle(&mut self) -> Result<()> {
-        let driver = self.buffer.gpu().driver();
-        let _bound = self.buffer.gpu().bind().map_err(told)?;
-        // SAFETY: a living stream.
-        let code = unsafe { (driver.stream_synchronize)(self.stream.raw) };
-        self.stream.check("cuStreamSynchronize", code)?;
-        // The GPU's stores have left it. A load of the processor's takes another way to the board, so what proves that
-        // they are in FPGA memory is the probe's comparison, and the board's order of what comes from the link.
-        self.window.settle();
-        Ok(())
     }
 }
 

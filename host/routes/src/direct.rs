@@ -4,7 +4,7 @@ use crate::board::{Board, Moving};
 use crate::error::{Error, Result};
 use crate::limits::{GRACE, Watch};
 use crate::side::{Pending, Push, Reach, Side};
-use peerlane_host::{Direction, Permissions};
+use peerlane_host::{Device, Direction, Permissions};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -178,7 +178,44 @@ fn pump(
 }
 
 /// The device stores it to the board's window.
+///
+/// Nobody tells a device that its stores were lost, because the board was reset meanwhile. The generation tells: it was
+/// raised before the board shows the window again.
 pub(crate) fn by_push(
+    push: &mut dyn Push,
+    (device, side): (&Device, &dyn Side),
+    job: (u64, u64, u64),
+    watch: &Watch<'_>,
+) -> Result<u64> {
+    let before = device.query()?;
+    let mut stored = store(push, job, watch);
+    if let Err(error) = stored {
+        // What was begun ends before somebody else has the window, or the memory.
+        let rests = push.settle(GRACE).unwrap_or(true);
+        stored = Err(error.with(usize::from(!rests)));
+    }
+    // In this order: a board that shows its window and has the same generation was not reset.
+    let shown = push.confirm();
+    let after = device.query()?;
+    let memory = after.resets != before.resets;
+    let hidden = |error: &Error| !matches!(error, Error::Board(peerlane_host::Error::Gone));
+    match (shown, stored) {
+        // Neither what was stored nor how much is known, but a device that goes on must be told of.
+        (_, Err(error @ Error::UnderWay { .. })) => Err(error),
+        (Err(error), _) if !hidden(&error) => Err(error),
+        (shown, _) if shown.is_err() || memory || after.generation != before.generation => {
+            Err(Error::Lost {
+                side: side.name(),
+                length: job.2,
+                memory,
+            })
+        }
+        (_, stored) => stored,
+    }
+}
+
+/// Stores to one place of the window after the other.
+fn store(
     push: &mut dyn Push,
     (at, fpga, length): (u64, u64, u64),
     watch: &Watch<'_>,
@@ -193,7 +230,7 @@ pub(crate) fn by_push(
         push.place(base)?;
         push.push(at + done, place - base, part)?;
         // Before the window moves, and before anybody is told.
-        push.settle()?;
+        while !push.settle(watch.stretch(done)?)? {}
         done += part;
     }
     Ok(done)
@@ -206,3 +243,6 @@ pub(crate) fn reason(error: &Error) -> String {
         error => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,7 +116,10 @@ impl Ends {
         self.board.shared().push(
             &self.pusher,
             || self.side.pusher(self.board.device()),
-            |pusher| direct::by_push(pusher, errand, watch),
+            |pusher| {
+                let ends = (self.board.device(), &*self.side);
+                direct::by_push(pusher, ends, errand, watch)
+            },
         )
     }
 

@@ -165,8 +165,8 @@ impl<T: Copy> End<T> {
 pub struct Streamed<U> {
     end: Arc<End<()>>,
     rest: Option<Rest>,
-    /// Whether the streams have failed: then they call nobody back any more.
-    state: Box<dyn Fn() -> Result<()> + Send>,
+    /// Whether the streams have done all that they were given. Where they have failed, they call nobody back any more.
+    rests: Box<dyn Fn() -> Result<bool> + Send>,
     used: Option<U>,
 }
 
@@ -175,13 +175,13 @@ impl<U> Streamed<U> {
     pub fn new(
         end: Arc<End<()>>,
         rest: Option<Rest>,
-        state: impl Fn() -> Result<()> + Send + 'static,
+        rests: impl Fn() -> Result<bool> + Send + 'static,
         used: U,
     ) -> Self {
         Self {
             end,
             rest,
-            state: Box::new(state),
+            rests: Box::new(rests),
             used: Some(used),
         }
     }
@@ -192,7 +192,7 @@ impl<U: Send> Pending for Streamed<U> {
         if self.end.wait(limit).is_none() {
             return match limit.is_zero() {
                 true => Ok(false),
-                false => (self.state)().map(|()| self.end.told().is_some() && self.rest.is_none()),
+                false => (self.rests)().map(|_| self.end.told().is_some() && self.rest.is_none()),
             };
         }
         self.rest.take().map_or(Ok(()), Rest::pass_on)?;

@@ -84,6 +84,19 @@ pub enum Error {
         /// What the copy has ended with.
         why: String,
     },
+    /// The board was reset while a device stored to its window. Nobody told the device, whose stores were taken or lost.
+    #[error(
+        "the board was reset while {side} stored to its window: of {length} bytes some may be lost{}",
+        if *.memory { ", and so may be what FPGA memory held before" } else { "" }
+    )]
+    Lost {
+        /// Whose memory was copied.
+        side: String,
+        /// Bytes asked for.
+        length: u64,
+        /// More than the block was reset, or may have been ([`peerlane_host::peerlane_core::uapi::Query::resets`]).
+        memory: bool,
+    },
     /// Somebody has called it off.
     #[error("the copy was called off after {done} of {length} bytes")]
     Cancelled {
@@ -116,6 +129,12 @@ impl Error {
             }
             Self::UnderWay { .. } => {
                 "Neither use nor free the memory of both sides until the device has ended its work (cuCtxSynchronize, clFinish).".into()
+            }
+            Self::Lost { memory: false, .. } => {
+                "Copy again: the board is started again by its driver, and registrations stay.".into()
+            }
+            Self::Lost { memory: true, .. } => {
+                "Begin anew with what FPGA memory is to hold, then copy again: the FPGA was configured anew, or its link reset.".into()
             }
             Self::Cancelled { .. } => "Nothing is under way any more; what has arrived stays.".into(),
         }

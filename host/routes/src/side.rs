@@ -167,10 +167,10 @@ pub trait Push: Send {
     /// Bytes of the window, which stands at multiples of them.
     fn window(&self) -> u64;
 
-    /// Moves the window to an FPGA address.
+    /// Moves the window to an FPGA address. What was stored has [settled](Self::settle).
     ///
     /// # Errors
-    /// As [`peerlane_host::Window::place`].
+    /// As [`peerlane_host::Window::place`], also where the window stands there already.
     fn place(&mut self, fpga: u64) -> Result<()>;
 
     /// Stores bytes of the device's memory from `from` on to `to` of the window. They are on their way when it returns.
@@ -179,11 +179,21 @@ pub trait Push: Send {
     /// What the device says.
     fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()>;
 
-    /// Waits until all that was stored is in FPGA memory.
+    /// Waits until all that was stored is in FPGA memory, for so long at most; says whether it is. That the device has
+    /// sent its stores is not enough: they are on their way, and the window must not move under them.
     ///
     /// # Errors
     /// What board or device say.
-    fn settle(&mut self) -> Result<()>;
+    fn settle(&mut self, limit: Duration) -> Result<bool>;
+
+    /// Makes sure that the window shows FPGA memory now, where it was placed last. While a board is being started again it
+    /// shows none, what is stored is lost, and nobody is told.
+    ///
+    /// # Errors
+    /// The window shows nothing, or nobody can say.
+    fn confirm(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Checks a range.

@@ -127,8 +127,8 @@ mod tests {
         fn push(&mut self, _: u64, _: u64, _: u64) -> Result<()> {
             Ok(())
         }
-        fn settle(&mut self) -> Result<()> {
-            Ok(())
+        fn settle(&mut self, _: Duration) -> Result<bool> {
+            Ok(true)
         }
     }
 

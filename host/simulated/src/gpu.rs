@@ -58,6 +58,12 @@ impl SimGpu {
         })
     }
 
+    /// Has the board be reset in the middle of the next push, by `reset`: what the GPU stores from there on is lost, as on
+    /// a board whose BAR takes nothing meanwhile, and the GPU is not told.
+    pub fn reset_in_push(&self, reset: impl FnOnce() -> Result<()> + Send + 'static) {
+        self.board.lock().reset_in_push = Some(Box::new(reset));
+    }
+
     /// The memory, as the GPU sees it.
     pub fn memory(&self) -> &Memory {
         &self.memory
@@ -233,6 +239,12 @@ impl Push for Stores {
         let CopyEngine { latency_ns, .. } = self.gpu.engine;
         let mut bytes = vec![0; length as usize];
         self.gpu.memory.read(from as usize, &mut bytes)?;
+        let reset = self.gpu.board.lock().reset_in_push.take();
+        if let Some(reset) = reset {
+            // Nobody tells a GPU: the first half was before the outage, the other one is stored to nothing.
+            bytes.truncate(bytes.len() / 2);
+            reset()?;
+        }
         self.gpu
             .board
             .with(|board| {
@@ -243,8 +255,9 @@ impl Push for Stores {
             .map_err(failed)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self, _: Duration) -> Result<bool> {
         let read = |board: &mut peerlane_sim::Board| board.window_read(0, &mut [0]);
-        self.gpu.board.with(read).map_err(failed)
+        self.gpu.board.with(read).map_err(failed)?;
+        Ok(true)
     }
 }

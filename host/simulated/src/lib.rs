@@ -78,6 +78,9 @@ impl std::fmt::Debug for SimBoard {
     }
 }
 
+/// Resets a board.
+type Reset = Box<dyn FnOnce() -> peerlane_routes::Result<()> + Send>;
+
 struct Sim {
     board: Board,
     host: Arena,
@@ -87,6 +90,8 @@ struct Sim {
     platform: Platform,
     /// Somebody has the board's window.
     window_taken: bool,
+    /// Resets the board in the middle of the next push.
+    reset_in_push: Option<Reset>,
     next_id: u64,
     /// Where the process's own memory may be registered, or a peer has its memory in the process.
     process: Option<ProcessMemory>,
@@ -123,6 +128,7 @@ impl SimBoard {
             pins: BTreeMap::new(),
             platform: Platform::default(),
             window_taken: false,
+            reset_in_push: None,
             next_id: 0,
             process: None,
             files: false,

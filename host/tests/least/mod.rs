@@ -45,6 +45,8 @@ pub struct State {
     pub refuse: Mutex<Option<(Errno, u32)>>,
     /// The last handle of a region.
     last: AtomicU32,
+    /// What it says of itself.
+    pub query: Mutex<uapi::Query>,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
@@ -232,7 +234,7 @@ impl Context for Least {
 
     fn query(&self) -> Result<uapi::Query> {
         self.called();
-        Ok(uapi::Query::default())
+        Ok(*self.query.lock().unwrap())
     }
 
     fn await_event(&self, _: Option<Duration>) -> Result<bool> {

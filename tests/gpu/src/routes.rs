@@ -127,13 +127,18 @@ impl Push for CarriedStores {
         self.parts.push(to..to + length);
         Ok(())
     }
-    fn settle(&mut self) -> peerlane_routes::Result<()> {
-        self.stores.settle()?;
+    fn settle(&mut self, limit: Duration) -> peerlane_routes::Result<bool> {
+        if !self.stores.settle(limit)? {
+            return Ok(false);
+        }
         for part in self.parts.drain(..) {
             let carried = self.peers.carry(part);
             carried.map_err(|error| peerlane_routes::Error::side("the window", error))?;
         }
-        Ok(())
+        Ok(true)
+    }
+    fn confirm(&mut self) -> peerlane_routes::Result<()> {
+        self.stores.confirm()
     }
 }
 

@@ -97,13 +97,16 @@ impl Stream {
         self.gpu.hip
     }
 
-    /// Whether the stream has failed: then it calls nobody back any more.
-    fn state(&self) -> Result<()> {
+    /// Whether the stream has done all that it was given. Where it has failed, it calls nobody back any more.
+    fn rests(&self) -> Result<bool> {
         let _bound = self.gpu.bind().map_err(told)?;
         // SAFETY: a living stream.
         match unsafe { (self.hip().stream_query)(self.raw) } {
-            NOT_READY => Ok(()),
-            code => self.hip().check("hipStreamQuery", code).map_err(told),
+            NOT_READY => Ok(false),
+            code => {
+                let checked = self.hip().check("hipStreamQuery", code);
+                checked.map(|()| true).map_err(told)
+            }
         }
     }
 }
@@ -182,7 +185,7 @@ impl Engine for Copies {
         let copying = Streamed::new(
             Arc::clone(&end),
             self.reached.rest(&piece),
-            move || stream.state(),
+            move || stream.rests(),
             (
                 self.reached.clone(),
                 Arc::clone(&self.buffer),

@@ -1,6 +1,6 @@
 //! DirectGMA's memory as an end of routes.
 
-use super::{BusBuffer, GmaDevice, PAGE, Remote};
+use super::{BusBuffer, GmaDevice, PAGE, Remote, Signal};
 use crate::error::Error;
 use peerlane_host::{Device, Memory, Permissions, Window};
 use peerlane_routes::opencl::ClMemory;
@@ -8,6 +8,7 @@ use peerlane_routes::{Engine, Push, Reach, Residence, Result, Side, Staging};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A board's window into FPGA memory, for a GPU that stores to it by its bus address.
 pub trait Aperture: Send {
@@ -28,6 +29,14 @@ pub trait Aperture: Send {
     /// # Errors
     /// What the board says.
     fn settle(&mut self) -> Result<()>;
+
+    /// Makes sure that it shows FPGA memory now, where it was placed last: a board that is being started again shows none.
+    ///
+    /// # Errors
+    /// It shows nothing, or nobody can say.
+    fn confirm(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The window of a board that the kernel drives.
@@ -59,15 +68,17 @@ impl Aperture for BoardAperture {
     }
 
     fn place(&mut self, fpga: u64) -> Result<()> {
-        match self.window.base() == fpga {
-            true => Ok(()),
-            false => Ok(self.window.place(fpga)?),
-        }
+        Ok(self.window.place(fpga)?)
     }
 
     fn settle(&mut self) -> Result<()> {
         self.window.settle();
         Ok(())
+    }
+
+    /// The driver refuses to place it while the board is being started again.
+    fn confirm(&mut self) -> Result<()> {
+        Ok(self.window.place(self.window.base())?)
     }
 }
 
@@ -200,16 +211,22 @@ impl Side for GmaMemory {
         Ok(Box::new(Stores {
             remote: remote.map_err(|error| told(gpu, error))?,
             buffer: self.buffer.clone(),
+            pushed: None,
             aperture,
         }))
     }
 }
 
 /// The GPU's stores to a board's window.
+///
+/// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
+/// of itself: that they have arrived when the window moves is a matter of time.
 struct Stores {
     // Before the window goes.
     remote: Remote,
     buffer: BusBuffer,
+    /// The end of the copy that was begun last.
+    pushed: Option<Signal>,
     aperture: Box<dyn Aperture>,
 }
 
@@ -232,13 +249,28 @@ impl Push for Stores {
     }
 
     fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
-        let pushed = self.remote.push(&self.buffer, from, to, length);
-        pushed.map_err(self.told())
+        let begun = self.remote.begin(&self.buffer, from, to, length);
+        self.pushed = begun.map_err(self.told())?;
+        Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
-        self.remote.finish().map_err(self.told())?;
-        self.aperture.settle()
+    fn settle(&mut self, limit: Duration) -> Result<bool> {
+        if let Some(pushed) = &self.pushed {
+            if !pushed.wait(limit).map_err(self.told())? {
+                return Ok(false);
+            }
+            self.pushed = None;
+        }
+        self.aperture.settle()?;
+        Ok(true)
+    }
+
+    fn confirm(&mut self) -> Result<()> {
+        match self.pushed {
+            None => self.aperture.confirm(),
+            // It would be moved under them, to where it is.
+            Some(_) => Ok(()),
+        }
     }
 }
 

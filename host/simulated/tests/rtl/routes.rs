@@ -1,7 +1,7 @@
 //! All ways between the simulated board and its GPU, and platforms that are not what they seem.
 
 use super::{KIB, MIB, open_on, pattern};
-use peerlane_host::driver::Options as DriverOptions;
+use peerlane_host::driver::{Driver, Options as DriverOptions};
 use peerlane_host::{Device, Direction, Memory, Permissions};
 use peerlane_routes::{
     Board, Cancel, Engine, Error, Limits, Options, Order, Pair, Reach, Residence, Route, Routes,
@@ -19,6 +19,7 @@ struct Rig {
     gpu: SimGpu,
     routes: Routes,
     length: u64,
+    driver: Driver,
 }
 
 impl Rig {
@@ -43,6 +44,7 @@ impl Rig {
             gpu,
             routes,
             length,
+            driver,
         }
     }
 
@@ -194,6 +196,32 @@ fn a_choice_after_a_push_finds_the_window_free() {
     rig.round(&order, Route::Push);
     let choice = rig.routes.choose(Direction::Read, order.length).unwrap();
     assert!(!choice.why.contains("window"), "{choice}");
+    rig.round(&order, Route::Push);
+}
+
+/// A reset takes stores that nobody misses: the end of such a push is no good one.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_in_the_middle_of_a_push_is_told() {
+    let rig = Rig::on(Platform::Good);
+    rig.routes.findings().unwrap();
+    let order = rig.order(Direction::Read);
+    let base = rig.routes.board().memory().start;
+    let data = pattern(7, rig.length as usize);
+    rig.board
+        .fpga_write(base, &pattern(8, rig.length as usize))
+        .unwrap();
+    rig.gpu.memory().write(0, &data).unwrap();
+    let driver = rig.driver.clone();
+    rig.gpu.reset_in_push(move || Ok(driver.reset()?));
+    let lost = rig.routes.transfer(&order, Route::Push, &Limits::default());
+    let mut found = vec![0; data.len()];
+    rig.board.fpga_read(base, &mut found).unwrap();
+    assert!(found != data, "the model has lost something");
+    let Err(Error::Lost { length, memory, .. }) = lost else {
+        panic!("{lost:?}");
+    };
+    assert_eq!((length, memory), (rig.length, false));
     rig.round(&order, Route::Push);
 }
 

@@ -1,0 +1,196 @@
+//! The GPU's stores to a board's window, by its copy engine.
+
+use super::{GpuMemory, Stream, told};
+use crate::cuda::GpuBuffer;
+use crate::error::Error;
+use crate::queue::Registered;
+use cudarc::driver::sys;
+use peerlane_host::Window;
+use peerlane_routes::{Error as RouteError, Push, Result, Way};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes that are read back: a window takes one access of at most 8 bytes at a time, and a dword from every bus.
+const WORD: u64 = 4;
+
+/// How long to sleep between two looks at a stream: late by no more than a part of what it took.
+const PAUSES: Range<Duration> = Duration::from_micros(5)..Duration::from_micros(200);
+
+/// How long stores may take to arrive when nobody waits for them any more.
+const LAST: Duration = Duration::from_secs(1);
+
+/// A window into FPGA memory, mapped into this process.
+pub(super) trait Shown: Send {
+    /// Address of its first byte.
+    fn address(&self) -> u64;
+
+    /// Bytes, which it stands at multiples of.
+    fn length(&self) -> u64;
+
+    /// Moves it.
+    fn place(&mut self, fpga: u64) -> Result<()>;
+
+    /// Makes sure that it shows FPGA memory.
+    fn confirm(&mut self) -> Result<()>;
+}
+
+impl Shown for Window {
+    fn address(&self) -> u64 {
+        Window::address(self)
+    }
+
+    fn length(&self) -> u64 {
+        Window::length(self) as u64
+    }
+
+    fn place(&mut self, fpga: u64) -> Result<()> {
+        Ok(Window::place(self, fpga)?)
+    }
+
+    /// The driver refuses to place it while the board is being started again.
+    fn confirm(&mut self) -> Result<()> {
+        Ok(Window::place(self, self.base())?)
+    }
+}
+
+/// What is known of the stores that the stream was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// All are in FPGA memory.
+    Settled,
+    /// They are on their way; the last word of the window that they store to.
+    Stored(u64),
+    /// The GPU reads it back.
+    Reading,
+}
+
+/// The GPU's stores to a board's window.
+///
+/// When the stream has done them, the GPU has sent them. That they are in FPGA memory, a read of the GPU's tells that
+/// stands behind them: no read passes a write of the same requester (PCI Express Base Specification 4.0, 2.4.1, table
+/// 2-39). A load of the processor's takes another way to the board, and would tell nothing.
+///
+/// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for what NVIDIA's driver asks for before it maps a
+/// device's registers.
+pub(super) struct Stores<W: Shown> {
+    // Given back before the window goes.
+    _registered: Registered,
+    stream: Stream,
+    buffer: Arc<GpuBuffer>,
+    /// What is read back.
+    back: GpuBuffer,
+    state: State,
+    window: W,
+}
+
+impl<W: Shown> Stores<W> {
+    /// Has the GPU of some memory store from there to a window.
+    pub(super) fn new(memory: &GpuMemory, window: W) -> Result<Self> {
+        let gpu = memory.buffer.gpu();
+        let stream = Stream::new(gpu, memory.functions).map_err(told)?;
+        let base = std::ptr::with_exposed_provenance_mut::<u8>(window.address() as usize);
+        let base = NonNull::new(base).ok_or_else(|| told(Error::Empty))?;
+        let registers = sys::CU_MEMHOSTREGISTER_IOMEMORY;
+        let length = window.length() as usize;
+        // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
+        // A window in memory stands for one in a test.
+        let registered = unsafe { Registered::new(gpu, base, length, [registers, 0]) };
+        Ok(Self {
+            _registered: registered.map_err(told)?,
+            stream,
+            buffer: Arc::clone(&memory.buffer),
+            back: gpu.plain_buffer(WORD).map_err(told)?,
+            state: State::Settled,
+            window,
+        })
+    }
+
+    /// A place of the window, in this process.
+    fn at(&self, offset: u64) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut((self.window.address() + offset) as usize)
+    }
+}
+
+impl<W: Shown> Push for Stores<W> {
+    fn window(&self) -> u64 {
+        self.window.length()
+    }
+
+    /// The registration stays: it is of the window's place in this process, and nothing is stored while it moves.
+    fn place(&mut self, fpga: u64) -> Result<()> {
+        match self.settle(LAST)? {
+            true => self.window.place(fpga),
+            false => Err(RouteError::side(
+                "the GPU",
+                format!("what it has stored to the window has not arrived after {LAST:?}"),
+            )),
+        }
+    }
+
+    fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
+        let at = self.buffer.at(from, length).map_err(told)?;
+        let size = self.window.length();
+        let end = to.checked_add(length).filter(|end| *end <= size);
+        let Some(end) = end else {
+            return Err(RouteError::Bounds {
+                side: "the window".into(),
+                offset: to,
+                length,
+                size,
+            });
+        };
+        if length == 0 {
+            return Ok(());
+        }
+        // Whatever the call says, something may have been stored.
+        self.state = State::Stored((end - 1) / WORD * WORD);
+        // SAFETY: both ranges were checked; the window moves when the stream has done it, and the drop of the
+        // registration waits for that, too.
+        unsafe { (self.stream).copy(Way::Out, at, self.at(to), length as usize) }
+    }
+
+    fn settle(&mut self, limit: Duration) -> Result<bool> {
+        if let State::Stored(last) = self.state {
+            let at = self.back.at(0, WORD).map_err(told)?;
+            // SAFETY: a word of the window, which is mapped for as long as this lives, into memory of as many bytes. It
+            // stands behind the stores in the stream.
+            unsafe { (self.stream).copy(Way::In, at, self.at(last), WORD as usize) }?;
+            self.state = State::Reading;
+        }
+        let begin = Instant::now();
+        while self.state == State::Reading {
+            if self.stream.rests()? {
+                self.state = State::Settled;
+                break;
+            }
+            let waited = begin.elapsed();
+            if waited >= limit {
+                break;
+            }
+            let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
+            std::thread::sleep(pause.min(limit - waited));
+        }
+        Ok(self.state == State::Settled)
+    }
+
+    fn confirm(&mut self) -> Result<()> {
+        match self.state {
+            State::Settled => self.window.confirm(),
+            // It would be moved under them, to where it is.
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<W: Shown> Drop for Stores<W> {
+    fn drop(&mut self) {
+        // The next who has the window has other FPGA memory in it. A GPU that has failed stores nothing more.
+        let _ = self.settle(LAST);
+    }
+}
+
+#[cfg(test)]
+mod tests;
