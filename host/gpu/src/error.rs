@@ -169,6 +169,19 @@ pub(crate) fn within(offset: u64, length: u64, size: u64) -> Result<()> {
 }
 
 impl Error {
+    /// Whether memory, or room in a BAR, is all that was missing.
+    pub(crate) fn lacks_room(&self) -> bool {
+        match self {
+            Self::Cuda { code, .. } => *code == CUresult::CUDA_ERROR_OUT_OF_MEMORY as i32,
+            // hipErrorOutOfMemory, HSA_STATUS_ERROR_OUT_OF_RESOURCES.
+            Self::Rocm { code, .. } => [2, 0x1008].contains(code),
+            // CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY.
+            Self::OpenClCall { code, .. } => [-4, -5, -6].contains(code),
+            Self::NotResident { .. } => true,
+            _ => false,
+        }
+    }
+
     /// What to do about it, in one sentence or two.
     pub fn remedy(&self) -> &'static str {
         match self {

@@ -50,6 +50,7 @@ impl GpuMemory {
 pub(crate) fn told(error: Error) -> peerlane_routes::Error {
     match error {
         Error::Board(error) => error.into(),
+        error if error.lacks_room() => peerlane_routes::Error::busy("the GPU", error, true),
         error => peerlane_routes::Error::side("the GPU", error),
     }
 }

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Memory of a side that is registered at a time: as much as the thesis pins at a time (5.5). Two such ranges are
-/// registered while a copy goes from one to the next, so that a side's BAR need not show all of its memory.
+/// registered while a copy goes from one to the next, where there is room for both; a side's BAR need not show all of its
+/// memory.
 const WINDOW: u64 = 32 << 20;
 
 /// The least that is tried where a side cannot show so much.
@@ -28,7 +29,10 @@ const KEPT: usize = 6;
 #[derive(Debug)]
 pub(crate) struct Reached {
     ranges: Vec<(Range<u64>, Permissions, Reach)>,
+    /// Bytes of a range that there was room for last.
     window: u64,
+    /// Whether there may be room for more by now.
+    grows: bool,
 }
 
 impl Default for Reached {
@@ -36,18 +40,25 @@ impl Default for Reached {
         Self {
             ranges: Vec::new(),
             window: WINDOW,
+            grows: false,
         }
     }
 }
 
 impl Reached {
-    /// A range that contains a place, registered for the board, up to `end` at most.
+    /// A copy begins: what there was no room for, there may be by now.
+    fn begin(&mut self) {
+        self.grows = true;
+    }
+
+    /// A range that contains a place, registered for the board, up to `end` at most. While something is under way nothing
+    /// is let go for it: a transfer keeps its range registered, so that this would make no room.
     fn at(
         &mut self,
-        board: &Board,
-        side: &dyn Side,
+        (board, side): (&Board, &dyn Side),
         place: u64,
         permissions: Permissions,
+        under_way: bool,
     ) -> Result<(Range<u64>, Reach)> {
         let fits = |(range, known, _): &(Range<u64>, Permissions, Reach)| {
             range.contains(&place) && *known == permissions
@@ -58,29 +69,55 @@ impl Reached {
             self.ranges.push(entry);
             return Ok(answer);
         }
-        loop {
-            // Windows of one size, so that the next copy finds them.
-            let start = place / self.window * self.window;
-            let range = start..(start + self.window).min(side.length());
-            match side.reach(board.device(), range.clone(), permissions) {
-                Ok(reach) => {
-                    if self.ranges.len() >= KEPT {
-                        self.ranges.remove(0);
-                    }
-                    self.ranges
-                        .push((range.clone(), permissions, reach.clone()));
-                    return Ok((range, reach));
+        if self.grows && self.window < WINDOW {
+            let more = 2 * self.window;
+            match self.enter((board, side), place, permissions, more) {
+                Ok(entered) => {
+                    self.window = more;
+                    return Ok(entered);
                 }
-                // There may be room for it without the others, or for less of it.
-                Err(_) if !self.ranges.is_empty() => {
-                    self.ranges.remove(0);
-                }
-                Err(_) if self.window > LEAST_WINDOW && range.end - range.start > LEAST_WINDOW => {
-                    self.window /= 2;
-                }
+                Err(error) if error.lacks_room() => self.grows = false,
                 Err(error) => return Err(error),
             }
         }
+        loop {
+            match self.enter((board, side), place, permissions, self.window) {
+                Err(error) if error.lacks_room() => {
+                    // There may be room for it without the others, or for less of it.
+                    if under_way {
+                        return Err(error);
+                    } else if !self.ranges.is_empty() {
+                        self.ranges.remove(0);
+                    } else if self.window > LEAST_WINDOW && side.length() > LEAST_WINDOW {
+                        self.window /= 2;
+                        self.grows = false;
+                    } else {
+                        return Err(error);
+                    }
+                }
+                entered => return entered,
+            }
+        }
+    }
+
+    /// Registers the range of so many bytes that contains a place.
+    fn enter(
+        &mut self,
+        (board, side): (&Board, &dyn Side),
+        place: u64,
+        permissions: Permissions,
+        window: u64,
+    ) -> Result<(Range<u64>, Reach)> {
+        // Windows of one size, so that the next copy finds them.
+        let start = place / window * window;
+        let range = start..(start + window).min(side.length());
+        let reach = side.reach(board.device(), range.clone(), permissions)?;
+        if self.ranges.len() >= KEPT {
+            self.ranges.remove(0);
+        }
+        let entry = (range.clone(), permissions, reach.clone());
+        self.ranges.push(entry);
+        Ok((range, reach))
     }
 
     /// Lets go of all.
@@ -148,14 +185,21 @@ fn pump(
     watch: &Watch<'_>,
 ) -> Result<u64> {
     let (mut begun, mut done) = (0, 0);
+    // There is no room for the next range beside those of what is under way.
+    let mut full = false;
+    reached.begin();
     while done < job.length {
-        while begun < job.length && flight.0.len() < AHEAD {
+        full &= !flight.0.is_empty();
+        while begun < job.length && flight.0.len() < AHEAD && !full {
             let place = job.at + begun;
-            let found = reached.at(board, side, place, job.permissions);
+            let under_way = !flight.0.is_empty();
+            let found = reached.at((board, side), place, job.permissions, under_way);
             let (range, reach) = match found {
                 Ok(found) => found,
-                // What is under way keeps its range registered.
-                Err(_) if !flight.0.is_empty() => break,
+                Err(error) if under_way && error.lacks_room() => {
+                    full = true;
+                    break;
+                }
                 Err(error) => return Err(error),
             };
             let length = SLICE.min(job.length - begun).min(range.end - place);
@@ -239,7 +283,7 @@ fn store(
 /// The error of a route that a side or a board does not have.
 pub(crate) fn reason(error: &Error) -> String {
     match error {
-        Error::Side { reason, .. } => reason.clone(),
+        Error::Side { reason, .. } | Error::Busy { reason, .. } => reason.clone(),
         error => error.to_string(),
     }
 }

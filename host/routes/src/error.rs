@@ -21,6 +21,16 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// The same for the time being: somebody has what it needs.
+    #[error("{side}: {reason}")]
+    Busy {
+        /// Whose memory it is.
+        side: String,
+        /// What it said.
+        reason: String,
+        /// Room is what it lacks: less may fit.
+        room: bool,
+    },
     /// A function of OpenCL's.
     #[error("{call} failed with {code}")]
     OpenCl {
@@ -113,6 +123,10 @@ impl Error {
         match self {
             Self::Board(error) => error.remedy().into(),
             Self::Side { .. } => "Look at what the device's own driver says.".into(),
+            Self::Busy { room: true, .. } => {
+                "Free memory of the device, or let go of what other programs have registered of it; then try again.".into()
+            }
+            Self::Busy { .. } => "Have the other program let go of it, then try again.".into(),
             Self::OpenCl { .. } => "Look the code up in CL/cl.h.".into(),
             Self::NoOpenCl { .. } => {
                 "Install an OpenCL loader (ocl-icd-libopencl1) and a driver for the device.".into()
@@ -147,6 +161,15 @@ impl Error {
             _ => Self::UnderWay {
                 why: self.to_string(),
             },
+        }
+    }
+
+    /// A device's refusal that passes; for lack of room, or because somebody else has what is needed.
+    pub fn busy(side: impl Into<String>, reason: impl ToString, room: bool) -> Self {
+        Self::Busy {
+            side: side.into(),
+            reason: reason.to_string(),
+            room,
         }
     }
 

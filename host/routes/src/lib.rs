@@ -48,6 +48,7 @@ mod indirect;
 mod limits;
 pub mod opencl;
 mod pair;
+mod passing;
 mod probe;
 mod route;
 mod routes;

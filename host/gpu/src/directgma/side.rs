@@ -111,6 +111,7 @@ fn told(device: &GmaDevice, error: Error) -> peerlane_routes::Error {
             let remedy = error.remedy();
             peerlane_routes::Error::side(name, format!("{error}. {remedy}"))
         }
+        error if error.lacks_room() => peerlane_routes::Error::busy(name, error, true),
         error => peerlane_routes::Error::side(name, error),
     }
 }

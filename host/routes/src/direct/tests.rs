@@ -9,14 +9,35 @@ use crate::limits::{Clock, Limits};
 use crate::side::Engine;
 use least::Least;
 use peerlane_host::{Errno, Memory};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Memory of the process as a side.
-struct Plain(Memory);
+struct Plain {
+    memory: Memory,
+    /// A driver with room for so many bytes.
+    room: Option<(Least, AtomicU64)>,
+    /// What was registered, in order.
+    ranges: Mutex<Vec<Range<u64>>>,
+}
 
 impl Plain {
     fn new(bytes: usize) -> Self {
-        Self(Memory::new(bytes).unwrap())
+        Self {
+            memory: Memory::new(bytes).unwrap(),
+            room: None,
+            ranges: Mutex::default(),
+        }
+    }
+
+    /// Bytes of all ranges that were registered since the last question.
+    fn lengths(&self) -> Vec<u64> {
+        let mut ranges = self.ranges.lock().unwrap();
+        ranges
+            .drain(..)
+            .map(|range| range.end - range.start)
+            .collect()
     }
 }
 
@@ -25,7 +46,7 @@ impl Side for Plain {
         "memory".into()
     }
     fn length(&self) -> u64 {
-        self.0.length() as u64
+        self.memory.length() as u64
     }
     fn attach(&self, _: &Memory) -> Result<Box<dyn Engine>> {
         Err(Error::side(self.name(), "it has no engine"))
@@ -34,9 +55,21 @@ impl Side for Plain {
         Ok(Box::new(Self::new(bytes as usize)))
     }
     fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
+        if let Some((least, room)) = &self.room {
+            let taken = least.regions.lock().unwrap();
+            let taken: u64 = taken.values().map(|region| region.length).sum();
+            if taken + (range.end - range.start) > room.load(Ordering::Relaxed) {
+                return Err(peerlane_host::Error::Call {
+                    call: "REGISTER",
+                    source: Errno::NOSPC,
+                }
+                .into());
+            }
+        }
+        self.ranges.lock().unwrap().push(range.clone());
         let range = range.start as usize..range.end as usize;
         Ok(Reach {
-            region: device.register(&self.0, range, permissions)?,
+            region: device.register(&self.memory, range, permissions)?,
             offset: 0,
         })
     }
@@ -135,4 +168,78 @@ fn a_device_that_does_not_end_its_stores_is_told_of() {
     let error = pushed(Meanwhile::Hang).unwrap_err();
     assert!(matches!(error, Error::UnderWay { .. }), "{error}");
     assert!(error.to_string().contains("when the deadline"), "{error}");
+}
+
+/// A board that ends everything at once, and memory of six windows with room for some bytes of it.
+fn with_room(bytes: u64) -> (Board, Plain) {
+    let least = Least::new();
+    let device = Device::over(least.clone()).unwrap();
+    let queue = device.queue().unwrap();
+    let board = Board::over(queue, 0..1 << 29, 1 << 29..(1 << 29) + (1 << 20)).unwrap();
+    let side = Plain {
+        room: Some((least, bytes.into())),
+        ..Plain::new(6 * WINDOW as usize)
+    };
+    (board, side)
+}
+
+fn copied(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) {
+    let job = Job {
+        direction: Direction::Write,
+        fpga: 0,
+        at,
+        length,
+        permissions: Permissions::ReadWrite,
+    };
+    let clock = Clock::Process(Instant::now());
+    let limits = Limits::default();
+    let watch = Watch::new(&clock, &limits, length);
+    let moved = by_board(ends.0, ends.1, reached, &job, &watch);
+    assert_eq!(moved.unwrap(), length);
+}
+
+#[test]
+fn ranges_of_what_is_under_way_do_not_make_the_next_one_smaller() {
+    // The next range finds room when the one before is done.
+    let (board, side) = with_room(WINDOW);
+    let mut reached = Reached::default();
+    copied((&board, &side), &mut reached, 0, 4 * WINDOW);
+    assert_eq!(side.lengths(), [WINDOW; 4]);
+    assert_eq!(reached.ranges.len(), 1);
+}
+
+#[test]
+fn nothing_is_let_go_while_something_is_under_way() {
+    let (board, side) = with_room(2 * WINDOW);
+    let mut reached = Reached::default();
+    let mut at = |place, under_way| {
+        let found = reached.at((&board, &side), place, Permissions::Write, under_way);
+        (found.map(|(range, _)| range), reached.ranges.len())
+    };
+    assert_eq!(at(0, false).0.unwrap(), 0..WINDOW);
+    assert_eq!(at(WINDOW, true).0.unwrap(), WINDOW..2 * WINDOW);
+    let (refused, kept) = at(2 * WINDOW, true);
+    assert!(refused.unwrap_err().lacks_room() && kept == 2);
+    let (found, kept) = at(2 * WINDOW, false);
+    assert_eq!((found.unwrap(), kept), (2 * WINDOW..3 * WINDOW, 2));
+}
+
+#[test]
+fn a_shortage_is_over_when_there_is_room_again() {
+    let (board, side) = with_room(WINDOW / 4);
+    let mut reached = Reached::default();
+    let ends = (&board, &side);
+    copied(ends, &mut reached, 0, WINDOW);
+    assert_eq!(side.lengths(), [WINDOW / 4; 4]);
+    // Others have let go.
+    let room = &side.room.as_ref().unwrap().1;
+    room.store(6 * WINDOW, Ordering::Relaxed);
+    copied(ends, &mut reached, WINDOW, 2 * WINDOW);
+    assert_eq!(side.lengths(), [WINDOW / 2, WINDOW, WINDOW]);
+    // A side that refuses for good is not asked for less of it.
+    let least = &side.room.as_ref().unwrap().0;
+    *least.refuse.lock().unwrap() = Some((Errno::OPNOTSUPP, 1));
+    let refused = reached.at((&board, &side), 4 * WINDOW, Permissions::Write, false);
+    assert!(!refused.unwrap_err().lacks_room());
+    assert_eq!((reached.window, side.lengths()), (WINDOW, vec![WINDOW]));
 }
