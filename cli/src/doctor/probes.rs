@@ -173,7 +173,7 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
         let text = format!("{names}: {what}: {verdict}");
         findings.push(match verdict {
             Verdict::Works => Finding::ok(ABOUT, text),
-            Verdict::Absent(_) => Finding::note(ABOUT, text, remedy),
+            Verdict::Absent(_) | Verdict::Busy(_) => Finding::note(ABOUT, text, remedy),
             Verdict::Unproven | Verdict::Detour => Finding::note(ABOUT, text, remedy),
             Verdict::Refused(_) | Verdict::Wrong(_) => Finding::wrong(ABOUT, text, remedy),
         });

@@ -9,7 +9,8 @@ use crate::direct::reason;
 use crate::ends::Ends;
 use crate::error::{Error, Result};
 use crate::limits::{Limits, Watch};
-use crate::side::Residence;
+use crate::route::Route;
+use crate::side::{Reach, Residence};
 use crate::staged::PATIENCE;
 use peerlane_host::{Direction, Fault, Permissions};
 use rand::RngCore;
@@ -47,6 +48,8 @@ pub enum Verdict {
     Detour,
     /// Device or board do not have it.
     Absent(String),
+    /// The same for the time being: somebody has what it needs. The next copy asks again.
+    Busy(String),
     /// It was refused, and somebody said so.
     Refused(String),
     /// It succeeded, and the bytes are wrong.
@@ -57,6 +60,28 @@ impl Verdict {
     /// Whether the bytes arrive.
     pub fn works(&self) -> bool {
         matches!(self, Self::Works | Self::Unproven | Self::Detour)
+    }
+}
+
+impl Verdict {
+    /// What follows of an error before anything was moved.
+    ///
+    /// # Errors
+    /// Of a board that is gone nothing follows.
+    fn without(error: Error) -> Result<Self> {
+        match error {
+            Error::Board(peerlane_host::Error::Gone) => Err(error),
+            error if error.passes() => Ok(Self::Busy(reason(&error))),
+            error => Ok(Self::Absent(reason(&error))),
+        }
+    }
+
+    /// Whether the data arrive, whatever is known of when and where.
+    fn plain(&self) -> Self {
+        match self {
+            Self::Unproven | Self::Detour => Self::Works,
+            verdict => verdict.clone(),
+        }
     }
 }
 
@@ -71,6 +96,7 @@ impl fmt::Display for Verdict {
                 f.write_str("works, but the memory lies in the host's, not in the device")
             }
             Self::Absent(why) => f.write_str(why),
+            Self::Busy(why) => write!(f, "not now: {why}"),
             Self::Refused(why) => write!(f, "refused: {why}"),
             Self::Wrong(why) => write!(f, "no error, and wrong data: {why}"),
         }
@@ -100,6 +126,16 @@ impl Findings {
     /// host's memory.
     pub fn unknown(&self) -> bool {
         self.residence == Residence::Unknown && (self.write.works() || self.read.works())
+    }
+
+    /// The verdict of a direct route.
+    pub(crate) fn of(&self, route: Route) -> Option<&Verdict> {
+        match route {
+            Route::DirectWrite => Some(&self.write),
+            Route::DirectRead => Some(&self.read),
+            Route::Push => Some(&self.push),
+            Route::Auto | Route::Concurrent | Route::Sequential => None,
+        }
     }
 }
 
@@ -157,14 +193,29 @@ const BOARD: usize = 0;
 const DEVICE: usize = 1;
 
 impl Prober<'_> {
-    pub(crate) fn all(&mut self, with_reads: bool) -> Result<Findings> {
-        self.host_path()?;
-        let write = self.write()?;
-        let push = self.push()?;
+    /// Probes what was not `known`, or passes and is `wanted`.
+    pub(crate) fn all(
+        &mut self,
+        with_reads: bool,
+        known: Option<&Findings>,
+        wanted: impl Fn(Route) -> bool,
+    ) -> Result<Findings> {
+        if known.is_none() {
+            self.host_path()?;
+        }
+        let before = |route: Route| {
+            let verdict = known.and_then(|known| known.of(route))?;
+            let again = matches!(verdict, Verdict::Busy(_)) && wanted(route);
+            (!again).then(|| verdict.plain())
+        };
+        let write = before(Route::DirectWrite).map_or_else(|| self.write(), Ok)?;
+        let push = before(Route::Push).map_or_else(|| self.push(), Ok)?;
+        let lost = known.is_some_and(|known| known.reads_lost);
         // Last: a platform that never answers leaves a board that takes no reads.
-        let (read, reads_lost) = match with_reads {
-            true => self.read()?,
-            false => (
+        let (read, reads_lost) = match (before(Route::DirectRead), with_reads) {
+            (Some(read), _) => (read, lost),
+            (None, true) => self.read()?,
+            (None, false) => (
                 Verdict::Absent("it was not tried, as was asked for".into()),
                 false,
             ),
@@ -224,26 +275,21 @@ impl Prober<'_> {
         Ok(())
     }
 
-    /// Has the board move bytes at each place. `Err` is what the probe found.
-    fn by_board(
-        &mut self,
-        direction: Direction,
-        permissions: Permissions,
-    ) -> Result<Option<(Verdict, bool)>> {
-        let (fpga, length) = (self.fpga, self.length);
-        let board = self.ends.board().clone();
-        let reach = match self
-            .ends
-            .side()
-            .reach(board.device(), 0..length, permissions)
-        {
-            Ok(reach) => reach,
-            Err(error) => return Ok(Some((Verdict::Absent(reason(&error)), false))),
-        };
+    /// Lets the board into the device's memory. `Err` is what the probe found.
+    fn reach(&self, permissions: Permissions) -> Result<Result<Reach, Verdict>> {
+        let (board, side) = (self.ends.board(), self.ends.side());
+        match side.reach(board.device(), 0..self.length, permissions) {
+            Ok(reach) => Ok(Ok(reach)),
+            Err(error) => Verdict::without(error).map(Err),
+        }
+    }
+
+    /// Has the board move bytes at each place. `Some` is what the probe found.
+    fn by_board(&self, direction: Direction, reach: &Reach) -> Result<Option<(Verdict, bool)>> {
+        let queue = self.ends.board().queue();
         for place in self.places() {
-            let queue = board.queue();
-            let offset = reach.offset + place;
-            let transfer = queue.submit(direction, &reach.region, offset, fpga + place, EACH)?;
+            let (offset, fpga) = (reach.offset + place, self.fpga + place);
+            let transfer = queue.submit(direction, &reach.region, offset, fpga, EACH)?;
             match transfer.wait(PATIENCE) {
                 Ok(_) => {}
                 Err(error @ peerlane_host::Error::Fault { fault, .. }) => {
@@ -261,19 +307,25 @@ impl Prober<'_> {
     }
 
     fn write(&mut self) -> Result<Verdict> {
+        // The board reads nothing here: whether it may is found out by itself.
+        let reach = match self.reach(Permissions::Write)? {
+            Ok(reach) => reach,
+            Err(verdict) => return Ok(verdict),
+        };
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &data)?;
         self.put(DEVICE, &before)?;
         // A device may keep what it has read before.
         self.get(DEVICE)?;
-        // The board reads nothing here: whether it may is found out by itself.
-        let ended = self.by_board(Direction::Write, Permissions::Write)?;
-        if let Some((verdict, _)) = ended {
+        if let Some((verdict, _)) = self.by_board(Direction::Write, &reach)? {
             return Ok(verdict);
         }
         // A device that cannot say so is none for this route. It may be for others.
         if let Err(error) = self.ends.side().arrived() {
-            return Ok(Verdict::Refused(reason(&error)));
+            return Ok(match error.passes() {
+                true => Verdict::Busy(reason(&error)),
+                false => Verdict::Refused(reason(&error)),
+            });
         }
         let places = self.places();
         let expected = mixed(&before, &data, &places);
@@ -293,11 +345,14 @@ impl Prober<'_> {
     }
 
     fn read(&mut self) -> Result<(Verdict, bool)> {
+        let reach = match self.reach(Permissions::ReadWrite)? {
+            Ok(reach) => reach,
+            Err(verdict) => return Ok((verdict, false)),
+        };
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &before)?;
         self.put(DEVICE, &data)?;
-        let ended = self.by_board(Direction::Read, Permissions::ReadWrite)?;
-        if let Some(ended) = ended {
+        if let Some(ended) = self.by_board(Direction::Read, &reach)? {
             return Ok(ended);
         }
         let places = self.places();
@@ -307,21 +362,31 @@ impl Prober<'_> {
         Ok((what.map_or(Verdict::Works, Verdict::Wrong), false))
     }
 
+    /// Has the device push so many bytes at a place. `Some` is what the probe found.
+    fn stored(&mut self, place: u64, length: u64) -> Result<Option<Verdict>> {
+        let (clock, limits) = (self.ends.clock(), Limits::within(PATIENCE));
+        let watch = Watch::new(&clock, &limits, length);
+        match self.ends.push((place, self.fpga + place, length), &watch) {
+            Ok(_) => Ok(None),
+            Err(error @ (Error::Deadline { .. } | Error::UnderWay { .. })) => {
+                Ok(Some(Verdict::Refused(error.to_string())))
+            }
+            Err(error) => Verdict::without(error).map(Some),
+        }
+    }
+
     fn push(&mut self) -> Result<Verdict> {
+        // Nothing, for which the window is needed all the same.
+        if let Some(verdict) = self.stored(0, 0)? {
+            return Ok(verdict);
+        }
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &before)?;
         self.put(DEVICE, &data)?;
-        let clock = self.ends.clock();
-        let (fpga, places) = (self.fpga, self.places());
+        let places = self.places();
         for place in &places {
-            let limits = Limits::within(PATIENCE);
-            let watch = Watch::new(&clock, &limits, EACH);
-            match self.ends.push((*place, fpga + place, EACH), &watch) {
-                Ok(_) => {}
-                Err(error @ Error::Deadline { .. }) => {
-                    return Ok(Verdict::Refused(error.to_string()));
-                }
-                Err(error) => return Ok(Verdict::Absent(reason(&error))),
+            if let Some(verdict) = self.stored(*place, EACH)? {
+                return Ok(verdict);
             }
         }
         let expected = mixed(&before, &data, &places);

@@ -135,17 +135,24 @@ impl Routes {
         &self.board
     }
 
-    /// What the probe has found. It runs once.
+    /// What the probe has found. It runs once, but for what was refused for the time being ([`Verdict::Busy`]).
     ///
     /// # Errors
     /// [`Error::Untrue`], and what board and device say of copies through the host.
     pub fn findings(&self) -> Result<Findings> {
-        self.findings_of(&mut self.lock())
+        self.findings_for(&mut self.lock(), |_| true)
     }
 
-    fn findings_of(&self, state: &mut State) -> Result<Findings> {
+    /// What was found, of which refusals that pass are asked for again where the route is wanted.
+    fn findings_for(&self, state: &mut State, wanted: impl Fn(Route) -> bool) -> Result<Findings> {
         if let Some(findings) = &state.findings {
-            return Ok(findings.clone());
+            let passes = |route: &Route| matches!(findings.of(*route), Some(Verdict::Busy(_)));
+            if !Route::ALL
+                .iter()
+                .any(|route| passes(route) && wanted(*route))
+            {
+                return Ok(findings.clone());
+            }
         }
         let turns = self.turns();
         let _alone = Turns::aside(&turns);
@@ -155,8 +162,19 @@ impl Routes {
             fpga,
             length,
         };
-        let findings = prober.all(self.options.probe_reads)?;
+        let known = state.findings.as_ref();
+        let findings = prober.all(self.options.probe_reads, known, wanted)?;
+        if known.is_some_and(|known| *known != findings) {
+            // What works by now was not measured.
+            state.costs = [None, None];
+        }
         Ok(state.findings.insert(findings).clone())
+    }
+
+    /// What was found of the routes of a direction. Whether a write is proven to have arrived is found by reads.
+    fn findings_of(&self, state: &mut State, direction: Direction) -> Result<Findings> {
+        let proof = |route| direction == Direction::Write && route == Route::DirectRead;
+        self.findings_for(state, |route| route.goes(direction) || proof(route))
     }
 
     /// Whose memory for probes is needed.
@@ -184,10 +202,7 @@ impl Routes {
             {
                 return Some(READS_LOST.into());
             }
-            Route::DirectWrite => &findings.write,
-            Route::DirectRead => &findings.read,
-            Route::Push => &findings.push,
-            Route::Auto | Route::Concurrent | Route::Sequential => return None,
+            route => findings.of(route)?,
         };
         (!verdict.works()).then(|| verdict.to_string())
     }
@@ -202,11 +217,10 @@ impl Routes {
     }
 
     /// Measures the routes of a direction that work. It is done once.
-    fn costs(&self, state: &mut State, direction: Direction) -> Result<Costs> {
+    fn costs(&self, state: &mut State, direction: Direction, findings: &Findings) -> Result<Costs> {
         if let Some(costs) = &state.costs[direction as usize] {
             return Ok(costs.clone());
         }
-        let findings = self.findings_of(state)?;
         let turns = self.turns();
         let _alone = Turns::aside(&turns);
         let (mut ends, fpga, length) =
@@ -217,7 +231,7 @@ impl Routes {
             Direction::Read => 1,
         };
         let places = [fpga, 0];
-        let engines = match Self::refusal(&findings, Route::Concurrent, direction) {
+        let engines = match Self::refusal(findings, Route::Concurrent, direction) {
             None => Some(ends.staged()?.measure(from, places, length, &clock)?),
             Some(_) => None,
         };
@@ -238,7 +252,7 @@ impl Routes {
         };
         let mut direct = Vec::new();
         for route in [Route::DirectWrite, Route::DirectRead, Route::Push] {
-            if Self::refusal(&findings, route, direction).is_none() {
+            if Self::refusal(findings, route, direction).is_none() {
                 direct.push((route, Cost::measure(length, |length| timed(route, length))?));
             }
         }
@@ -259,6 +273,15 @@ impl Routes {
         Ok(costs)
     }
 
+    /// What was measured, or is now.
+    fn measured(&self, state: &mut State, direction: Direction) -> Result<Costs> {
+        if let Some(costs) = &state.costs[direction as usize] {
+            return Ok(costs.clone());
+        }
+        let findings = self.findings_of(state, direction)?;
+        self.costs(state, direction, &findings)
+    }
+
     /// The route that [`Route::Auto`] takes for so many bytes, and why.
     ///
     /// A write whose arrival nothing proves, and memory that lies in the host's, are taken by who asks for the route
@@ -271,8 +294,8 @@ impl Routes {
     }
 
     fn choose_of(&self, state: &mut State, direction: Direction, length: u64) -> Result<Choice> {
-        let findings = self.findings_of(state)?;
-        let costs = self.costs(state, direction)?;
+        let findings = self.findings_of(state, direction)?;
+        let costs = self.costs(state, direction, &findings)?;
         let staging = self.options.staging as u64;
         let mut times: Vec<(Route, f64)> = Vec::new();
         if let Some(engines) = &costs.engines {
@@ -282,11 +305,8 @@ impl Routes {
         }
         let mut passed_over = Vec::new();
         for route in [Route::DirectWrite, Route::DirectRead, Route::Push] {
-            let verdict = match route {
-                _ if !route.goes(direction) => continue,
-                Route::DirectWrite => &findings.write,
-                Route::DirectRead => &findings.read,
-                _ => &findings.push,
+            let Some(verdict) = findings.of(route).filter(|_| route.goes(direction)) else {
+                continue;
             };
             let cost = costs.direct.iter().find(|(known, _)| *known == route);
             match (verdict, cost) {
@@ -330,7 +350,7 @@ impl Routes {
     /// # Errors
     /// As [`findings`](Self::findings).
     pub fn chunk(&self, direction: Direction, length: u64) -> Result<u64> {
-        let costs = self.costs(&mut self.lock(), direction)?;
+        let costs = self.measured(&mut self.lock(), direction)?;
         let staging = self.options.staging as u64;
         Ok((costs.engines).map_or(length, |engines| engines.chunk(length, staging)))
     }
@@ -381,7 +401,7 @@ impl Routes {
         let direct = !matches!(route, Route::Concurrent | Route::Sequential);
         let proven = match direct {
             true => {
-                let findings = self.findings_of(state)?;
+                let findings = self.findings_of(state, direction)?;
                 if let Some(why) = Self::refusal(&findings, route, direction) {
                     let (from, to) = self.names(direction);
                     return Err(Error::Refused {
@@ -411,7 +431,7 @@ impl Routes {
         let staging = self.options.staging as u64;
         let chunk = match (route, chunk) {
             (Route::Concurrent, None) => {
-                let costs = self.costs(state, direction)?;
+                let costs = self.measured(state, direction)?;
                 (costs.engines).map_or(length, |engines| engines.chunk(length, staging))
             }
             (_, chunk) => chunk.unwrap_or(staging),

@@ -111,7 +111,8 @@ impl Side for SimGpu {
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
         // A board has one window, and one at a time holds it.
         if std::mem::replace(&mut self.board.lock().window_taken, true) {
-            return Err(failed("somebody has the board's window"));
+            let taken = "somebody has the board's window";
+            return Err(Error::busy(self.name(), taken, false));
         }
         Ok(Box::new(Stores {
             gpu: self.clone(),

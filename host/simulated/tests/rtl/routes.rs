@@ -2,15 +2,16 @@
 
 use super::{KIB, MIB, open_on, pattern};
 use peerlane_host::driver::{Driver, Options as DriverOptions};
-use peerlane_host::{Device, Direction, Memory, Permissions};
+use peerlane_host::{Device, Direction, Errno, Memory, Permissions};
 use peerlane_routes::{
-    Board, Cancel, Engine, Error, Limits, Options, Order, Pair, Reach, Residence, Route, Routes,
-    Side, Verdict,
+    Board, Cancel, Engine, Error, Limits, Options, Order, Pair, Push, Reach, Residence, Route,
+    Routes, Side, Verdict,
 };
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::{CopyEngine, Platform, SimBoard, SimGpu};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A board, memory of its GPU, and the routes between them.
@@ -295,6 +296,90 @@ impl Side for Hidden {
             true => self.0.arrived(),
             false => Err(Error::side(self.name(), "nothing orders its writes")),
         }
+    }
+}
+
+/// A GPU whose memory the board cannot be let into while others have as much of it as the user may.
+struct Scarce(Box<dyn Side>, Arc<AtomicBool>);
+
+impl Side for Scarce {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn length(&self) -> u64 {
+        self.0.length()
+    }
+    fn attach(&self, staging: &Memory) -> peerlane_routes::Result<Box<dyn Engine>> {
+        self.0.attach(staging)
+    }
+    fn another(&self, bytes: u64) -> peerlane_routes::Result<Box<dyn Side>> {
+        let another = self.0.another(bytes)?;
+        Ok(Box::new(Self(another, Arc::clone(&self.1))))
+    }
+    fn reach(
+        &self,
+        device: &Device,
+        range: Range<u64>,
+        permissions: Permissions,
+    ) -> peerlane_routes::Result<Reach> {
+        match self.1.load(Ordering::Relaxed) {
+            true => Err(peerlane_host::Error::Call {
+                call: "REGISTER",
+                source: Errno::DQUOT,
+            }
+            .into()),
+            false => self.0.reach(device, range, permissions),
+        }
+    }
+    fn residence(&self) -> Residence {
+        self.0.residence()
+    }
+    fn pusher(&self, device: &Device) -> peerlane_routes::Result<Box<dyn Push>> {
+        self.0.pusher(device)
+    }
+}
+
+/// What others have is asked for again: it is not missing for good.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_refusal_that_passes_is_not_kept() {
+    let mut rig = Rig::on(Platform::Good);
+    let device = rig.routes.board().device().clone();
+    let short = Arc::new(AtomicBool::new(true));
+    let side = Arc::new(Scarce(Box::new(rig.gpu.clone()), Arc::clone(&short)));
+    let options = Options {
+        measured: 128 * KIB,
+        ..Options::default()
+    };
+    rig.routes = Routes::new(rig.routes.board(), side, options);
+    let window = rig.gpu.pusher(&device).unwrap();
+    let findings = rig.routes.findings().unwrap();
+    for verdict in [&findings.write, &findings.read, &findings.push] {
+        assert!(matches!(verdict, Verdict::Busy(_)), "{findings:?}");
+    }
+    let order = rig.order(Direction::Write);
+    let choose = || rig.routes.choose(Direction::Write, order.length).unwrap();
+    assert_eq!(choose().route, Route::Concurrent);
+    rig.round(&order, Route::Auto);
+    let error = rig
+        .routes
+        .transfer(&order, Route::DirectWrite, &Limits::default());
+    assert!(
+        matches!(&error, Err(Error::Refused { why, .. }) if why.contains("not now")),
+        "{error:?}"
+    );
+    // There is room, and the window is another's still.
+    short.store(false, Ordering::Relaxed);
+    assert_eq!(choose().route, Route::DirectWrite);
+    rig.round(&order, Route::DirectWrite);
+    let read = rig.order(Direction::Read);
+    let error = rig.routes.transfer(&read, Route::Push, &Limits::default());
+    assert!(matches!(error, Err(Error::Refused { .. })), "{error:?}");
+    drop(window);
+    rig.round(&read, Route::Push);
+    let findings = rig.routes.findings().unwrap();
+    for verdict in [&findings.write, &findings.read, &findings.push] {
+        assert_eq!(*verdict, Verdict::Works, "{findings:?}");
     }
 }
 
