@@ -4,11 +4,11 @@ use crate::board::Board;
 use crate::direct::{self, Job, Reached};
 use crate::error::Result;
 use crate::indirect::Plan;
-use crate::limits::{Clock, Watch};
+use crate::limits::Watch;
 use crate::route::Route;
 use crate::side::Side;
 use crate::staged::{SLOTS, Staged};
-use crate::turns::Pusher;
+use crate::turns::{Pusher, Turns};
 use peerlane_host::{Direction, Permissions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,10 +84,6 @@ impl Ends {
         &*self.side
     }
 
-    pub(crate) fn clock(&self) -> Clock {
-        self.board.clock()
-    }
-
     /// Lets time pass, the board's.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
         let device = self.board.device();
@@ -115,10 +111,11 @@ impl Ends {
     pub(crate) fn push(&mut self, errand: (u64, u64, u64), watch: &Watch<'_>) -> Result<u64> {
         self.board.shared().push(
             &self.pusher,
+            watch.whole(),
             || self.side.pusher(self.board.device()),
             |pusher| {
                 let ends = (self.board.device(), &*self.side);
-                direct::by_push(pusher, ends, errand, watch)
+                direct::by_push(pusher, ends, errand, &watch.from_here())
             },
         )
     }
@@ -179,7 +176,7 @@ impl Ends {
 
     /// Gives the board's window back, if a copy has taken it: the next one that needs it takes it again.
     pub(crate) fn give_window_back(&mut self) {
-        self.board.shared().give_window_back(&self.pusher);
+        Turns::give_window_back(&self.pusher);
     }
 
     /// Lets go of all that was made ready: the next copy makes it anew.

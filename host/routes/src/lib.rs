@@ -43,6 +43,7 @@ mod direct;
 mod ends;
 pub mod engine;
 mod error;
+mod gate;
 mod host;
 mod indirect;
 mod limits;

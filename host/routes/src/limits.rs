@@ -29,6 +29,9 @@ impl Cancel {
 }
 
 /// When a copy ends at the latest. The default is when it has done all.
+///
+/// They hold from the call on: for the wait for others' copies, too, and for what the first copy has to find out. Who wants
+/// a short deadline for that one, asks for [`Routes::choose`](crate::Routes::choose) before.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// How long it may take, in the board's time where a board takes part.
@@ -69,6 +72,8 @@ pub(crate) struct Watch<'a> {
     begin: Duration,
     limits: &'a Limits,
     length: u64,
+    /// Of the copy that this is a step of.
+    whole: Option<&'a Watch<'a>>,
 }
 
 impl<'a> Watch<'a> {
@@ -78,15 +83,42 @@ impl<'a> Watch<'a> {
             begin: clock.now(),
             limits,
             length,
+            whole: None,
         }
+    }
+
+    /// A step of this copy, with limits of its own beside those of the whole.
+    pub(crate) fn step<'b>(&'b self, limits: &'b Limits, length: u64) -> Watch<'b> {
+        Watch {
+            whole: Some(self),
+            ..Watch::new(self.clock, limits, length)
+        }
+    }
+
+    /// For a wait for others, whose time is none of a step's: the limits of the whole copy.
+    pub(crate) fn whole(&self) -> &Watch<'a> {
+        self.whole.unwrap_or(self)
+    }
+
+    /// The same when such a wait is over: the time of a step begins now.
+    pub(crate) fn from_here(&self) -> Watch<'a> {
+        Watch {
+            begin: self.whole.map_or(self.begin, |_| self.clock.now()),
+            ..*self
+        }
+    }
+
+    pub(crate) fn clock(&self) -> &'a Clock {
+        self.clock
     }
 
     /// How long to wait at a stretch, when so much has arrived.
     ///
     /// # Errors
-    /// [`Error::Deadline`] and [`Error::Cancelled`].
+    /// [`Error::Deadline`] and [`Error::Cancelled`], of the whole copy before those of the step.
     pub(crate) fn stretch(&self, done: u64) -> Result<Duration> {
         let length = self.length;
+        let most = self.whole.map_or(Ok(LOOK), |whole| whole.stretch(0))?;
         if self
             .limits
             .cancel
@@ -96,10 +128,10 @@ impl<'a> Watch<'a> {
             return Err(Error::Cancelled { done, length });
         }
         let Some(limit) = self.limits.deadline else {
-            return Ok(LOOK);
+            return Ok(most);
         };
         match limit.checked_sub(self.clock.now().saturating_sub(self.begin)) {
-            Some(left) if !left.is_zero() => Ok(left.min(LOOK)),
+            Some(left) if !left.is_zero() => Ok(left.min(most)),
             _ => Err(Error::Deadline {
                 done,
                 length,

@@ -1,13 +1,14 @@
 //! Copies between any two devices, through the host's memory.
 
 use crate::error::{Error, Result};
+use crate::gate::Held;
 use crate::indirect::Plan;
 use crate::limits::{Clock, Limits, Watch};
 use crate::route::Route;
 use crate::side::{Side, check};
 use crate::staged::{Engines, SLOTS, Staged};
 use crate::turns::Turns;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Staging memory, unless the caller says otherwise.
@@ -26,7 +27,7 @@ const MEASURED: u64 = 1 << 20;
 pub struct Pair {
     sides: [Arc<dyn Side>; 2],
     staging: usize,
-    state: Mutex<State>,
+    state: Held<State>,
     clock: Clock,
 }
 
@@ -61,7 +62,7 @@ impl Pair {
         Self {
             sides: [one, other],
             staging: staging.min(most).max(4096),
-            state: Mutex::default(),
+            state: Held::default(),
             clock: Clock::Process(Instant::now()),
         }
     }
@@ -80,14 +81,17 @@ impl Pair {
         if copy.length == 0 {
             return Ok(0);
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = Watch::new(&self.clock, limits, copy.length);
+        let mut state = self.state.take(&watch)?;
         let staging = self.staging as u64;
         let (chunk, slots) = match copy.route {
             Route::Sequential => (staging, 1),
             Route::Auto | Route::Concurrent => {
                 let chunk = match copy.chunk {
                     Some(chunk) => chunk.clamp(1, (staging / SLOTS).max(1)),
-                    None => self.engines(&mut state, from)?.chunk(copy.length, staging),
+                    None => self
+                        .engines(&mut state, from, &watch)?
+                        .chunk(copy.length, staging),
                 };
                 (chunk, SLOTS)
             }
@@ -107,7 +111,6 @@ impl Pair {
             chunk: chunk.min(copy.length),
             slots,
         };
-        let watch = Watch::new(&self.clock, limits, copy.length);
         let copied = self.staged(&mut state)?.copy(from, &plan, &watch);
         if copied.is_err() {
             // An engine that did not come to rest may still use it.
@@ -122,8 +125,10 @@ impl Pair {
     /// # Errors
     /// What the devices say.
     pub fn chunk(&self, from: usize, length: u64) -> Result<u64> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let engines = self.engines(&mut state, from.min(1))?;
+        let limits = Limits::default();
+        let watch = Watch::new(&self.clock, &limits, length);
+        let mut state = self.state.take(&watch)?;
+        let engines = self.engines(&mut state, from.min(1), &watch)?;
         Ok(engines.chunk(length, self.staging as u64))
     }
 
@@ -136,16 +141,16 @@ impl Pair {
     }
 
     /// What the engines' copies cost, measured with memory of the same kind.
-    fn engines(&self, state: &mut State, from: usize) -> Result<Engines> {
+    fn engines(&self, state: &mut State, from: usize, watch: &Watch<'_>) -> Result<Engines> {
         if let Some(engines) = state.engines[from] {
             return Ok(engines);
         }
         let most = MEASURED.min(self.staging as u64);
         let turns = Turns::together([self.sides[0].turns(), self.sides[1].turns()]);
-        let _alone = Turns::aside(&turns);
+        let _alone = Turns::aside(&turns, watch)?;
         let others = [self.sides[0].another(most)?, self.sides[1].another(most)?];
         let mut staged = Staged::new([&*others[0], &*others[1]], most as usize)?;
-        let engines = staged.measure(from, [0, 0], most, &self.clock)?;
+        let engines = staged.measure(from, [0, 0], most, watch)?;
         state.engines[from] = Some(engines);
         Ok(engines)
     }

@@ -5,13 +5,14 @@
 //! board (or the device) move a few of them, and compares all of both: what arrived, what did not, and what changed
 //! elsewhere.
 
+use crate::board::Moving;
 use crate::direct::reason;
 use crate::ends::Ends;
 use crate::error::{Error, Result};
-use crate::limits::{Limits, Watch};
+use crate::limits::{GRACE, Limits, Watch};
 use crate::route::Route;
-use crate::side::{Reach, Residence};
-use crate::staged::PATIENCE;
+use crate::side::{Pending, Reach, Residence};
+use crate::staged::{PATIENCE, end};
 use peerlane_host::{Direction, Fault, Permissions};
 use rand::RngCore;
 use std::fmt;
@@ -186,6 +187,8 @@ pub(crate) struct Prober<'a> {
     /// First byte of FPGA memory for it.
     pub(crate) fpga: u64,
     pub(crate) length: u64,
+    /// Of the copy that needs to know.
+    pub(crate) watch: &'a Watch<'a>,
 }
 
 /// The numbers of the sides in [`Ends`].
@@ -246,14 +249,13 @@ impl Prober<'_> {
 
     fn put(&mut self, side: usize, bytes: &[u8]) -> Result<()> {
         let at = if side == BOARD { self.fpga } else { 0 };
-        let clock = self.ends.clock();
-        self.ends.staged()?.put(side, at, bytes, &clock)
+        self.ends.staged()?.put(side, at, bytes, self.watch)
     }
 
     fn get(&mut self, side: usize) -> Result<Vec<u8>> {
         let at = if side == BOARD { self.fpga } else { 0 };
-        let (clock, length) = (self.ends.clock(), self.length as usize);
-        self.ends.staged()?.get(side, at, length, &clock)
+        let length = self.length as usize;
+        self.ends.staged()?.get(side, at, length, self.watch)
     }
 
     /// Both sides keep what they are given, by way of the host. All else is compared by this.
@@ -290,17 +292,23 @@ impl Prober<'_> {
         for place in self.places() {
             let (offset, fpga) = (reach.offset + place, self.fpga + place);
             let transfer = queue.submit(direction, &reach.region, offset, fpga, EACH)?;
-            match transfer.wait(PATIENCE) {
-                Ok(_) => {}
-                Err(error @ peerlane_host::Error::Fault { fault, .. }) => {
+            let mut moving = Moving::new(transfer);
+            let limits = Limits::within(PATIENCE);
+            match end(&mut moving, &self.watch.step(&limits, EACH)) {
+                Ok(()) => {}
+                Err(Error::Board(error @ peerlane_host::Error::Fault { fault, .. })) => {
                     let lost = matches!(fault, Fault::ReadTimeout | Fault::PortDown);
                     return Ok(Some((Verdict::Refused(error.to_string()), lost)));
                 }
-                Err(error @ peerlane_host::Error::Timeout { .. }) => {
-                    queue.restart()?;
-                    return Ok(Some((Verdict::Refused(error.to_string()), true)));
+                Err(error) => {
+                    let ended = moving.end(GRACE);
+                    // The copy's limits say nothing of the route.
+                    self.watch.stretch(0)?;
+                    if matches!(error, Error::Deadline { .. }) && ended {
+                        return Ok(Some((Verdict::Refused(error.to_string()), true)));
+                    }
+                    return Err(error.with(usize::from(!ended)));
                 }
-                Err(error) => return Err(error.into()),
             }
         }
         Ok(None)
@@ -364,9 +372,14 @@ impl Prober<'_> {
 
     /// Has the device push so many bytes at a place. `Some` is what the probe found.
     fn stored(&mut self, place: u64, length: u64) -> Result<Option<Verdict>> {
-        let (clock, limits) = (self.ends.clock(), Limits::within(PATIENCE));
-        let watch = Watch::new(&clock, &limits, length);
-        match self.ends.push((place, self.fpga + place, length), &watch) {
+        let limits = Limits::within(PATIENCE);
+        let watch = self.watch.step(&limits, length);
+        let pushed = self.ends.push((place, self.fpga + place, length), &watch);
+        if pushed.is_err() {
+            // The copy's limits say nothing of the route.
+            self.watch.stretch(0)?;
+        }
+        match pushed {
             Ok(_) => Ok(None),
             Err(error @ (Error::Deadline { .. } | Error::UnderWay { .. })) => {
                 Ok(Some(Verdict::Refused(error.to_string())))

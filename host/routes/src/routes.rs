@@ -4,6 +4,7 @@ use crate::board::{Board, STAGING};
 use crate::cost::Cost;
 use crate::ends::{Ends, Errand};
 use crate::error::{Error, Result};
+use crate::gate::Held;
 use crate::limits::{Limits, Watch};
 use crate::probe::{Findings, PROBE, Prober, Verdict};
 use crate::route::Route;
@@ -12,7 +13,7 @@ use crate::staged::{Engines, PATIENCE};
 use crate::turns::Turns;
 use peerlane_host::Direction;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of [`Routes`].
@@ -57,7 +58,7 @@ pub struct Moved {
     pub bytes: u64,
     /// The route that they took.
     pub route: Route,
-    /// How long it took, in the board's time.
+    /// How long the copy itself took, in the board's time: without waits for others, probe and measurement.
     pub time: Duration,
 }
 
@@ -89,7 +90,7 @@ pub struct Routes {
     board: Board,
     side: Arc<dyn Side>,
     options: Options,
-    state: Mutex<State>,
+    state: Held<State>,
 }
 
 struct State {
@@ -115,7 +116,7 @@ impl Routes {
     /// The ways between a board and a side.
     pub fn new(board: &Board, side: Arc<dyn Side>, options: Options) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Held::new(State {
                 ends: Ends::new(board, Arc::clone(&side), options.staging),
                 findings: None,
                 costs: [None, None],
@@ -126,8 +127,11 @@ impl Routes {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does something that has no limits, when those have done that came before.
+    fn at_leisure<T>(&self, f: impl FnOnce(&mut State, &Watch<'_>) -> Result<T>) -> Result<T> {
+        let (clock, limits) = (self.board.clock(), Limits::default());
+        let watch = Watch::new(&clock, &limits, 0);
+        f(&mut *self.state.take(&watch)?, &watch)
     }
 
     /// The board.
@@ -140,11 +144,16 @@ impl Routes {
     /// # Errors
     /// [`Error::Untrue`], and what board and device say of copies through the host.
     pub fn findings(&self) -> Result<Findings> {
-        self.findings_for(&mut self.lock(), |_| true)
+        self.at_leisure(|state, watch| self.findings_for(state, watch, |_| true))
     }
 
     /// What was found, of which refusals that pass are asked for again where the route is wanted.
-    fn findings_for(&self, state: &mut State, wanted: impl Fn(Route) -> bool) -> Result<Findings> {
+    fn findings_for(
+        &self,
+        state: &mut State,
+        watch: &Watch<'_>,
+        wanted: impl Fn(Route) -> bool,
+    ) -> Result<Findings> {
         if let Some(findings) = &state.findings {
             let passes = |route: &Route| matches!(findings.of(*route), Some(Verdict::Busy(_)));
             if !Route::ALL
@@ -155,12 +164,13 @@ impl Routes {
             }
         }
         let turns = self.turns();
-        let _alone = Turns::aside(&turns);
+        let _alone = Turns::aside(&turns, watch)?;
         let (mut ends, fpga, length) = self.aside(&mut state.ends, PROBE)?;
         let mut prober = Prober {
             ends: &mut ends,
             fpga,
             length,
+            watch,
         };
         let known = state.findings.as_ref();
         let findings = prober.all(self.options.probe_reads, known, wanted)?;
@@ -172,9 +182,14 @@ impl Routes {
     }
 
     /// What was found of the routes of a direction. Whether a write is proven to have arrived is found by reads.
-    fn findings_of(&self, state: &mut State, direction: Direction) -> Result<Findings> {
+    fn findings_of(
+        &self,
+        state: &mut State,
+        watch: &Watch<'_>,
+        direction: Direction,
+    ) -> Result<Findings> {
         let proof = |route| direction == Direction::Write && route == Route::DirectRead;
-        self.findings_for(state, |route| route.goes(direction) || proof(route))
+        self.findings_for(state, watch, |route| route.goes(direction) || proof(route))
     }
 
     /// Whose memory for probes is needed.
@@ -217,22 +232,28 @@ impl Routes {
     }
 
     /// Measures the routes of a direction that work. It is done once.
-    fn costs(&self, state: &mut State, direction: Direction, findings: &Findings) -> Result<Costs> {
+    fn costs(
+        &self,
+        state: &mut State,
+        watch: &Watch<'_>,
+        direction: Direction,
+        findings: &Findings,
+    ) -> Result<Costs> {
         if let Some(costs) = &state.costs[direction as usize] {
             return Ok(costs.clone());
         }
         let turns = self.turns();
-        let _alone = Turns::aside(&turns);
+        let _alone = Turns::aside(&turns, watch)?;
         let (mut ends, fpga, length) =
             self.aside(&mut state.ends, self.options.measured.max(8192))?;
-        let clock = ends.clock();
+        let clock = watch.clock();
         let from = match direction {
             Direction::Write => 0,
             Direction::Read => 1,
         };
         let places = [fpga, 0];
         let engines = match Self::refusal(findings, Route::Concurrent, direction) {
-            None => Some(ends.staged()?.measure(from, places, length, &clock)?),
+            None => Some(ends.staged()?.measure(from, places, length, watch)?),
             Some(_) => None,
         };
         let staging = self.options.staging as u64;
@@ -247,7 +268,7 @@ impl Routes {
             };
             let limits = Limits::within(PATIENCE);
             let begin = clock.now();
-            ends.run(route, &errand, &Watch::new(&clock, &limits, length))?;
+            ends.run(route, &errand, &watch.step(&limits, length))?;
             Ok::<_, Error>(clock.now().saturating_sub(begin))
         };
         let mut direct = Vec::new();
@@ -274,12 +295,17 @@ impl Routes {
     }
 
     /// What was measured, or is now.
-    fn measured(&self, state: &mut State, direction: Direction) -> Result<Costs> {
+    fn measured(
+        &self,
+        state: &mut State,
+        watch: &Watch<'_>,
+        direction: Direction,
+    ) -> Result<Costs> {
         if let Some(costs) = &state.costs[direction as usize] {
             return Ok(costs.clone());
         }
-        let findings = self.findings_of(state, direction)?;
-        self.costs(state, direction, &findings)
+        let findings = self.findings_of(state, watch, direction)?;
+        self.costs(state, watch, direction, &findings)
     }
 
     /// The route that [`Route::Auto`] takes for so many bytes, and why.
@@ -290,12 +316,18 @@ impl Routes {
     /// # Errors
     /// As [`findings`](Self::findings); [`Error::Refused`] if no route is left.
     pub fn choose(&self, direction: Direction, length: u64) -> Result<Choice> {
-        self.choose_of(&mut self.lock(), direction, length)
+        self.at_leisure(|state, watch| self.choose_of(state, watch, direction, length))
     }
 
-    fn choose_of(&self, state: &mut State, direction: Direction, length: u64) -> Result<Choice> {
-        let findings = self.findings_of(state, direction)?;
-        let costs = self.costs(state, direction, &findings)?;
+    fn choose_of(
+        &self,
+        state: &mut State,
+        watch: &Watch<'_>,
+        direction: Direction,
+        length: u64,
+    ) -> Result<Choice> {
+        let findings = self.findings_of(state, watch, direction)?;
+        let costs = self.costs(state, watch, direction, &findings)?;
         let staging = self.options.staging as u64;
         let mut times: Vec<(Route, f64)> = Vec::new();
         if let Some(engines) = &costs.engines {
@@ -350,7 +382,7 @@ impl Routes {
     /// # Errors
     /// As [`findings`](Self::findings).
     pub fn chunk(&self, direction: Direction, length: u64) -> Result<u64> {
-        let costs = self.measured(&mut self.lock(), direction)?;
+        let costs = self.at_leisure(|state, watch| self.measured(state, watch, direction))?;
         let staging = self.options.staging as u64;
         Ok((costs.engines).map_or(length, |engines| engines.chunk(length, staging)))
     }
@@ -385,8 +417,6 @@ impl Routes {
         } = order;
         check(&self.board, fpga, length)?;
         check(&*self.side, at, length)?;
-        let mut state = self.lock();
-        let state = &mut *state;
         if length == 0 {
             return Ok(Moved {
                 bytes: 0,
@@ -394,14 +424,17 @@ impl Routes {
                 time: Duration::ZERO,
             });
         }
+        let clock = self.board.clock();
+        let watch = &Watch::new(&clock, limits, length);
+        let state = &mut *self.state.take(watch)?;
         let route = match route {
-            Route::Auto => self.choose_of(state, direction, length)?.route,
+            Route::Auto => self.choose_of(state, watch, direction, length)?.route,
             route => route,
         };
         let direct = !matches!(route, Route::Concurrent | Route::Sequential);
         let proven = match direct {
             true => {
-                let findings = self.findings_of(state, direction)?;
+                let findings = self.findings_of(state, watch, direction)?;
                 if let Some(why) = Self::refusal(&findings, route, direction) {
                     let (from, to) = self.names(direction);
                     return Err(Error::Refused {
@@ -431,7 +464,7 @@ impl Routes {
         let staging = self.options.staging as u64;
         let chunk = match (route, chunk) {
             (Route::Concurrent, None) => {
-                let costs = self.measured(state, direction)?;
+                let costs = self.measured(state, watch, direction)?;
                 (costs.engines).map_or(length, |engines| engines.chunk(length, staging))
             }
             (_, chunk) => chunk.unwrap_or(staging),
@@ -444,10 +477,8 @@ impl Routes {
             chunk,
             proven,
         };
-        let clock = state.ends.clock();
         let begin = clock.now();
-        let watch = Watch::new(&clock, limits, length);
-        let bytes = state.ends.run(route, &errand, &watch)?;
+        let bytes = state.ends.run(route, &errand, watch)?;
         Ok(Moved {
             bytes,
             route,
@@ -459,7 +490,11 @@ impl Routes {
     /// board's window. The next copy is as the first one was: the driver does not keep registrations for it either. What
     /// was probed and measured stays.
     pub fn forget(&self) {
-        self.lock().ends.forget();
+        // There are no limits that this could fail by.
+        let _ = self.at_leisure(|state, _| {
+            state.ends.forget();
+            Ok(())
+        });
     }
 }
 
@@ -471,3 +506,6 @@ fn micros(seconds: f64) -> String {
         s => format!("{s:.1} s"),
     }
 }
+
+#[cfg(test)]
+mod tests;

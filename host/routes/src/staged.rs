@@ -3,7 +3,7 @@
 use crate::cost::{Cost, best_chunk, concurrent};
 use crate::error::{Error, Result};
 use crate::indirect::{self, Plan};
-use crate::limits::{Clock, Limits, Watch};
+use crate::limits::{Limits, Watch};
 use crate::side::{Engine, Pending, Piece, Side, Way};
 use peerlane_host::Memory;
 use std::time::Duration;
@@ -63,9 +63,9 @@ impl Staged {
     }
 
     /// Has one engine copy a piece, and waits for it.
-    pub(crate) fn one(&mut self, side: usize, piece: Piece, clock: &Clock) -> Result<()> {
+    pub(crate) fn one(&mut self, side: usize, piece: Piece, whole: &Watch<'_>) -> Result<()> {
         let limits = Limits::within(PATIENCE);
-        let watch = Watch::new(clock, &limits, piece.length);
+        let watch = whole.step(&limits, piece.length);
         let mut pending = self.engines[side].begin(piece)?;
         end(&mut *pending, &watch).map_err(|error| {
             let ended = pending.end(crate::limits::GRACE);
@@ -74,7 +74,13 @@ impl Staged {
     }
 
     /// Puts bytes into the memory of a side.
-    pub(crate) fn put(&mut self, side: usize, at: u64, bytes: &[u8], clock: &Clock) -> Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        side: usize,
+        at: u64,
+        bytes: &[u8],
+        whole: &Watch<'_>,
+    ) -> Result<()> {
         self.memory.write(0, bytes)?;
         let piece = Piece {
             way: Way::In,
@@ -82,7 +88,7 @@ impl Staged {
             staged: 0,
             length: bytes.len() as u64,
         };
-        self.one(side, piece, clock)
+        self.one(side, piece, whole)
     }
 
     /// Gets bytes of the memory of a side.
@@ -91,7 +97,7 @@ impl Staged {
         side: usize,
         at: u64,
         length: usize,
-        clock: &Clock,
+        whole: &Watch<'_>,
     ) -> Result<Vec<u8>> {
         // What a copy would leave that does nothing.
         let mut bytes = vec![0xee; length];
@@ -102,7 +108,7 @@ impl Staged {
             staged: 0,
             length: length as u64,
         };
-        self.one(side, piece, clock)?;
+        self.one(side, piece, whole)?;
         self.memory.read(0, &mut bytes)?;
         Ok(bytes)
     }
@@ -113,8 +119,9 @@ impl Staged {
         from: usize,
         places: [u64; 2],
         most: u64,
-        clock: &Clock,
+        whole: &Watch<'_>,
     ) -> Result<Engines> {
+        let clock = whole.clock();
         let mut of = |side: usize, way: Way| {
             Cost::measure(most, |length| {
                 let piece = Piece {
@@ -124,7 +131,7 @@ impl Staged {
                     length,
                 };
                 let begin = clock.now();
-                self.one(side, piece, clock)?;
+                self.one(side, piece, whole)?;
                 Ok::<_, Error>(clock.now().saturating_sub(begin))
             })
         };
@@ -136,7 +143,7 @@ impl Staged {
 }
 
 /// Waits for the end of a copy.
-fn end(pending: &mut dyn Pending, watch: &Watch<'_>) -> Result<()> {
+pub(crate) fn end(pending: &mut dyn Pending, watch: &Watch<'_>) -> Result<()> {
     loop {
         match watch.stretch(0) {
             Ok(stretch) => {
@@ -183,6 +190,7 @@ impl Engines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Clock;
     use std::time::Instant;
 
     /// Each wait lasts longer than all may. It has ended at the first look after that, or never does.

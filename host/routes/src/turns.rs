@@ -1,5 +1,8 @@
 //! What several copies over one board take turns for: its memory for probes, and its window.
 
+use crate::error::Result;
+use crate::gate::{Gate, Inside};
+use crate::limits::Watch;
 use crate::side::Push;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,9 +15,11 @@ pub struct Turns(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     /// Who probes or measures with the board's memory for that.
-    aside: Mutex<()>,
-    /// Who has the window.
-    window: Mutex<Weak<Place>>,
+    aside: Gate,
+    /// Who stores to the window.
+    window: Gate,
+    /// Who has it.
+    holder: Mutex<Weak<Place>>,
 }
 
 /// Where a pusher is kept.
@@ -52,25 +57,39 @@ impl Turns {
     }
 
     /// Waits until nobody else probes or measures with these.
-    pub(crate) fn aside(all: &[Self]) -> Vec<MutexGuard<'_, ()>> {
-        all.iter().map(|turns| lock(&turns.0.aside)).collect()
+    ///
+    /// # Errors
+    /// As [`Gate::enter`].
+    pub(crate) fn aside<'a>(all: &'a [Self], watch: &Watch<'_>) -> Result<Vec<Inside<'a>>> {
+        let mut all = all.iter();
+        all.try_fold(Vec::new(), |mut inside, turns| {
+            inside.push(turns.0.aside.enter(watch)?);
+            Ok(inside)
+        })
     }
 
     /// Has `run` store to the window by the pusher in this place, or by the one that `make` makes there. Others wait, and
     /// a pusher of theirs has given the window back.
-    pub(crate) fn push<T, E>(
+    ///
+    /// # Errors
+    /// As [`Gate::enter`], and those of both.
+    pub(crate) fn push<T>(
         &self,
         place: &Pusher,
-        make: impl FnOnce() -> Result<Box<dyn Push>, E>,
-        run: impl FnOnce(&mut dyn Push) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut holder = lock(&self.0.window);
-        if let Some(other) = holder.upgrade()
+        watch: &Watch<'_>,
+        make: impl FnOnce() -> Result<Box<dyn Push>>,
+        run: impl FnOnce(&mut dyn Push) -> Result<T>,
+    ) -> Result<T> {
+        let _alone = self.0.window.enter(watch)?;
+        let other = {
+            let mut holder = lock(&self.0.holder);
+            std::mem::replace(&mut *holder, Arc::downgrade(&place.0))
+        };
+        if let Some(other) = other.upgrade()
             && !Arc::ptr_eq(&other, &place.0)
         {
             drop(lock(&other).take());
         }
-        *holder = Arc::downgrade(&place.0);
         let mut pusher = lock(&place.0);
         match &mut *pusher {
             Some(pusher) => run(&mut **pusher),
@@ -78,9 +97,8 @@ impl Turns {
         }
     }
 
-    /// Gives the window back, if this pusher has it.
-    pub(crate) fn give_window_back(&self, place: &Pusher) {
-        let _holder = lock(&self.0.window);
+    /// Gives the window back, if this pusher has it. Who stores to it by another one is not waited for.
+    pub(crate) fn give_window_back(place: &Pusher) {
         drop(lock(&place.0).take());
     }
 }
@@ -94,9 +112,9 @@ impl fmt::Debug for Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Result;
+    use crate::limits::{Clock, Limits};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// A window that one at a time has, as a board's.
     #[derive(Clone, Default)]
@@ -146,10 +164,10 @@ mod tests {
                 .all(|(a, b)| Arc::ptr_eq(&a.0, &b.0))
         );
         // A board on both sides is waited for once.
-        assert_eq!(
-            Turns::aside(&Turns::together([Some(one), Some(same)])).len(),
-            1
-        );
+        let (clock, limits) = (Clock::Process(Instant::now()), Limits::default());
+        let watch = Watch::new(&clock, &limits, 0);
+        let both = Turns::together([Some(one), Some(same)]);
+        assert_eq!(Turns::aside(&both, &watch).unwrap().len(), 1);
     }
 
     #[test]
@@ -160,16 +178,18 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let place = Pusher::default();
+                    let (clock, limits) = (Clock::Process(Instant::now()), Limits::default());
+                    let watch = Watch::new(&clock, &limits, 0);
                     for _ in 0..50 {
                         let run = |_: &mut dyn Push| {
                             assert!(!busy.swap(true, Ordering::SeqCst));
                             std::thread::sleep(Duration::from_micros(50));
                             busy.store(false, Ordering::SeqCst);
-                            Ok::<_, crate::Error>(())
+                            Ok(())
                         };
-                        turns.push(&place, || window.take(), run).unwrap();
+                        turns.push(&place, &watch, || window.take(), run).unwrap();
                     }
-                    turns.give_window_back(&place);
+                    Turns::give_window_back(&place);
                 });
             }
         });

@@ -561,6 +561,49 @@ fn nothing_is_under_way_after_a_deadline() {
     }
 }
 
+/// The deadline is the caller's: what the first copy finds out before is no reason to be late.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_deadline_holds_for_probe_and_measurement() {
+    let rig = Rig::on(Platform::Good);
+    let order = rig.order(Direction::Read);
+    let now = || rig.routes.board().device().now();
+    for route in [
+        Route::Auto,
+        Route::Push,
+        Route::DirectRead,
+        Route::Concurrent,
+    ] {
+        for limit in [20, 100] {
+            let limit = Duration::from_micros(limit);
+            let begin = now();
+            let late = rig.routes.transfer(&order, route, &Limits::within(limit));
+            assert!(
+                matches!(late, Err(Error::Deadline { done: 0, length, limit: was })
+                    if length == order.length && was == limit),
+                "{route}: {late:?}"
+            );
+            // What the board has of it ends, and takes no grace.
+            assert!(
+                now() - begin < limit + Duration::from_micros(100),
+                "{route}"
+            );
+            assert_eq!(rig.routes.board().queue().under_way(), 0, "{route}");
+        }
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let limits = Limits {
+            cancel: Some(cancel),
+            ..Limits::default()
+        };
+        let begin = now();
+        let error = rig.routes.transfer(&order, route, &limits).unwrap_err();
+        assert!(matches!(error, Error::Cancelled { .. }), "{route}: {error}");
+        assert_eq!(now(), begin, "nothing was begun");
+    }
+    rig.round(&order, Route::Auto);
+}
+
 /// A board is a side like any other.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
