@@ -222,6 +222,33 @@ impl<K: Keep> Flow<K> {
         }
     }
 
+    /// Bytes that others have given the board before a transfer that it has something of, and that are wanted still: of its
+    /// direction, and where it is chained of the other one.
+    pub(crate) fn before(&self, id: TransferId) -> u64 {
+        let work = |id: TransferId| match self.table.get(id.index as usize) {
+            Some(Entry {
+                number,
+                state: State::UnderWay(work),
+                ..
+            }) if *number == id.number => Some(work),
+            _ => None,
+        };
+        let Some(own) = work(id).filter(|own| own.outstanding > 0) else {
+            return 0;
+        };
+        let chained = own.order.terms.after_writes || own.order.terms.after_reads;
+        let lanes = Direction::BOTH.into_iter().filter(|direction| {
+            let its = *direction == own.order.direction;
+            its || chained
+        });
+        let flights = lanes.flat_map(|direction| &self.lanes[direction as usize].flights);
+        let before = flights.filter(|flight| {
+            let wanted = work(flight.transfer).is_some_and(|work| !work.called_off);
+            wanted && flight.transfer.number < id.number
+        });
+        before.map(|flight| u64::from(flight.length)).sum()
+    }
+
     /// Calls `f` with what is kept for each write that the board has something of, or whose data may not have arrived.
     pub(crate) fn each_write(&self, mut f: impl FnMut(&K)) {
         for entry in &self.table {

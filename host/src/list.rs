@@ -127,7 +127,11 @@ impl TransferList {
     pub fn stop(&self, grace: Duration) -> Result<u64> {
         // All at once: nothing more of any goes to the board.
         for part in &self.parts {
-            part.queue.cancel(part.id);
+            part.call_off();
+        }
+        // What others have before them is none of their grace.
+        for part in &self.parts {
+            part.queue.wait_for_others(part.id);
         }
         self.each(|part, waited| part.stop(grace.saturating_sub(waited)))
     }

@@ -173,7 +173,7 @@ impl Stream {
     /// Gives the board nothing more of what was begun.
     fn cancel(&self) {
         for (transfer, _) in &self.under_way {
-            transfer.queue.cancel(transfer.id);
+            transfer.call_off();
         }
     }
 
@@ -247,8 +247,12 @@ impl Stream {
     /// As [`Queue::restart`].
     pub fn stop(mut self, grace: Duration) -> Result<()> {
         let device = self.queue.device().clone();
-        let end = device.now() + grace;
         self.cancel();
+        // What others have before them is none of their grace.
+        for (transfer, _) in &self.under_way {
+            transfer.queue.wait_for_others(transfer.id);
+        }
+        let end = device.now() + grace;
         while let Some((transfer, _)) = self.under_way.pop_front() {
             match transfer.stop(end.saturating_sub(device.now())) {
                 // How it has ended is all the same.

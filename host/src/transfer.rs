@@ -115,12 +115,22 @@ impl Transfer {
         self.queue.wait(self, limit.into())
     }
 
+    /// Calls the transfer off, and waits for nothing: what the board was not given yet it does not get, and what it has goes
+    /// on to its end. To call off several before the first is [stopped](Self::stop): meanwhile the board gets nothing of the
+    /// others.
+    pub fn call_off(&self) {
+        self.queue.cancel(self.id);
+    }
+
     /// Calls the transfer off, and returns when nothing of it is under way any more: no byte of its memory changes
     /// after that, also where it was to be moved without a flush. (There is no proof for GPU memory that the board may
     /// not read, only time: [`access::WRITE`](peerlane_core::uapi::access::WRITE).) What the board was not given yet it does not get. What it has, a descriptor that may be the whole
     /// transfer ([`Queue::set_piece`](crate::Queue::set_piece)), has `grace` to end by itself, and others of the queue
     /// go on. If that does not do, the queue is [restarted](crate::Queue::restart), and others fail with
     /// [`Error::Stopped`], too.
+    ///
+    /// The grace begins when the board has nothing of others before it. That takes as long as they do, unless they move
+    /// less than 64 MiB a second: then the queue is restarted as well.
     ///
     /// # Errors
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
@@ -132,7 +142,8 @@ impl Transfer {
         if self.queue.is_inherited() {
             return Err(Error::Inherited);
         }
-        self.queue.cancel(self.id);
+        self.call_off();
+        self.queue.wait_for_others(self.id);
         match self.wait(grace) {
             // What is late may still move data, and what a queue has that is broken, too.
             Err(Error::Timeout { .. }) => {}

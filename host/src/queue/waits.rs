@@ -16,7 +16,31 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// doorbells, too: the driver looks for that once a second, and says so when it has started the board.
 const UNEXPLAINED: Duration = Duration::from_secs(5);
 
+/// Bytes that others' descriptors move in a second at the least, before one that was called off: a quarter of what the
+/// slowest link gives, which is one lane of the first generation.
+const SLOW: u64 = 64 << 20;
+
 impl Shared {
+    /// Waits until the board has nothing of others any more before a transfer that was called off, or it has ended. They
+    /// have the time that their bytes may take.
+    pub(crate) fn wait_for_others(&self, id: TransferId) {
+        let bytes = self.lock().flow.before(id);
+        if bytes == 0 {
+            return;
+        }
+        let limit = Duration::from_secs(1).mul_f64(bytes as f64 / SLOW as f64);
+        let passed = self.until(
+            Some(limit),
+            |flow| (flow.before(id) == 0).then_some(Ok(())),
+            |flow, waited| Error::NotDrained {
+                under_way: flow.under_way(),
+                waited,
+            },
+        );
+        // Whoever waits for the transfer itself is told the same.
+        let _ = passed;
+    }
+
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
         let mut state = self.lock();
         let found = self.look(&mut state, &mut |flow| flow.result(id));

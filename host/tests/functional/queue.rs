@@ -1,7 +1,7 @@
 //! Transfers in numbers: many at once, larger than the queue, with few interrupts and
 //! register accesses.
 
-use crate::common::{MIB, SECOND, open, registered};
+use crate::common::{MIB, SECOND, memory, open, registered, submit};
 use crate::fake::Config;
 use peerlane_host::{
     Direction, Error, Fault, MemoryKind, Permissions, Queue, Request, Terms, Transfer,
@@ -113,6 +113,52 @@ fn a_write_that_cannot_be_flushed_is_no_success() {
     fake.lock().tricks.no_flush = false;
     let write = queue.write(0, &closed, 0, 64).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 64);
+}
+
+#[test]
+fn a_transfer_behind_others_is_called_off_without_ending_them() {
+    for direction in Direction::BOTH {
+        let (_fake, _driver, device, queue) = open(Config::default());
+        let (_long_memory, long_region) = memory(&device, 32 * MIB);
+        let (_memory, region) = memory(&device, MIB);
+        // The board has all of both; ten milliseconds of another user's before this one's piece.
+        let long = submit(&queue, direction, &long_region, 1 << 20, Terms::default());
+        let short = submit(&queue, direction, &region, 1 << 20, Terms::default());
+        let begin = device.now();
+        let ended = short.stop(Duration::from_millis(1));
+        assert!(matches!(ended, Ok(MIB)), "{direction}: {ended:?}");
+        assert!(device.now() - begin > Duration::from_millis(5));
+        assert_eq!(long.wait(SECOND).unwrap(), 32 * MIB, "{direction}");
+        assert_eq!(queue.under_way(), 0);
+        // One that is stuck itself is not waited for: nothing of others is before it.
+        let alone = submit(&queue, direction, &long_region, 1 << 20, Terms::default());
+        assert!(matches!(alone.stop(Duration::ZERO), Err(Error::Stopped)));
+    }
+}
+
+#[test]
+fn others_that_are_stuck_do_not_hold_a_transfer_up_for_good() {
+    let (fake, _driver, device, queue) = open(Config::default());
+    let (_memory, region) = memory(&device, MIB);
+    fake.lock().tricks.stuck = true;
+    let write = |after_reads| {
+        let terms = Terms {
+            after_reads,
+            ..Terms::default()
+        };
+        submit(&queue, Direction::Write, &region, 1 << 20, terms)
+    };
+    let read = submit(&queue, Direction::Read, &region, 1 << 20, Terms::default());
+    let (first, second) = (write(false), write(true));
+    let begin = device.now();
+    let stopped = second.stop(Duration::from_millis(1));
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+    // 2 MiB at 64 MiB a second, and the grace.
+    let took = (device.now() - begin).as_millis();
+    assert!((32..40).contains(&took), "{took}");
+    for other in [first, read] {
+        assert!(matches!(other.wait(SECOND), Err(Error::Stopped)));
+    }
 }
 
 #[test]
