@@ -40,6 +40,8 @@ enum fake_fault {
 	FAKE_STALE_FOR_EVER,
 	/* What the GPU has read of an allocation it keeps until it writes there itself. Nothing flushes. */
 	FAKE_KEPT,
+	/* hipLaunchHostFunc and clFlush fail behind a copy that runs. */
+	FAKE_UNTOLD,
 };
 
 #define FAKE_PAGE 4096u

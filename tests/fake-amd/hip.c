@@ -276,6 +276,8 @@ int hipMemcpyAsync(void *to, const void *from, size_t size, int kind, struct wor
 
 int hipLaunchHostFunc(struct worker *stream, void (*run)(void *), void *of)
 {
+	if (fault == FAKE_UNTOLD)
+		return ERROR_INVALID_VALUE;
 	worker_do(stream, run, of);
 	return SUCCESS;
 }

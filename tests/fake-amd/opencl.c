@@ -456,6 +456,8 @@ static int enqueue(struct command what, int blocking, cl_event *event)
 
 int clFlush(cl_command_queue queue)
 {
+	if (fault == FAKE_UNTOLD)
+		return CL_OUT_OF_RESOURCES;
 	return queue ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE;
 }
 

@@ -239,7 +239,7 @@ impl Engine for Copies {
         if let Err(error) = self.tell(user) {
             // SAFETY: nobody calls back, so this is the one who gives it back.
             drop(unsafe { End::<()>::from_user(user) });
-            return Err(error);
+            return Ok(Box::new(copying.untold(error)));
         }
         Ok(Box::new(copying))
     }

@@ -5,7 +5,7 @@ use crate::side::{Pending, Piece, Way};
 use peerlane_host::{Memory, MemoryKind};
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Addresses from here on are no process's (the kernel's Documentation/arch/x86/x86_64/mm.rst): memory that a simulated
 /// board has there is copied from and to.
@@ -167,8 +167,13 @@ pub struct Streamed<U> {
     rest: Option<Rest>,
     /// Whether the streams have done all that they were given. Where they have failed, they call nobody back any more.
     rests: Box<dyn Fn() -> Result<bool> + Send>,
+    /// Why nobody will be called back.
+    untold: Option<Error>,
     used: Option<U>,
 }
+
+/// How long to sleep between two looks at streams that call nobody back.
+const PAUSE: Duration = Duration::from_millis(1);
 
 impl<U> Streamed<U> {
     /// A copy that was begun, and that uses these.
@@ -182,13 +187,25 @@ impl<U> Streamed<U> {
             end,
             rest,
             rests: Box::new(rests),
+            untold: None,
             used: Some(used),
         }
+    }
+
+    /// A copy that was begun, and of whose end the streams will tell nobody. It fails with this error, and what it uses is
+    /// the streams' until they have done it.
+    #[must_use]
+    pub fn untold(mut self, error: Error) -> Self {
+        self.untold = Some(error);
+        self
     }
 }
 
 impl<U: Send> Pending for Streamed<U> {
     fn wait(&mut self, limit: Duration) -> Result<bool> {
+        if let Some(error) = &self.untold {
+            return Err(error.clone());
+        }
         if self.end.wait(limit).is_none() {
             return match limit.is_zero() {
                 true => Ok(false),
@@ -197,6 +214,23 @@ impl<U: Send> Pending for Streamed<U> {
         }
         self.rest.take().map_or(Ok(()), Rest::pass_on)?;
         Ok(true)
+    }
+
+    fn end(&mut self, grace: Duration) -> bool {
+        if self.untold.is_none() {
+            return !matches!(self.wait(grace), Ok(false));
+        }
+        let begin = Instant::now();
+        // Streams that have failed do nothing more.
+        while matches!((self.rests)(), Ok(false)) {
+            let left = grace.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            std::thread::sleep(left.min(PAUSE));
+        }
+        self.used = None;
+        true
     }
 }
 

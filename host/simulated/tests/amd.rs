@@ -11,8 +11,10 @@ use peerlane_gpu::amd::{AmdGpu, AmdMemory};
 use peerlane_gpu::directgma::{self, Aperture, GmaDevice, GmaMemory, PAGE};
 use peerlane_hdl::Params;
 use peerlane_host::driver::{Driver, Options as DriverOptions};
-use peerlane_host::{Device, Direction, MemoryKind, Permissions};
-use peerlane_routes::{Board, Limits, Options, Order, Route, Routes, Side, Verdict};
+use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions};
+use peerlane_routes::{
+    Board, Limits, Options, Order, Piece, Route, Routes, Side, Verdict, Way,
+};
 use peerlane_sim::{BoardConfig, Space};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library as Model;
@@ -44,6 +46,7 @@ enum Fault {
     StaleRegister,
     StaleForEver,
     Kept,
+    Untold,
 }
 
 type OnStore = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void);
@@ -80,7 +83,11 @@ fn fake() -> (MutexGuard<'static, ()>, &'static Fake) {
 
 impl Fake {
     fn fault(&self, fault: Fault) {
-        for (library, name) in [(&self.hsa, "fake_hsa_fault"), (&self.cl, "fake_cl_fault")] {
+        for (library, name) in [
+            (&self.hsa, "fake_hsa_fault"),
+            (&self.hip, "fake_hip_fault"),
+            (&self.cl, "fake_cl_fault"),
+        ] {
             // SAFETY: the function of this name has this type.
             unsafe {
                 let set = library.get::<unsafe extern "C" fn(Fault)>(name.as_bytes());
@@ -768,6 +775,40 @@ fn memory_of_directgma_takes_all_routes() {
         .concat(),
     );
     no_strays(&board);
+}
+
+/// A copy that runs, and whose end nobody tells, is waited for before its memory is somebody else's.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_copy_whose_end_nobody_tells_is_waited_for() {
+    let (_turn, fake) = fake();
+    let buffer = AmdGpu::open(0).unwrap().buffer(8 * KIB).unwrap();
+    let plain = GmaMemory::new(fake.directgma().buffer(8 * KIB).unwrap()).unwrap();
+    let (by_hip, by_opencl) = (AmdMemory::new(Arc::new(buffer)), plain.plain().clone());
+    let staging = Memory::new(8 << 10).unwrap();
+    let data = pattern(3, 4 << 10);
+    staging.write(0, &data).unwrap();
+    let piece = Piece {
+        way: Way::In,
+        at: 0,
+        staged: 0,
+        length: 4 * KIB,
+    };
+    let sides: [(&dyn Side, &str); 2] = [(&by_hip, "hipLaunchHostFunc"), (&by_opencl, "clFlush")];
+    for (side, call) in sides {
+        let mut engine = side.attach(&staging).unwrap();
+        fake.fault(Fault::Untold);
+        let mut copying = engine.begin(piece).expect("it has begun");
+        let error = copying.wait(SECOND).unwrap_err();
+        assert!(error.to_string().contains(call), "{error}");
+        assert!(copying.end(SECOND), "{call}");
+        fake.fault(Fault::None);
+    }
+    let mut found = vec![0; data.len()];
+    by_hip.buffer().read(0, &mut found).unwrap();
+    assert!(found == data);
+    by_opencl.read(0, &mut found).unwrap();
+    assert!(found == data);
 }
 
 /// A driver that takes no bus addresses, as the kernel's: the error and the route say what else there is.

@@ -198,7 +198,7 @@ impl Engine for Copies {
         if let Err(error) = hip.check("hipLaunchHostFunc", code) {
             // SAFETY: nobody calls back, so this is the one who gives it back.
             drop(unsafe { End::<()>::from_user(user) });
-            return Err(told(error));
+            return Ok(Box::new(copying.untold(told(error))));
         }
         Ok(Box::new(copying))
     }

@@ -22,6 +22,8 @@ thread_local! {
     static BASE: Cell<u64> = const { Cell::new(0) };
     static WORK: RefCell<VecDeque<Work>> = const { RefCell::new(VecDeque::new()) };
     static FAILED: Cell<c_int> = const { Cell::new(0) };
+    /// Nobody is called back.
+    static UNTOLD: Cell<bool> = const { Cell::new(false) };
 }
 
 unsafe extern "C" fn create(place: *mut sys::CUstream, _: c_uint) -> c_int {
@@ -34,6 +36,7 @@ unsafe extern "C" fn destroy(_: sys::CUstream) -> c_int {
 }
 unsafe extern "C" fn query(_: sys::CUstream) -> c_int {
     match FAILED.get() {
+        0 if WORK.with_borrow(VecDeque::is_empty) => 0,
         0 => NOT_READY,
         code => code,
     }
@@ -59,6 +62,10 @@ unsafe extern "C" fn copy_out(
     0
 }
 unsafe extern "C" fn tell(_: sys::CUstream, to: functions::Tell, user: *mut c_void) -> c_int {
+    if UNTOLD.get() {
+        // CUDA_ERROR_OUT_OF_MEMORY.
+        return 2;
+    }
     let work = Work::Tell(to, user.expose_provenance());
     WORK.with_borrow_mut(|all| all.push_back(work));
     0
@@ -205,4 +212,29 @@ fn a_stream_that_fails_is_told_of() {
     for piece in outside {
         assert!(engine.begin(piece).is_err(), "{piece:?}");
     }
+}
+
+/// The copy has begun: nobody gets its memory before it has ended, though nobody will be told of that.
+#[test]
+fn a_copy_whose_end_nobody_tells_is_waited_for() {
+    let gpu = memory(4096);
+    let staging = Memory::new(4096).unwrap();
+    let mut engine = gpu.attach(&staging).unwrap();
+    let piece = Piece {
+        way: Way::In,
+        at: 0,
+        staged: 0,
+        length: 64,
+    };
+    UNTOLD.set(true);
+    let mut copying = engine.begin(piece).expect("it has begun");
+    let error = copying.wait(Duration::from_secs(1)).unwrap_err();
+    assert!(error.to_string().contains("cuLaunchHostFunc"), "{error}");
+    assert!(!copying.end(Duration::from_millis(3)));
+    work();
+    assert!(copying.end(Duration::ZERO));
+    drop(copying);
+    drop((engine, gpu));
+    assert_eq!(standin::memory(), 0, "nothing is kept for good");
+    UNTOLD.set(false);
 }

@@ -357,6 +357,8 @@ struct Command {
     /// Taken when the command has ended.
     used: Option<Used>,
     rest: Option<Rest>,
+    /// Why it may never begin.
+    unflushed: Option<Error>,
 }
 
 // SAFETY: as for a context; the rest is shared by locks.
@@ -405,7 +407,10 @@ impl Engine for ClEngine {
             // SAFETY: nobody calls back, so this is the one who gives it back.
             unsafe { ended(event, CL_COMPLETE, user) };
         }
-        let command = Command {
+        // Begin now, and not when somebody waits. What is not sent to the device may go there all the same.
+        // SAFETY: a living queue.
+        let flushed = checked("clFlush", unsafe { (api.flush)(self.queue.queue) });
+        Ok(Box::new(Command {
             queue: Arc::clone(&self.queue),
             event,
             call,
@@ -416,11 +421,8 @@ impl Engine for ClEngine {
                 self.buffer.clone(),
             )),
             rest: self.reached.rest(&piece),
-        };
-        // Begin now, and not when somebody waits.
-        // SAFETY: a living queue.
-        checked("clFlush", unsafe { (api.flush)(self.queue.queue) })?;
-        Ok(Box::new(command))
+            unflushed: flushed.err(),
+        }))
     }
 }
 
@@ -448,10 +450,9 @@ impl Command {
         unsafe { (api.wait)(1, &raw const self.event) };
         Some(status)
     }
-}
 
-impl Pending for Command {
-    fn wait(&mut self, limit: Duration) -> Result<bool> {
+    /// How it has ended, if it does within so long. What it used is nobody's then.
+    fn ended(&mut self, limit: Duration) -> Option<i32> {
         let begin = Instant::now();
         let code = loop {
             if let Some(code) = self.ask() {
@@ -462,16 +463,25 @@ impl Pending for Command {
             // Late by no more than a part of what it took.
             let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
             if left.is_zero() {
-                match self.end.told() {
-                    Some(code) => break code,
-                    None => return Ok(false),
-                }
+                break self.end.told()?;
             }
             if let Some(code) = self.end.wait(left.min(pause)) {
                 break code;
             }
         };
         self.used = None;
+        Some(code)
+    }
+}
+
+impl Pending for Command {
+    fn wait(&mut self, limit: Duration) -> Result<bool> {
+        if let Some(error) = &self.unflushed {
+            return Err(error.clone());
+        }
+        let Some(code) = self.ended(limit) else {
+            return Ok(false);
+        };
         if code < CL_COMPLETE {
             return Err(Error::OpenCl {
                 call: self.call,
@@ -480,6 +490,10 @@ impl Pending for Command {
         }
         self.rest.take().map_or(Ok(()), Rest::pass_on)?;
         Ok(true)
+    }
+
+    fn end(&mut self, grace: Duration) -> bool {
+        self.ended(grace).is_some()
     }
 }
 
