@@ -230,6 +230,10 @@ impl Pending for Moving {
         Ok(moved)
     }
 
+    fn call_off(&mut self) {
+        self.transfer.call_off();
+    }
+
     fn end(&mut self, grace: Duration) -> bool {
         // What the board was not given yet it does not get, and others of the queue go on. Only what it has of this one, and
         // does not end, ends them too, which they say.

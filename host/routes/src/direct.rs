@@ -148,11 +148,15 @@ pub(crate) struct Job {
 }
 
 /// What is under way, the oldest first.
-struct Flight(VecDeque<(Moving, u64)>);
+struct Flight<P>(VecDeque<(P, u64)>);
 
-impl Flight {
+impl<P: Pending> Flight<P> {
     /// Ends it, after an error; what that is for the caller.
     fn end(&mut self, error: Error) -> Error {
+        // While the first one ends, the board gets nothing of the others.
+        for (moving, _) in &mut self.0 {
+            moving.call_off();
+        }
         let parts = self.0.iter_mut();
         let going_on = parts.filter_map(|(moving, _)| (!moving.end(GRACE)).then_some(()));
         error.with(going_on.count())
@@ -171,14 +175,19 @@ pub(crate) fn by_board(
     let done =
         pump(&mut flight, (board, side), reached, job, watch).map_err(|error| flight.end(error))?;
     if job.direction == Direction::Write {
-        side.arrived()?;
+        // All has ended well. What the device cannot say is whether its programs see it.
+        side.arrived().map_err(|error| Error::Unseen {
+            side: side.name(),
+            length: done,
+            why: reason(&error),
+        })?;
     }
     Ok(done)
 }
 
 /// Keeps the board at work until all is moved.
 fn pump(
-    flight: &mut Flight,
+    flight: &mut Flight<Moving>,
     (board, side): (&Board, &dyn Side),
     reached: &mut Reached,
     job: &Job,

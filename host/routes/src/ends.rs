@@ -2,7 +2,7 @@
 
 use crate::board::Board;
 use crate::direct::{self, Job, Reached};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::indirect::Plan;
 use crate::limits::Watch;
 use crate::route::Route;
@@ -166,7 +166,8 @@ impl Ends {
                 self.staged()?.copy(from, &plan, watch)
             }
         };
-        if done.is_err() {
+        // What has ended well has left nothing that is wrong.
+        if done.is_err() && !matches!(done, Err(Error::Unseen { .. })) {
             // What did not come to rest may still use the memory, and a registration may be what is wrong.
             self.staged = None;
             self.reached.clear();

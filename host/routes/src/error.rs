@@ -107,6 +107,18 @@ pub enum Error {
         /// More than the block was reset, or may have been ([`peerlane_host::peerlane_core::uapi::Query::resets`]).
         memory: bool,
     },
+    /// A board has written all, and the device cannot be asked to show it to its programs.
+    #[error(
+        "the board has written all {length} bytes to {side}, and nothing proves that they have arrived there: {why}"
+    )]
+    Unseen {
+        /// Whose memory it is.
+        side: String,
+        /// Bytes.
+        length: u64,
+        /// What the device said.
+        why: String,
+    },
     /// Somebody has called it off.
     #[error("the copy was called off after {done} of {length} bytes")]
     Cancelled {
@@ -149,6 +161,9 @@ impl Error {
             }
             Self::Lost { memory: true, .. } => {
                 "Begin anew with what FPGA memory is to hold, then copy again: the FPGA was configured anew, or its link reset.".into()
+            }
+            Self::Unseen { .. } => {
+                "Have the device read them by work that begins after this (on a GPU, a kernel that is launched now): that orders by itself. Work that runs already may see what was there before. Or copy again by Route::Concurrent.".into()
             }
             Self::Cancelled { .. } => "Nothing is under way any more; what has arrived stays.".into(),
         }

@@ -44,6 +44,10 @@ impl Flight {
     /// Ends what is under way, after an error; what that is for the caller. Places in staging memory are not used again
     /// before this.
     fn end(&mut self, error: Error) -> Error {
+        // While the first one ends, no engine begins with the others.
+        for part in self.reading.iter_mut().chain(&mut self.writing) {
+            part.pending.call_off();
+        }
         let parts = self.reading.iter_mut().chain(&mut self.writing);
         let going_on = parts.filter_map(|part| (!part.pending.end(GRACE)).then_some(()));
         error.with(going_on.count())

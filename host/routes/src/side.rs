@@ -142,7 +142,8 @@ pub trait Engine: Send {
     /// Begins to copy, behind what was begun before.
     ///
     /// # Errors
-    /// What the device says; nothing was begun then.
+    /// What the device says; nothing was begun then. A copy that was begun and of whose end nobody will be told is no error of
+    /// this: its [`wait`](Pending::wait) is one, and its [`end`](Pending::end) ends it.
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>>;
 }
 
@@ -152,8 +153,12 @@ pub trait Pending: Send {
     /// afterwards.
     ///
     /// # Errors
-    /// What the device says: it has ended, and not well.
+    /// What the device says: it does not end well. It may be under way still until [`end`](Self::end) has said otherwise.
     fn wait(&mut self, limit: Duration) -> Result<bool>;
+
+    /// Calls it off, and waits for nothing: what was not begun of it is not begun any more. Of several that are to
+    /// [end](Self::end) all are called off first.
+    fn call_off(&mut self) {}
 
     /// Ends it, well or not: the engine is given `grace`, and what it does not end by then is stopped where the device
     /// can do that. Says whether nothing is under way any more.

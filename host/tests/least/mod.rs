@@ -25,6 +25,8 @@ pub struct State {
     ring: Mutex<([[u32; record::DWORDS]; 1 << RING_LOG2], u32)>,
     /// Calls that are system calls on the kernel's device.
     pub calls: AtomicUsize,
+    /// The board's records name descriptors that nobody gave it.
+    pub odd: AtomicBool,
     /// The board ends nothing.
     pub stuck: AtomicBool,
     /// The channel has a page and a ring in memory, which this board does not look at.
@@ -201,7 +203,10 @@ impl Context for Least {
         let descriptor = Descriptor::decode(descriptor).unwrap();
         let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
         let record = Record {
-            cookie: descriptor.cookie,
+            cookie: match self.odd.load(Ordering::Relaxed) {
+                true => !descriptor.cookie,
+                false => descriptor.cookie,
+            },
             direction,
             channel: 0,
             phase: *sequence >> RING_LOG2 & 1 == 0,

@@ -9,8 +9,8 @@ use crate::limits::{Clock, Limits};
 use crate::side::Engine;
 use least::Least;
 use peerlane_host::{Errno, Memory};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Memory of the process as a side.
@@ -18,6 +18,8 @@ struct Plain {
     memory: Memory,
     /// A driver with room for so many bytes.
     room: Option<(Least, AtomicU64)>,
+    /// It cannot say whether data have arrived.
+    blind: bool,
     /// What was registered, in order.
     ranges: Mutex<Vec<Range<u64>>>,
 }
@@ -27,6 +29,7 @@ impl Plain {
         Self {
             memory: Memory::new(bytes).unwrap(),
             room: None,
+            blind: false,
             ranges: Mutex::default(),
         }
     }
@@ -72,6 +75,12 @@ impl Side for Plain {
             region: device.register(&self.memory, range, permissions)?,
             offset: 0,
         })
+    }
+    fn arrived(&self) -> Result<()> {
+        match self.blind {
+            true => Err(Error::side(self.name(), "it cannot be asked")),
+            false => Ok(()),
+        }
     }
 }
 
@@ -183,7 +192,7 @@ fn with_room(bytes: u64) -> (Board, Plain) {
     (board, side)
 }
 
-fn copied(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) {
+fn copy(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) -> Result<u64> {
     let job = Job {
         direction: Direction::Write,
         fpga: 0,
@@ -194,8 +203,11 @@ fn copied(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) {
     let clock = Clock::Process(Instant::now());
     let limits = Limits::default();
     let watch = Watch::new(&clock, &limits, length);
-    let moved = by_board(ends.0, ends.1, reached, &job, &watch);
-    assert_eq!(moved.unwrap(), length);
+    by_board(ends.0, ends.1, reached, &job, &watch)
+}
+
+fn copied(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) {
+    assert_eq!(copy(ends, reached, at, length).unwrap(), length);
 }
 
 #[test]
@@ -242,4 +254,60 @@ fn a_shortage_is_over_when_there_is_room_again() {
     let refused = reached.at((&board, &side), 4 * WINDOW, Permissions::Write, false);
     assert!(!refused.unwrap_err().lacks_room());
     assert_eq!((reached.window, side.lengths()), (WINDOW, vec![WINDOW]));
+}
+
+#[test]
+fn a_copy_of_which_only_the_sight_is_missing_says_so() {
+    let (board, side) = with_room(WINDOW);
+    let side = Plain {
+        blind: true,
+        ..side
+    };
+    let mut reached = Reached::default();
+    let error = copy((&board, &side), &mut reached, 0, 4096).unwrap_err();
+    assert!(
+        matches!(&error, Error::Unseen { length: 4096, why, .. } if why == "it cannot be asked"),
+        "{error}"
+    );
+    assert!(error.remedy().contains("begins after this"));
+}
+
+/// A queue that does not understand its board any more has ended nothing: that is no end of a copy.
+#[test]
+fn what_a_broken_queue_has_is_under_way() {
+    let (board, side) = with_room(WINDOW);
+    let least = &side.room.as_ref().unwrap().0;
+    least.odd.store(true, Ordering::Relaxed);
+    let mut reached = Reached::default();
+    let error = copy((&board, &side), &mut reached, 0, 4096).unwrap_err();
+    assert!(matches!(error, Error::UnderWay { .. }), "{error}");
+    assert!(error.to_string().contains("bookkeeping"), "{error}");
+    let region = (board.device()).register_all(&side.memory, Permissions::Write);
+    let transfer = board.queue().write(0, &region.unwrap(), 0, 64);
+    assert!(transfer.is_err(), "nobody uses it on");
+}
+
+/// A piece that records what is done to it.
+struct Recording(char, Arc<Mutex<String>>);
+
+impl Pending for Recording {
+    fn wait(&mut self, _: Duration) -> Result<bool> {
+        Ok(false)
+    }
+    fn call_off(&mut self) {
+        self.1.lock().unwrap().push(self.0);
+    }
+    fn end(&mut self, _: Duration) -> bool {
+        self.1.lock().unwrap().push(self.0.to_ascii_uppercase());
+        true
+    }
+}
+
+#[test]
+fn all_of_a_copy_is_called_off_before_the_first_is_waited_for() {
+    let done = Arc::<Mutex<String>>::default();
+    let parts = ['a', 'b', 'c'].map(|name| (Recording(name, Arc::clone(&done)), 1));
+    let error = Flight(parts.into()).end(Error::side("a device", "it fails"));
+    assert!(matches!(error, Error::Side { .. }), "{error}");
+    assert_eq!(*done.lock().unwrap(), "abcABC");
 }

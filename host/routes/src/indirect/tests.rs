@@ -16,6 +16,9 @@ struct Record {
     /// Moments with both at work.
     both: u64,
     ended_by_force: u64,
+    called_off: u64,
+    /// Those of them that were called off when others had been ended.
+    late_calls: u64,
 }
 
 type Shared = Arc<Mutex<Record>>;
@@ -82,6 +85,12 @@ impl Pending for Copying {
             true => Err(Error::side("an engine", "it was told to fail")),
             false => Ok(true),
         }
+    }
+
+    fn call_off(&mut self) {
+        let mut record = self.record.lock().unwrap();
+        record.called_off += u64::from(!self.ended);
+        record.late_calls += u64::from(record.ended_by_force > 0);
     }
 
     fn end(&mut self, _: Duration) -> bool {
@@ -193,6 +202,10 @@ fn an_engine_that_never_ends_meets_the_deadline_or_who_calls_it_off() {
         let record = record.lock().unwrap();
         assert_eq!(record.under_way, [0, 0]);
         assert!(record.ended_by_force > 0);
+        assert_eq!(
+            (record.called_off, record.late_calls),
+            (record.ended_by_force, 0)
+        );
     }
     let (record, mut engines) = engines([None; 2], [true, false]);
     let cancel = Cancel::default();
