@@ -232,6 +232,8 @@ pub unsafe extern "C" fn pl_register(
 
 /// Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver.
 ///
+/// Transfers to the FPGA read the memory, and not every computer passes such reads: see `pl_region_probe`.
+///
 /// file: the dma-buf. It stays the caller's, who may close it when the call has returned.
 /// offset, bytes: the part; no alignment is needed.
 /// access, region: as in `pl_register`.
@@ -265,7 +267,7 @@ pub unsafe extern "C" fn pl_register_dmabuf(
 }
 
 /// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
-/// exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c.
+/// exports dma-bufs, `pl_register_dmabuf` is the better way: examples/01-hello/cuda.c. What it says of reads holds here, too.
 ///
 /// address, bytes: the memory, as CUDA names it; no alignment is needed. The driver pins the pages of 64 KiB around it, and
 /// the board reaches the bytes that were asked for.

@@ -14,7 +14,7 @@ pub struct pl_transfer(Transfer);
 
 /// From FPGA memory to the region.
 pub const PL_FROM_FPGA: u32 = 0;
-/// From the region to FPGA memory.
+/// From the region to FPGA memory. Of a GPU's memory some computers bring ones, without an error: `pl_region_probe`.
 pub const PL_TO_FPGA: u32 = 1;
 
 /// Start when all transfers from the FPGA that were submitted before have ended.

@@ -17,8 +17,8 @@
  * for that. examples/08-gpu-kernel has both sides. The queue is GpuQueue::address(). `fpga` is an address of FPGA memory
  * that the context has. `input` is GpuRegion::att_address(), which names the first byte that was registered, plus your
  * own offset. Not that of GpuRegion::region(): whole pages are registered around the bytes, and it names the first byte
- * of these. The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board may read
- * it, too (Permissions::ReadWrite): else a record says that data were sent, not that they have arrived.
+ * of these. The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board
+ * may read it, too (Permissions::ReadWrite): else a record says that data were sent, not that they have arrived.
  *
  * Thread safety: one thread at a time uses a queue. peerlane_gpu_start orders nothing of other threads: let
  * them reach a barrier, each behind __threadfence_system(), before.

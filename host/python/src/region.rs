@@ -1,10 +1,11 @@
 //! Memory that the board reaches.
 
-use crate::error::{closed, told, told_of_gpu};
+use crate::error::{closed, invalid, told, told_of_gpu};
 use crate::fpga::Place;
 use crate::source::{Keep, Kind, Source};
 use peerlane_gpu::Gpu;
 use peerlane_gpu::amd::AmdGpu;
+use peerlane_host::peerlane_core::uapi::PROBE_BYTES;
 use peerlane_host::{Device, Permissions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -122,7 +123,16 @@ impl Region {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let registered = self.get(py)?;
         let local = fpga.address();
-        let at = registered.offset.saturating_add(offset);
+        // A GPU's region has whole pages around the memory.
+        let end = offset.checked_add(PROBE_BYTES as u64);
+        if end.is_none_or(|end| end > registered.length) {
+            let text = format!(
+                "{PROBE_BYTES} bytes at {offset} do not lie in a region of {} bytes",
+                registered.length
+            );
+            return Err(invalid(py, &text, "Name bytes inside of the region."));
+        }
+        let at = registered.offset + offset;
         let found = told(py, py.detach(|| registered.region.probe(at, local)))?;
         Ok(PyBytes::new(py, &found))
     }

@@ -96,6 +96,18 @@ def test_the_example_with_tensors(torch, monkeypatch, capsys):
     assert capsys.readouterr().out == "100000 bytes from the GPU to the FPGA and back\n"
 
 
+def test_a_probe_stays_in_the_memory(torch, device):
+    """The pages around it are registered, too."""
+    tensor = torch.randint(0, 256, (1000,), dtype=torch.uint8, device="cuda")
+    fpga = device.allocate(64)
+    region = device.register(tensor)
+    data = tensor.numpy().tobytes()
+    assert region.probe(fpga) == data[:64]
+    assert region.probe(fpga, offset=936) == data[936:]
+    with pytest.raises(peerlane.InvalidError):
+        region.probe(fpga, offset=937)
+
+
 def test_a_gpu_without_room_is_busy(torch, device, monkeypatch):
     tensor = torch.randint(0, 256, (1000,), dtype=torch.uint8, device="cuda")
     # The GPU's BAR has no room for one more.
