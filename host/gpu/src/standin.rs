@@ -323,8 +323,9 @@ unsafe extern "C" fn retain_handle(place: *mut c_ulonglong, address: *mut c_void
             count(handle, 1).expect("what is mapped has memory");
             put(place, handle);
         }),
+        Some((_, _, None)) => unreachable!("the handle of memory of cuMemAlloc"),
         // CUDA_ERROR_INVALID_VALUE.
-        _ => 1,
+        None => 1,
     }
 }
 unsafe extern "C" fn release(handle: c_ulonglong) -> c_int {
@@ -368,7 +369,11 @@ unsafe extern "C" fn pointer_get(
         return INVALID_CONTEXT;
     }
     let ordinal = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as c_int;
+    let legacy = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE as c_int;
     match holder(at) {
+        Some((_, _, handle)) if attribute == legacy => call("pointer_get", || {
+            put(place.cast(), c_int::from(handle.is_none()))
+        }),
         Some(_) if attribute == ordinal => {
             call("pointer_get", || put(place.cast(), NUMBER as c_int))
         }

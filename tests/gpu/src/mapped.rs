@@ -253,10 +253,15 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
         "mapped anew: {}, the handle's number {same_handle} times the same",
         told(kept, ROUNDS)
     );
+    let plain = bench.gpu.plain_buffer(1 << 20)?;
+    let plain = match has_handle(plain.address()) {
+        true => "cuMemAlloc's memory has a handle, which is not asked for",
+        false => "cuMemAlloc's memory has no handle",
+    };
     let pool = pool(bench, &register)?;
     reader.rig.nothing_is_lost()?;
     Ok(format!(
-        "{mapped}; {pool}; each registered anew, data right"
+        "{mapped}; {plain}; {pool}; each registered anew, data right"
     ))
 }
 

@@ -6,10 +6,12 @@
 //! manual speaks of allocations. What names the memory is its handle, and that can be another memory's only when nobody has
 //! it any more.
 
-use super::{Driver, Gpu};
+use super::{Driver, Gpu, SUCCESS};
 use crate::error::Result;
+use cudarc::driver::sys;
 use peerlane_host::Process;
 use peerlane_host::cache::{Part, Parts};
+use std::ffi::c_int;
 use std::ops::Range;
 
 /// The memory behind a range of addresses.
@@ -80,13 +82,24 @@ impl Gpu {
         })
     }
 
-    /// The handle of what is mapped at an address, which is to be released. Memory of `cuMemAlloc` has none.
+    /// The handle of what is mapped at an address, which is to be released. Memory of `cuMemAlloc` needs none: its
+    /// `BUFFER_ID` is its own ("Unified Addressing"), and nobody promises what `cuMemFree` does with a handle that is out.
     fn retain(&self, address: u64) -> Option<u64> {
+        // Of memory of `cuMemAlloc` ("Unified Addressing", `CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE`).
+        let legacy =
+            sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE as c_int;
+        let mut is_plain: c_int = 0;
+        // SAFETY: the attribute is a truth value, of an int at most.
+        let code =
+            unsafe { (self.driver().pointer_get)((&raw mut is_plain).cast(), legacy, address) };
+        if code == SUCCESS && is_plain != 0 {
+            return None;
+        }
         let mut handle = 0;
         let place = std::ptr::with_exposed_provenance_mut(address as usize);
         // SAFETY: the first argument is a place for the handle; the address is looked up.
         let code = unsafe { (self.driver().retain)(&raw mut handle, place) };
-        (code == 0).then_some(handle)
+        (code == SUCCESS).then_some(handle)
     }
 }
 
