@@ -12,9 +12,7 @@ use peerlane_gpu::directgma::{self, Aperture, GmaDevice, GmaMemory, PAGE};
 use peerlane_hdl::Params;
 use peerlane_host::driver::{Driver, Options as DriverOptions};
 use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions};
-use peerlane_routes::{
-    Board, Limits, Options, Order, Piece, Route, Routes, Side, Verdict, Way,
-};
+use peerlane_routes::{Board, Limits, Options, Order, Piece, Route, Routes, Side, Verdict, Way};
 use peerlane_sim::{BoardConfig, Space};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::Library as Model;

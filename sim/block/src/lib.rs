@@ -60,12 +60,31 @@ pub fn library_of(top: &str, design: &Design) -> Result<Library> {
         let text = schemata(&module.name, &module.verilog, &planted);
         build = build.text(format!("{}.v", module.name), text);
     }
+    if let Ok(part) = env::var(COVERED) {
+        let others = design.modules.iter().map(|module| &module.name);
+        let off: Vec<_> = (others.filter(|name| !name.starts_with(&part) || is_common(name)))
+            .map(|name| format!("coverage_off -file \"{name}.v\"\n"))
+            .collect();
+        let settings = format!("`verilator_config\n{}", off.concat());
+        build = build.text("coverage.vlt", settings).coverage();
+    }
     Ok(build.model(&Toolchain::open()?)?)
 }
 
 /// A variable of the environment that names a file, with the number of a [mutant](peerlane_verilog::mutants) a line.
 /// They stand in every model then, and a model is the one that the environment selects as it begins.
 pub const MUTANTS: &str = "PEERLANE_MUTANTS";
+
+/// Whether it is one of the memories, queues and synchronisers that many modules have: they have tests of their own.
+fn is_common(module: &str) -> bool {
+    ["_ram_", "_fifo_", "_sync_"]
+        .iter()
+        .any(|part| module.contains(part))
+}
+
+/// A variable of the environment that has the beginning of the names of modules whose lines, branches and edges are
+/// counted ([`Build::coverage`]).
+pub const COVERED: &str = "PEERLANE_COVERED";
 
 fn planted() -> Result<BTreeSet<u32>> {
     let Some(file) = env::var_os(MUTANTS) else {

@@ -10,11 +10,18 @@ pub(crate) const ABI: u32 = 1;
 /// Fixed part: a context that remembers why the design stopped. Verilator's hooks for `$stop` and
 /// errors throw, so that no half-settled evaluation goes on, and the shim catches.
 const BODY: &str = r#"
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
+#include <unistd.h>
 #include "Vmodel.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 namespace {
 struct Stopped : std::exception {};
@@ -71,6 +78,16 @@ PEERLANE_EXPORT void peerlane_free(void* pointer) {
     Verilated::threadContextp(handle);
     try {
         if (handle->fault.empty()) handle->model->final();
+#if VM_COVERAGE
+        static std::atomic<unsigned> number{0};
+        if (const char* const directory = std::getenv("PEERLANE_COVERAGE")) {
+            const std::string file = std::string(directory) + "/" + std::to_string(getpid()) + "-"
+                                     + std::to_string(number++);
+            // Whole files only have the ending.
+            handle->coveragep()->write(file.c_str());
+            std::rename(file.c_str(), (file + ".dat").c_str());
+        }
+#endif
     } catch (...) {
     }
     delete handle;

@@ -1,24 +1,191 @@
-use peerlane_hdl::{Params, Port, generate};
-use peerlane_verilog::mutants::find;
-#[test]
-fn list() {
-    for params in [
-        Params::default(),
-        Params {
-            port: Port::Tlp,
-            port_bits: 256,
-            reads_log2: 6,
-            receive_log2: 12,
-            ..Params::default()
-        },
-    ] {
-        for m in generate(&params).unwrap().modules {
-            println!(
-                "{} {} {}",
-                m.name,
-                m.verilog.lines().count(),
-                find(&m.name, &m.verilog).len()
-            );
-        }
+//! How good are the block's tests? Mutants of its Verilog (`peerlane_verilog::mutants`), drawn evenly over the modules
+//! that decide what goes to the link, against the tests of `hdl/tests`: each mutant that no test finds is a gap in the
+//! tests, or changes nothing that can be seen, and then `tests/mutation/explained.toml` says why.
+//!
+//! All mutants that were drawn stand in one model of each build, and a test process begins as one of them. The tests
+//! run one after the other until one fails, those first that have found the most in the least time.
+//!
+//! `PEERLANE_DRAW=N` draws N mutants in place of [`DRAWN`], and `PEERLANE_MODULES=receive,fence` those of some groups.
+//! The report is `target/mutation.md`.
+
+mod report;
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    fmt::Write as _,
+    fs,
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use peerlane_hdl::{Irq, Params, Port, generate};
+use peerlane_verilog::mutants::{Mutant, find};
+use report::{Found, Group};
+use tests::{Experience, Test};
+
+/// Mutants that are drawn.
+const DRAWN: usize = 300;
+
+/// The least of a hundred that have to be found, those that are explained apart.
+const AIM: f64 = 95.0;
+
+/// Group and prefix of its modules' names.
+const GROUPS: [(&str, &str); 4] = [
+    ("pcie", "peerlane_pcie"),
+    ("segment", "segment"),
+    ("receive", "peerlane_engine_receive"),
+    ("fence", "peerlane_engine_fence"),
+];
+
+/// The build that has all of them.
+fn params() -> Params {
+    Params {
+        port: Port::Tlp,
+        irq: Irq::Msix,
+        port_bits: 256,
+        reads_log2: 6,
+        receive_log2: 12,
+        ..Params::default()
     }
+}
+
+/// A mutant, and whose it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    group: &'static str,
+    module: String,
+    mutant: Mutant,
+}
+
+/// All mutants of some groups, in the order of the modules and of their lines.
+fn candidates(groups: &[&'static str]) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for module in generate(&params()).unwrap().modules {
+        let of = GROUPS.iter().find(|(group, part)| {
+            groups.contains(group) && module.name.contains(part) && !module.name.contains("sync")
+        });
+        let Some((group, _)) = of else { continue };
+        found.extend(
+            find(&module.name, &module.verilog)
+                .into_iter()
+                .map(|mutant| Candidate {
+                    group,
+                    module: module.name.clone(),
+                    mutant,
+                }),
+        );
+    }
+    found
+}
+
+/// So many of them, at even distances.
+fn drawn(candidates: &[Candidate], number: usize) -> Vec<Candidate> {
+    let number = number.min(candidates.len());
+    (0..number)
+        .map(|index| candidates[index * candidates.len() / number].clone())
+        .collect()
+}
+
+/// Tries each mutant, on all processors.
+fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
+    let experience = Mutex::new(Experience::default());
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = drawn.get(index) else {
+                return;
+            };
+            let by = tests::first_that_fails(list, tests, candidate, &experience);
+            println!(
+                "{:>4} of {}: {:<8} {:<9} {}",
+                index + 1,
+                drawn.len(),
+                candidate.group,
+                candidate.mutant.kind.name(),
+                by.as_deref().unwrap_or("SURVIVES"),
+            );
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.insert(index, by);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    drawn
+        .iter()
+        .zip(found.into_values())
+        .map(|(candidate, by)| Found {
+            candidate: candidate.clone(),
+            by,
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "external tools, hours: cargo xtask test mutation"]
+fn the_blocks_tests_find_mutants() {
+    let number = env::var("PEERLANE_DRAW").map_or(DRAWN, |text| text.parse().unwrap());
+    let asked = env::var("PEERLANE_MODULES").unwrap_or_default();
+    let groups: Vec<_> = (GROUPS.iter().map(|(group, _)| *group))
+        .filter(|group| asked.is_empty() || asked.split(',').any(|name| name == *group))
+        .collect();
+    let drawn = drawn(&candidates(&groups), number);
+    let work = tempfile::tempdir().unwrap();
+    let list = work.path().join("mutants");
+    let mut numbers = String::new();
+    for candidate in &drawn {
+        writeln!(numbers, "{}", candidate.mutant.number).unwrap();
+    }
+    fs::write(&list, numbers).unwrap();
+
+    let tests = tests::timed(&list);
+    let found = tried(&list, &tests, &drawn);
+    let report = Group::all(&groups, &found);
+    let text = report::markdown(&report, &found);
+    fs::write(tests::target().join("mutation.md"), &text).unwrap();
+    println!("{text}");
+    let missed: Vec<_> = report.iter().filter(|group| group.score() < AIM).collect();
+    assert!(missed.is_empty(), "below {AIM} %: {missed:?}");
+}
+
+#[test]
+fn numbers_are_each_mutants_own() {
+    let all = candidates(&GROUPS.map(|(group, _)| group));
+    let numbers: BTreeSet<_> = all.iter().map(|c| c.mutant.number).collect();
+    assert_eq!(numbers.len(), all.len());
+    for (group, _) in GROUPS {
+        assert!(all.iter().any(|c| c.group == group), "{group}");
+    }
+}
+
+#[test]
+fn what_is_explained_is_there() {
+    let all = candidates(&GROUPS.map(|(group, _)| group));
+    for number in report::explained().keys() {
+        assert!(
+            all.iter().any(|c| c.mutant.number.to_string() == *number),
+            "no mutant has the number {number}"
+        );
+    }
+}
+
+#[test]
+fn a_draw_is_even() {
+    let all = candidates(&["fence"]);
+    let some = drawn(&all, 10);
+    assert_eq!(some.len(), 10);
+    let lines: Vec<_> = some.iter().map(|c| c.mutant.line).collect();
+    assert!(lines.is_sorted());
+    assert_eq!(drawn(&all, usize::MAX).len(), all.len());
 }

@@ -1,0 +1,151 @@
+//! Verilator's counts.
+//!
+//! A line of its file is `C '<fields>' <count>`; a field is `\x01`, its name, `\x02` and its value: `f` the file, `l`
+//! the line, `t` what is counted, `o` which branch, or signal and edge, `h` the instance.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    str,
+};
+
+use peerlane_hdl::{Irq, Params, Port, generate, pcie};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Line,
+    Branch,
+    Edge,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Branch => "branch",
+            Self::Edge => "edges",
+        }
+    }
+}
+
+/// A point, in whatever instance.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Point {
+    module: String,
+    kind: Kind,
+    line: usize,
+    /// Branch, or signal with bit and edge.
+    what: String,
+}
+
+/// All points, and how often each was reached.
+#[derive(Debug, Default)]
+pub(crate) struct Points(BTreeMap<Point, u64>);
+
+/// Signals of simulations only: what memories give where an FPGA promises nothing.
+const OF_SIMULATION: [&str; 3] = ["noise", "garbage", "collides"];
+
+fn point(fields: &str) -> Option<Point> {
+    let field = |name: &str| {
+        let mut all = fields.split('\x01');
+        all.find_map(|field| field.strip_prefix(name)?.strip_prefix('\x02'))
+    };
+    let kind = match field("t")? {
+        "line" => Kind::Line,
+        "branch" => Kind::Branch,
+        "toggle" => Kind::Edge,
+        _ => return None,
+    };
+    let what = field("o")?.to_owned();
+    let simulated = kind == Kind::Edge && OF_SIMULATION.iter().any(|name| what.starts_with(name));
+    (!simulated).then_some(Point {
+        module: field("f")?.strip_suffix(".v")?.to_owned(),
+        kind,
+        line: field("l")?.parse().ok()?,
+        what,
+    })
+}
+
+impl Points {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, file: &[u8]) {
+        let text = str::from_utf8(file).unwrap();
+        for line in text.lines().filter_map(|line| line.strip_prefix("C '")) {
+            let (fields, count) = line.rsplit_once("' ").unwrap();
+            if let Some(point) = point(fields) {
+                *self.0.entry(point).or_default() += count.parse::<u64>().unwrap();
+            }
+        }
+    }
+
+    /// Of each module how many lines, branches and edges were reached, of how many.
+    pub(crate) fn shares(&self) -> BTreeMap<&str, [(usize, usize); 3]> {
+        let mut shares: BTreeMap<&str, [(usize, usize); 3]> = BTreeMap::new();
+        for (point, count) in &self.0 {
+            for name in [&point.module, "all"] {
+                let (reached, all) = &mut shares.entry(name).or_default()[point.kind as usize];
+                *reached += usize::from(*count > 0);
+                *all += 1;
+            }
+        }
+        shares
+    }
+
+    /// Module, kind, and what was not reached there: code, or a signal, whichever of its bits and edges.
+    pub(crate) fn holes(&self) -> BTreeSet<(String, Kind, String)> {
+        let texts = texts();
+        let mut holes = BTreeSet::new();
+        for (point, _) in self.0.iter().filter(|(_, count)| **count == 0) {
+            let what = if point.kind == Kind::Edge {
+                let name = point.what.split([':', '[']).next();
+                name.unwrap_or_default().to_owned()
+            } else {
+                let code = texts
+                    .get(&point.module)
+                    .and_then(|text| text.lines().nth(point.line - 1));
+                format!("{} ({})", code.unwrap_or_default().trim(), point.what)
+            };
+            holes.insert((point.module.clone(), point.kind, what));
+        }
+        holes
+    }
+}
+
+/// The Verilog of the modules. Where builds differ the line may be that of another; the code around is the same.
+fn texts() -> BTreeMap<String, String> {
+    let block = Params {
+        port: Port::Tlp,
+        irq: Irq::Msix,
+        port_bits: 256,
+        reads_log2: 6,
+        receive_log2: 12,
+        ..Params::default()
+    };
+    let designs = [
+        generate(&block).unwrap(),
+        pcie::generate(128, pcie::PATIENCE_LOG2).unwrap(),
+        pcie::generate(256, pcie::PATIENCE_LOG2).unwrap(),
+    ];
+    let modules = designs.into_iter().flat_map(|design| design.modules);
+    modules
+        .map(|module| (module.name, module.verilog))
+        .collect()
+}
+
+#[test]
+fn a_point_is_read() {
+    let fields = "\x01f\x02m.v\x01l\x02403\x01n\x025\x01t\x02branch\x01page\x02v_branch/m\x01o\x02if\x01h\x02top.m";
+    let read = point(fields).unwrap();
+    assert_eq!(
+        (read.module.as_str(), read.kind, read.line),
+        ("m", Kind::Branch, 403)
+    );
+    let mut points = Points::default();
+    points.add(format!("# SystemC::Coverage-3\nC '{fields}' 0\nC '{fields}' 2\n").as_bytes());
+    assert_eq!(points.shares()["m"][1], (1, 1));
+    assert!(points.holes().is_empty());
+    let unreached = fields.replace("403", "1");
+    points.add(format!("C '{unreached}' 0\n").as_bytes());
+    assert_eq!(points.shares()["all"][1], (1, 2));
+    assert_eq!(points.holes().len(), 1);
+}

@@ -1,0 +1,174 @@
+//! The tests that are to find mutants.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use peerlane_verilog::mutants::SELECT;
+
+use crate::Candidate;
+
+/// The test programs of `hdl/tests`.
+const PROGRAMS: [&str; 3] = ["pcie", "dma", "interrupts"];
+
+/// What runs for minutes, or has its own faults.
+const LEFT_OUT: [&str; 3] = ["long::", "full_matrix", "planted"];
+
+/// A mutant that makes a test take longer than this many times its time, and [`GRACE`], has hung it.
+const PATIENCE: u32 = 8;
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A test of a program.
+#[derive(Debug, Clone)]
+pub(crate) struct Test {
+    program: PathBuf,
+    name: String,
+    /// What it takes without a mutant.
+    takes: Duration,
+}
+
+impl Test {
+    fn start(&self, list: &Path, mutant: Option<u32>) -> Child {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["--ignored", "--exact", &self.name])
+            .current_dir(hdl())
+            .env("CARGO_MANIFEST_DIR", hdl())
+            .env("PEERLANE_MUTANTS", list)
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if let Some(number) = mutant {
+            command.env(SELECT, number.to_string());
+        }
+        command.spawn().unwrap()
+    }
+
+    /// Whether it passes.
+    fn passes(&self, list: &Path, mutant: u32) -> bool {
+        let limit = self.takes * PATIENCE + GRACE;
+        ends(self.start(list, Some(mutant)), limit).is_some_and(|status| status.success())
+    }
+}
+
+/// How a process ends; `None`: it did not, and was ended.
+fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        if begun.elapsed() > limit {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn hdl() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hdl")
+}
+
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    let program = env::current_exe().unwrap();
+    program.ancestors().nth(3).unwrap().to_owned()
+}
+
+/// The newest of a program's builds beside this one: `cargo xtask test` has built them together.
+fn newest(program: &str) -> PathBuf {
+    let here = env::current_exe().unwrap();
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let hash = name
+            .strip_prefix(program)
+            .and_then(|rest| rest.strip_prefix('-'));
+        hash.is_some_and(|hash| hash.chars().all(|c| c.is_ascii_hexdigit()))
+    };
+    let found = fs::read_dir(here.parent().unwrap()).unwrap();
+    let found = found.map(|entry| entry.unwrap().path()).filter(is_it);
+    found
+        .max_by_key(|path| fs::metadata(path).unwrap().modified().unwrap())
+        .unwrap_or_else(|| panic!("no program {program}: run `cargo xtask test mutation`"))
+}
+
+/// All tests, with what they take: each must pass as long as no mutant is selected. The models are compiled here.
+pub(crate) fn timed(list: &Path) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for program in PROGRAMS {
+        let program = newest(program);
+        let mut command = Command::new(&program);
+        let output = command.args(["--list", "--ignored"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        for name in names.filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part))) {
+            let mut test = Test {
+                program: program.clone(),
+                name: name.to_owned(),
+                takes: Duration::ZERO,
+            };
+            // Once to have the models, once to be timed.
+            for _ in 0..2 {
+                let begun = Instant::now();
+                let status = test.start(list, None).wait().unwrap();
+                assert!(status.success(), "{name} fails without a mutant");
+                test.takes = begun.elapsed();
+            }
+            println!("{name}: {:.1} s", test.takes.as_secs_f64());
+            tests.push(test);
+        }
+    }
+    tests
+}
+
+/// How many mutants of a group a test has found, of how many that it was asked about.
+#[derive(Debug, Default)]
+pub(crate) struct Experience(BTreeMap<(&'static str, usize), (u32, u32)>);
+
+impl Experience {
+    /// The tests in the order in which one fails the soonest, as far as is known.
+    fn order(&self, group: &'static str, tests: &[Test]) -> Vec<usize> {
+        let worth = |index: usize| {
+            let (found, asked) = self.0.get(&(group, index)).copied().unwrap_or_default();
+            let likely = (f64::from(found) + 0.3) / (f64::from(asked) + 1.0);
+            likely / (tests[index].takes.as_secs_f64() + 0.05)
+        };
+        let mut order: Vec<_> = (0..tests.len()).collect();
+        order.sort_by(|a, b| worth(*b).total_cmp(&worth(*a)));
+        order
+    }
+
+    fn add(&mut self, group: &'static str, test: usize, has_found: bool) {
+        let (found, asked) = self.0.entry((group, test)).or_default();
+        *found += u32::from(has_found);
+        *asked += 1;
+    }
+}
+
+/// The test that finds a mutant.
+pub(crate) fn first_that_fails(
+    list: &Path,
+    tests: &[Test],
+    candidate: &Candidate,
+    experience: &Mutex<Experience>,
+) -> Option<String> {
+    let known = || experience.lock().unwrap_or_else(PoisonError::into_inner);
+    let order = known().order(candidate.group, tests);
+    for index in order {
+        let fails = !tests[index].passes(list, candidate.mutant.number);
+        known().add(candidate.group, index, fails);
+        if fails {
+            return Some(tests[index].name.clone());
+        }
+    }
+    None
+}
