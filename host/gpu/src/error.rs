@@ -208,7 +208,7 @@ impl Error {
                 "Look at the fault; what was enqueued behind the step has run all the same."
             }
             Self::Late => {
-                "The board may still do it, or other steps had the queue for so long, or the board was started anew and has refused the doorbell: then open another device."
+                "The board may still do it: stop the queue before the memory is used for something else. Or other steps had the queue for so long, or the board was started anew and has refused the doorbell: then open another device."
             }
             Self::Foreign => "Make the stream in the context of the queue's GPU.",
             Self::Capturing => {

@@ -1,6 +1,7 @@
 //! A board's channel in the GPU's hands.
 
 mod program;
+mod stop;
 
 use crate::cuda::{Gpu, GpuBuffer, Ordering};
 use crate::error::{Error, Result};

@@ -33,6 +33,8 @@ pub struct State {
     pub mapped: AtomicBool,
     /// What it has not ended, writes and reads.
     left: [AtomicU32; 2],
+    /// How long the channel's work had to end by itself, each time that it was stopped.
+    pub stops: Mutex<Vec<Duration>>,
     /// Regions that were flushed, by their handles.
     pub flushed: Mutex<Vec<u32>>,
     /// Flushes that fail: with this error, so many times.
@@ -253,8 +255,9 @@ impl Context for Least {
 
     fn pause(&self) {}
 
-    fn stop(&self, _: Duration) -> Result<bool> {
+    fn stop(&self, drain: Duration) -> Result<bool> {
         self.called();
+        self.stops.lock().unwrap().push(drain);
         Ok(false)
     }
 

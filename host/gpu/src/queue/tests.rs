@@ -5,7 +5,7 @@ use crate::least::Least;
 use crate::standin::{self, Failure};
 use peerlane_host::{Error as BoardError, MemoryKind, Region};
 
-fn device() -> (Least, Device) {
+pub(super) fn device() -> (Least, Device) {
     let least = Least::new();
     least
         .mapped
@@ -74,7 +74,7 @@ fn a_device_without_a_mapped_channel_keeps_its_queue() {
     device.queue().unwrap();
 }
 
-fn request(region: &Region, direction: Direction) -> Request<'_> {
+pub(super) fn request(region: &Region, direction: Direction) -> Request<'_> {
     Request {
         direction,
         region,
