@@ -115,7 +115,7 @@ impl Ends {
             || self.side.pusher(self.board.device()),
             |pusher| {
                 let ends = (self.board.device(), &*self.side);
-                direct::by_push(pusher, ends, errand, &watch.from_here())
+                direct::by_push(pusher, ends, errand, &watch.begun_now())
             },
         )
     }

@@ -46,6 +46,10 @@ mod error;
 mod gate;
 mod host;
 mod indirect;
+#[cfg(test)]
+#[allow(dead_code, reason = "others use more of it")]
+#[path = "../../tests/least/mod.rs"]
+mod least;
 mod limits;
 pub mod opencl;
 mod pair;

@@ -101,7 +101,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The same when such a wait is over: the time of a step begins now.
-    pub(crate) fn from_here(&self) -> Watch<'a> {
+    pub(crate) fn begun_now(&self) -> Watch<'a> {
         Watch {
             begin: self.whole.map_or(self.begin, |_| self.clock.now()),
             ..*self

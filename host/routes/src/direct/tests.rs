@@ -1,13 +1,9 @@
 //! What is direct, with a driver that does what it is told.
 
-#[allow(dead_code, reason = "others use more of it")]
-#[path = "../../../tests/least/mod.rs"]
-mod least;
-
 use super::*;
+use crate::least::Least;
 use crate::limits::{Clock, Limits};
 use crate::side::Engine;
-use least::Least;
 use peerlane_host::{Errno, Memory};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,9 @@
 //! Copies that wait for others, over a driver that does what it is told.
 
-#[allow(dead_code, reason = "others use more of it")]
-#[path = "../../../tests/least/mod.rs"]
-mod least;
-
 use super::*;
+use crate::least::Least;
 use crate::limits::Cancel;
 use crate::side::Engine;
-use least::Least;
 use peerlane_host::{Device, Memory};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
