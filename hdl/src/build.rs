@@ -1,6 +1,6 @@
 //! From build parameters to Verilog.
 
-use crate::params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
+use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
 use crate::pcie::bridge::{Bridge, Sizes};
 use crate::pcie::{self, PATIENCE_LOG2, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
@@ -40,14 +40,10 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
         _ => parts::<256, 32, 257>(params, &header)?,
     };
     if params.port == Port::Tlp {
-        let reach = params
-            .slaves
-            .as_ref()
-            .map_or_else(Reach::default, |slaves| reach(params, slaves));
         parts.push(pcie::layer(
             params.port_bits,
             PATIENCE_LOG2,
-            reach,
+            reach(params),
             &header,
         )?);
     }
@@ -141,15 +137,19 @@ fn sizes(params: &Params) -> Sizes {
     }
 }
 
-/// The BAR that they are in: as large as it must be, and no smaller than the OpenCL BSPs'.
-fn reach(params: &Params, slaves: &Slaves) -> Reach {
+/// The BAR that they are in: as large as the build says; else as it must be, and no smaller than the OpenCL BSPs'.
+fn reach(params: &Params) -> Reach {
     let usual = Reach::default();
+    let slaves = params.slaves.as_ref();
+    let needed = slaves.map_or(0, |slaves| {
+        params.slaves_end(slaves).next_power_of_two().ilog2() as usize
+    });
     Reach {
         // The hard IP's documents do not say which bit shows a BAR of 64 bits.
-        bars: 0b11 << slaves.bar,
-        bar_log2: usual
+        bars: slaves.map_or(usual.bars, |slaves| 0b11 << slaves.bar),
+        bar_log2: params
             .bar_log2
-            .max(params.slaves_end(slaves).next_power_of_two().ilog2() as usize),
+            .map_or(usual.bar_log2.max(needed), |log2| log2 as usize),
         ..usual
     }
 }

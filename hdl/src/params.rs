@@ -103,6 +103,10 @@ pub struct Params {
     /// Where the slaves lie in the host's BAR; `None` for a block that no BAR leads to, as on a test
     /// bench.
     pub slaves: Option<Slaves>,
+    /// Bytes of that BAR, log2: 12–32. A build with a transaction layer decodes so many address bits; what is not the
+    /// block's own goes on to the board. `None` stands for 256 KiB, or for more where the slaves need it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bar_log2: Option<u32>,
 }
 
 impl Default for Params {
@@ -119,6 +123,7 @@ impl Default for Params {
             reads_log2: 5,
             receive_log2: 9,
             slaves: None,
+            bar_log2: None,
         }
     }
 }
@@ -213,6 +218,14 @@ impl Params {
             u32::from(!table),
             "given in builds with irq = \"msix\", and in no other",
         )?;
+        if let Some(log2) = self.bar_log2 {
+            check(
+                self.port == Port::Tlp && (12..=32).contains(&log2),
+                "bar_log2",
+                log2,
+                "12 to 32 (4 KiB to 4 GiB), in builds with port = \"tlp\" and in no other",
+            )?;
+        }
         let Some(slaves) = self.bridged() else {
             return Ok(());
         };
@@ -232,6 +245,14 @@ impl Params {
                 name,
                 *at as u32,
                 "a multiple of the slave's size, below 2 GiB, and in no other's range, in builds with port = \"tlp\"",
+            )?;
+        }
+        if let Some(log2) = self.bar_log2 {
+            check(
+                self.slaves_end(slaves) <= 1 << log2,
+                "bar_log2",
+                log2,
+                "so many bits that all slaves lie within the BAR",
             )?;
         }
         Ok(())
@@ -294,10 +315,13 @@ impl Params {
             self.reads_log2,
             self.receive_log2
         );
-        match &self.slaves {
-            Some(slaves) => format!("{block} {}", slaves.canonical()),
-            None => block,
-        }
+        let slaves = self
+            .slaves
+            .map_or(String::new(), |slaves| format!(" {}", slaves.canonical()));
+        let bar = self
+            .bar_log2
+            .map_or(String::new(), |log2| format!(" bar_log2={log2}"));
+        format!("{block}{slaves}{bar}")
     }
 
     /// The value of the `BUILD_ID` register.
@@ -484,6 +508,52 @@ mod tests {
     }
 
     #[test]
+    fn a_bar_holds_the_slaves_of_a_build_that_decodes_it() {
+        let slaves = Some(Slaves {
+            bar: 0,
+            csr: 0xC800,
+            chan: 0x2_0000,
+            att: 0x2_8000,
+            msix: None,
+            window: Some(0x4_0000),
+        });
+        let refused = |port, slaves, bar_log2| {
+            let params = Params {
+                port,
+                slaves,
+                bar_log2: Some(bar_log2),
+                ..Params::default()
+            };
+            params.validate().err().map(|e| e.name)
+        };
+        // The window ends at 0x5_0000.
+        assert_eq!(refused(Port::Tlp, slaves, 19), None);
+        assert_eq!(refused(Port::Tlp, slaves, 18), Some("bar_log2"));
+        assert_eq!(refused(Port::Tlp, slaves, 32), None);
+        assert_eq!(refused(Port::Tlp, slaves, 33), Some("bar_log2"));
+        assert_eq!(refused(Port::Tlp, None, 12), None);
+        assert_eq!(refused(Port::Tlp, None, 11), Some("bar_log2"));
+        assert_eq!(refused(Port::Txs, slaves, 29), Some("bar_log2"));
+        assert_eq!(refused(Port::Stream, None, 29), Some("bar_log2"));
+    }
+
+    /// Boards that were built before there was a size of the BAR keep their number.
+    #[test]
+    fn a_build_without_a_size_of_the_bar_is_named_as_ever() {
+        assert_eq!(
+            Params::default().canonical(),
+            "port=txs irq=rxm port_bits=128 txs_addr_bits=64 channels=8 queue_log2=10 att_log2=12 \
+             memory_log2=32 reads_log2=5 receive_log2=9"
+        );
+        let sized = Params {
+            port: Port::Tlp,
+            bar_log2: Some(29),
+            ..Params::default()
+        };
+        assert!(sized.canonical().ends_with(" receive_log2=9 bar_log2=29"));
+    }
+
+    #[test]
     fn every_parameter_changes_the_build_id() {
         let base = Params::default();
         let others = [
@@ -529,6 +599,10 @@ mod tests {
             },
             Params {
                 receive_log2: 10,
+                ..base
+            },
+            Params {
+                bar_log2: Some(29),
                 ..base
             },
         ];

@@ -136,3 +136,43 @@ fn a_driver_works_through_packets() {
         stream::transfers(&params, board(&params, config), 41, 30);
     }
 }
+
+/// A BAR of 512 MiB, as network cards have it, with a slave of the board's in its upper half: what lies at the same place
+/// modulo 256 KiB, registers of the block among it, is another.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_large_bar_is_decoded_to_its_end() {
+    const HIGH: u64 = 0x1000_0000;
+    for small in builds() {
+        let slaves = small.slaves.map(|slaves| Slaves {
+            window: None,
+            ..slaves
+        });
+        let params = Params {
+            slaves,
+            bar_log2: Some(29),
+            ..small
+        };
+        let mut config = board(&small, near());
+        config.bar.window = HIGH;
+        let mut rig = Rig::new(&library(&params), config);
+        rig.csr(csr::WINDOW_LO, 0);
+        rig.csr(csr::WINDOW_HI, 0);
+        rig.csr(csr::CHANNEL_SELECT, 5);
+        // Where the registers are, 256 MiB higher.
+        let select = 0xC800 + csr::CHANNEL_SELECT as u64;
+        let data: Vec<u8> = (0..64u32).map(|i| (i * 5) as u8 | 1).collect();
+        rig.board.window_write(select, &data).unwrap();
+        let mut got = vec![0; data.len()];
+        rig.board.ddr_mut().read(select, &mut got).unwrap();
+        same("above", &got, &data);
+        rig.board.window_read(select, &mut got).unwrap();
+        same("back", &got, &data);
+        assert_eq!(rig.read_csr(csr::CHANNEL_SELECT), 5);
+        // The same place below is nobody's.
+        rig.board.bar_write32_at(0x1235 & !3, 7).unwrap();
+        rig.board.ddr_mut().read(0x1234, &mut got).unwrap();
+        assert!(got.iter().all(|byte| *byte == 0));
+        rig.board.check().unwrap();
+    }
+}
