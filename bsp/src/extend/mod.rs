@@ -6,6 +6,7 @@ mod compiled;
 pub mod component;
 mod cvp;
 pub mod family;
+pub mod hard_ip;
 pub mod host_bus;
 mod host_writer;
 pub mod identity;

@@ -1,0 +1,432 @@
+//! The hard IP with an Avalon-ST interface in place of the one with Avalon-MM ports: which parameters it has.
+//!
+//! The table (`hard_ip/table`) knows every parameter of the Avalon-MM variant. One that it does not know is refused: what
+//! it does to the hardware, nobody has looked at.
+
+mod table;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::system::qsys::{Module, System, number};
+use crate::system::xml::Element;
+use table::{Fate, fate};
+
+/// Kind of the hard IP that is replaced.
+pub const FROM: &str = "altera_pcie_sv_hip_avmm";
+/// Kind of the one in its place.
+pub const TO: &str = "altera_pcie_sv_hip_ast";
+
+/// The largest BAR of the block, log2: its own slaves lie below 2 GiB.
+const MOST_BITS: u64 = 31;
+/// BARs of a function.
+const BARS: u32 = 6;
+
+/// What is wanted of the hard IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The BAR that the host reaches the board by.
+    pub bar: u32,
+    /// Its bytes, log2: as many as the board's slaves and the block's need.
+    pub bar_log2: u64,
+    /// Another generation of PCIe: 1 to 3.
+    pub generation: Option<u32>,
+    /// Another width of the stream in bits.
+    pub port_bits: Option<u32>,
+}
+
+/// A parameter with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Why it has this value, or why it is gone; nothing for one that goes over as it stands.
+    pub why: &'static str,
+}
+
+impl Value {
+    fn new(name: impl Into<String>, value: impl Into<String>, why: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            why,
+        }
+    }
+}
+
+/// The hard IP that is put in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HardIp {
+    /// All its parameters that are written: those that stay in the file's order, then those that are set.
+    pub parameters: Vec<Value>,
+    /// Those of the old one that it does not have.
+    pub dropped: Vec<Value>,
+    /// Width of the stream in bits.
+    pub port_bits: u32,
+    /// Its clock in MHz, before and after.
+    pub clock: (u32, u32),
+    /// Bytes of the host's BAR, log2.
+    pub bar_log2: u32,
+}
+
+/// Widths of the interface with their clocks in MHz, by lanes and generation; a width that the block does not have is left
+/// out (parameter validation of `altera_pcie_sv_hip_ast`, ACDS 13.1; Stratix V Avalon-ST Interface for PCIe 683093).
+const LINKS: [(&str, u32, &[(u32, u32)]); 5] = [
+    ("x8", 1, &[(128, 125)]),
+    ("x8", 2, &[(128, 250), (256, 125)]),
+    ("x4", 2, &[(128, 125)]),
+    ("x4", 3, &[(128, 250), (256, 125)]),
+    ("x8", 3, &[(256, 250)]),
+];
+
+/// Rates as the hard IP names them, Gen1 first.
+const RATES: [&str; 3] = ["Gen1 (2.5 Gbps)", "Gen2 (5.0 Gbps)", "Gen3 (8.0 Gbps)"];
+
+/// Parameters that are written in any case, with the value that the Avalon-MM variant has where the file says nothing.
+const DEFAULTS: [(&str, &str); 9] = [
+    ("lane_mask_hwtcl", "x4"),
+    ("max_payload_size_hwtcl", "128"),
+    ("rxbuffer_rxreq_hwtcl", "Low"),
+    ("vendor_id_hwtcl", "0"),
+    ("device_id_hwtcl", "1"),
+    ("revision_id_hwtcl", "1"),
+    ("class_code_hwtcl", "0"),
+    ("subsystem_vendor_id_hwtcl", "0"),
+    ("subsystem_device_id_hwtcl", "0"),
+];
+
+const DEFAULT: &str = "it is the default of the Avalon-MM variant, which the file relied on";
+const TAGS: &str = "the block has up to 56 reads and 8 flushes on the way, each with a tag";
+const WIDTH: &str = "it is the width of the block's port";
+const SPECIFICATION: &str = "it goes with the generation";
+const CREDITS: &str = "the block counts credits from what the hard IP has used";
+const RATE: &str = "it is the generation of the configuration's port.gen, or the vendor's";
+const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, which is gone";
+const ONE_BAR: &str = "the block serves one BAR";
+
+/// The hard IP with an Avalon-ST interface that stands for one with Avalon-MM ports.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] with the place, for a parameter that is not known, and for a value that the other variant or
+/// the block cannot have; [`ErrorKind::Config`] for a link or width that is asked for and that there is not.
+pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp> {
+    let old = Old { system, hip };
+    if hip.kind != FROM {
+        return Err(old.refuse(
+            system.place(hip),
+            format!(
+                "{} is a {}, and a streaming port is known of {FROM} only",
+                hip.name, hip.kind
+            ),
+            "Leave port.kind out of the configuration, or set it to \"txs\".",
+        ));
+    }
+    let mut parameters = Vec::new();
+    let mut dropped = Vec::new();
+    for element in hip.element.children("parameter") {
+        let name = element.attribute("name").unwrap_or_default();
+        let value = element.attribute("value").unwrap_or(&element.text).trim();
+        match fate(name) {
+            None => return Err(old.unknown(element, name)),
+            Some(Fate::Keep) => parameters.push(Value::new(name, value, "")),
+            Some(Fate::KeepOnly(possible, why)) => {
+                if !possible.iter().any(|one| same(one, value)) {
+                    return Err(old.value(element, possible, why));
+                }
+                parameters.push(Value::new(name, value, ""));
+            }
+            Some(Fate::Decided) => {}
+            Some(Fate::Drop(why)) => dropped.push(Value::new(name, value, why)),
+            Some(Fate::DropOnly(only, why)) => {
+                if !same(only, value) {
+                    return Err(old.value(element, &[only], why));
+                }
+                dropped.push(Value::new(name, value, why_dropped(only)));
+            }
+        }
+    }
+    for (name, value) in DEFAULTS {
+        if hip.parameter(name).is_none() {
+            parameters.push(Value::new(name, value, DEFAULT));
+        }
+    }
+    let link = old.link(wanted)?;
+    let specification = if link.generation == 3 { "3.0" } else { "2.1" };
+    parameters.extend([
+        Value::new(
+            "gen123_lane_rate_mode_hwtcl",
+            RATES[link.generation as usize - 1],
+            RATE,
+        ),
+        Value::new("pcie_spec_version_hwtcl", specification, SPECIFICATION),
+        Value::new(
+            "ast_width_hwtcl",
+            format!("Avalon-ST {}-bit", link.port_bits),
+            WIDTH,
+        ),
+        Value::new("extend_tag_field_hwtcl", "64", TAGS),
+        Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
+    ]);
+    parameters.extend(old.bars(wanted)?);
+    Ok(HardIp {
+        parameters,
+        dropped,
+        port_bits: link.port_bits,
+        clock: link.clock,
+        // At most 31.
+        bar_log2: old.size(wanted)? as u32,
+    })
+}
+
+/// Why a parameter that has its only possible value is needed no more.
+fn why_dropped(only: &str) -> &'static str {
+    match only {
+        "0" => "there is no bridge that would add it to the host's addresses",
+        _ => "the transaction layer is used in any case",
+    }
+}
+
+/// Whether two values are the same one, in whatever way a number is written.
+fn same(a: &str, b: &str) -> bool {
+    match (plain(a), plain(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+/// A number as Platform Designer or, in old versions, Verilog writes it.
+fn plain(text: &str) -> Option<u64> {
+    match text.split_once("'h") {
+        Some((_, digits)) => u64::from_str_radix(digits, 16).ok(),
+        None => number(text),
+    }
+}
+
+/// The link that there will be.
+struct Link {
+    generation: u32,
+    port_bits: u32,
+    clock: (u32, u32),
+}
+
+/// The hard IP that is replaced.
+struct Old<'a> {
+    system: &'a System,
+    hip: &'a Module,
+}
+
+impl Old<'_> {
+    fn refuse(&self, place: Place, what: String, remedy: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Unsupported, place, what, remedy)
+    }
+
+    /// A parameter that the table does not have.
+    fn unknown(&self, element: &Element, name: &str) -> Error {
+        self.refuse(
+            self.system.document.place(element),
+            format!(
+                "{} has the parameter {name}, of which it is not known what becomes of it in {TO}",
+                self.hip.name
+            ),
+            "Report it with the version of Quartus; until then leave port.kind out of the configuration.",
+        )
+    }
+
+    /// A value that cannot be had.
+    fn value(&self, element: &Element, possible: &[&str], why: &str) -> Error {
+        let name = element.attribute("name").unwrap_or_default();
+        let value = element.attribute("value").unwrap_or(&element.text).trim();
+        self.refuse(
+            self.system.document.place(element),
+            format!(
+                "{name} of {} is {value}, which a streaming port cannot have: {why}",
+                self.hip.name
+            ),
+            format!(
+                "Set it to {} in Platform Designer, or leave port.kind out of the configuration.",
+                possible.join(" or ")
+            ),
+        )
+    }
+
+    /// The place of a parameter, or of the instance without it.
+    fn place(&self, name: &str) -> Place {
+        let mut all = self.hip.element.children("parameter");
+        all.find(|element| element.attribute("name") == Some(name))
+            .map_or_else(
+                || self.system.place(self.hip),
+                |element| self.system.document.place(element),
+            )
+    }
+
+    /// The link, its width and its clock.
+    fn link(&self, wanted: Wanted) -> Result<Link> {
+        const RATE_NAME: &str = "gen123_lane_rate_mode_hwtcl";
+        let lanes = self.hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim();
+        let rate = self.hip.parameter(RATE_NAME).unwrap_or(RATES[0]).trim();
+        let Some(before) = RATES.iter().position(|known| *known == rate) else {
+            return Err(self.refuse(
+                self.place(RATE_NAME),
+                format!(
+                    "{RATE_NAME} of {} is {rate}, which is no rate of PCIe",
+                    self.hip.name
+                ),
+                format!("Set it to {} in Platform Designer.", RATES.join(" or ")),
+            ));
+        };
+        let before = before as u32 + 1;
+        let width = self.hip.number("avmm_width_hwtcl").unwrap_or(64);
+        let clock = |generation, bits| {
+            let widths = widths(lanes, generation)?;
+            widths.iter().find(|(width, _)| u64::from(*width) == bits)
+        };
+        let Some((_, clock_before)) = clock(before, width) else {
+            return Err(self.refuse(
+                self.place("avmm_width_hwtcl"),
+                format!(
+                    "the ports of {} have {width} bits, with a link of {lanes} {rate}; a streaming port that stands \
+                     for them needs 128 or 256 bits",
+                    self.hip.name
+                ),
+                "Set the hard IP to a link and a width that there is with 128 or 256 bits, in Platform Designer.",
+            ));
+        };
+        let generation = wanted.generation.unwrap_or(before);
+        let asked = |what: String, remedy: String| {
+            Err(Error::new(
+                ErrorKind::Config,
+                self.system.place(self.hip),
+                what,
+                remedy,
+            ))
+        };
+        let Some(possible) = widths(lanes, generation) else {
+            return asked(
+                format!(
+                    "port.gen = {generation}, but {} has {lanes} lanes, for which there is no such port of 128 or 256 bits",
+                    self.hip.name
+                ),
+                "Leave port.gen out of the configuration.".into(),
+            );
+        };
+        let found = match wanted.port_bits {
+            Some(bits) => possible.iter().find(|(width, _)| *width == bits),
+            None => clock(generation, width).or(possible.first()),
+        };
+        let Some((port_bits, clock_after)) = found else {
+            let widths: Vec<String> = possible
+                .iter()
+                .map(|(width, _)| width.to_string())
+                .collect();
+            return asked(
+                format!(
+                    "port_bits = {}, but a streaming port of {lanes} Gen{generation} has {} bits",
+                    wanted.port_bits.unwrap_or_default(),
+                    widths.join(" or ")
+                ),
+                format!(
+                    "Set port_bits = {} in the configuration, or leave the key out.",
+                    widths.join(" or ")
+                ),
+            );
+        };
+        Ok(Link {
+            generation,
+            port_bits: *port_bits,
+            clock: (*clock_before, *clock_after),
+        })
+    }
+
+    /// Types and sizes of the BARs: the host's, and none beside it.
+    fn bars(&self, wanted: Wanted) -> Result<Vec<Value>> {
+        let mut values = Vec::new();
+        for bar in 0..BARS {
+            let name = format!("bar{bar}_type_hwtcl");
+            // By itself the Avalon-MM variant has BAR 0, with 64 bits.
+            let usual = if bar == 0 { "1" } else { "0" };
+            let kind = self.hip.parameter(&name).unwrap_or(usual).trim();
+            let own = bar == wanted.bar;
+            let possible: &[&str] = if own { &["1", "2", "3"] } else { &["0"] };
+            if !possible.iter().any(|one| same(one, kind)) {
+                return Err(self.bar(bar, kind, wanted.bar));
+            }
+            let size = if own { self.size(wanted)? } else { 0 };
+            values.push(Value::new(name, kind, if own { "" } else { ONE_BAR }));
+            values.push(Value::new(
+                format!("bar{bar}_size_mask_hwtcl"),
+                size.to_string(),
+                if own { SIZE } else { ONE_BAR },
+            ));
+        }
+        Ok(values)
+    }
+
+    /// Why a BAR cannot be as it is.
+    fn bar(&self, bar: u32, kind: &str, own: u32) -> Error {
+        let name = format!("bar{bar}_type_hwtcl");
+        let place = self.place(&name);
+        let hip = &self.hip.name;
+        if bar == own {
+            let what = format!(
+                "{name} of {hip} is {kind}, but Rxm_BAR{bar} leads the host to the board: it must be a BAR in memory"
+            );
+            return self.refuse(place, what, "Set it to 1, 2 or 3 in Platform Designer.");
+        }
+        self.refuse(
+            place,
+            format!(
+                "{hip} has a second BAR in use ({name} is {kind}): behind a streaming port the block serves one, and that \
+                 is BAR {own}"
+            ),
+            format!(
+                "Put what hangs on Rxm_BAR{bar} behind Rxm_BAR{own} in Platform Designer and disable BAR {bar}, or leave \
+                 port.kind out of the configuration."
+            ),
+        )
+    }
+
+    /// The size of the host's BAR, log2.
+    fn size(&self, wanted: Wanted) -> Result<u64> {
+        let name = format!("SLAVE_ADDRESS_MAP_{}", wanted.bar);
+        let size = self.hip.number(&name).unwrap_or(0).max(wanted.bar_log2);
+        if (12..=MOST_BITS).contains(&size) {
+            return Ok(size);
+        }
+        Err(self.refuse(
+            self.place(&name),
+            format!(
+                "BAR {} of {} would have 2^{size} bytes; behind a streaming port it has 4 KiB to 2 GiB",
+                wanted.bar, self.hip.name
+            ),
+            "Move the slaves on the host's bus together in Platform Designer.",
+        ))
+    }
+}
+
+/// The widths that a link can have, with their clocks.
+fn widths(lanes: &str, generation: u32) -> Option<&'static [(u32, u32)]> {
+    let mut links = LINKS.iter();
+    links
+        .find(|(of, with, _)| *of == lanes && *with == generation)
+        .map(|(_, _, widths)| *widths)
+}
+
+impl HardIp {
+    /// What is said of the parameters that are gone: a sentence for each reason.
+    pub fn notes(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for value in &self.dropped {
+            match reasons.iter_mut().find(|(why, _)| *why == value.why) {
+                Some((_, names)) => names.push(&value.name),
+                None => reasons.push((value.why, vec![&value.name])),
+            }
+        }
+        let sentence =
+            |(why, names): &(&str, Vec<&str>)| format!("{TO} has no {}: {why}.", names.join(", "));
+        reasons.iter().map(sentence).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "hard_ip/tests.rs"]
+mod tests;

@@ -1,0 +1,250 @@
+//! Every parameter of the hard IP's Avalon-MM variant of Quartus 13.1, and what becomes of it.
+//!
+//! The variant is a bridge around the one with an Avalon-ST interface, so most parameters are of both, by the same name
+//! (component descriptions of ACDS 13.1, `altera_pcie_sv_hip_avmm` and `altera_pcie_sv_hip_ast`).
+
+/// What becomes of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes over as it stands.
+    Keep,
+    /// It goes over with one of these values; another cannot be had, for this reason.
+    KeepOnly(&'static [&'static str], &'static str),
+    /// It is set anew by what is planned.
+    Decided,
+    /// The streaming variant has no such parameter: why it needs none.
+    Drop(&'static str),
+    /// The same, for this value alone: what another would do.
+    DropOnly(&'static str, &'static str),
+}
+
+/// Parameters of one fate.
+pub(super) struct Group {
+    fate: Fate,
+    /// What all names begin with.
+    prefix: &'static str,
+    /// The rest of each, with commas between; `#` is a number.
+    names: &'static str,
+}
+
+const fn group(fate: Fate, prefix: &'static str, names: &'static str) -> Group {
+    Group {
+        fate,
+        prefix,
+        names,
+    }
+}
+
+/// Why the bridge's own parameters go.
+const BRIDGE: &str = "it is of the Avalon-MM bridge, in whose place the block is";
+const TRANSLATION: &str = "the block has its own address table and makes PCIe addresses itself";
+const SYSTEM: &str = "Platform Designer derives it";
+const MAPPED: &str = "the host's accesses would come out at another place of the board's bus";
+
+/// The table.
+pub(super) const TABLE: &[Group] = &[
+    group(
+        Fate::Keep,
+        "",
+        "INTENDED_DEVICE_FAMILY, pcie_qsys, lane_mask_hwtcl, pll_refclk_freq_hwtcl, set_pld_clk_x1_625MHz_hwtcl, \
+         enable_tl_only_sim_hwtcl, use_atx_pll_hwtcl, serial_sim_hwtcl, force_hrc, force_src",
+    ),
+    group(
+        Fate::Keep,
+        "",
+        "vendor_id_hwtcl, device_id_hwtcl, revision_id_hwtcl, class_code_hwtcl, subsystem_vendor_id_hwtcl, \
+         subsystem_device_id_hwtcl, max_payload_size_hwtcl, completion_timeout_hwtcl, \
+         enable_completion_timeout_disable_hwtcl, use_aer_hwtcl, ecrc_check_capable_hwtcl, ecrc_gen_capable_hwtcl, \
+         port_link_number_hwtcl, dll_active_report_support_hwtcl, surprise_down_error_support_hwtcl, slotclkcfg_hwtcl, \
+         msi_multi_message_capable_hwtcl, msix_table_size_hwtcl, msix_table_offset_hwtcl, msix_table_bir_hwtcl, \
+         msix_pba_offset_hwtcl, msix_pba_bir_hwtcl, enable_slot_register_hwtcl, slot_power_scale_hwtcl, slot_power_limit_hwtcl, \
+         slot_number_hwtcl, endpoint_l0_latency_hwtcl, endpoint_l1_latency_hwtcl, vsec_id_hwtcl, vsec_rev_hwtcl, \
+         io_window_addr_width_hwtcl, prefetchable_mem_window_addr_width_hwtcl",
+    ),
+    group(
+        Fate::Keep,
+        "",
+        "advanced_default_parameter_override, override_tbpartner_driver_setting_hwtcl, \
+         gen3_rxfreqlock_counter_hwtcl, hwtcl_override_g2_txvod, rpre_emph_a_val_hwtcl, rpre_emph_b_val_hwtcl, \
+         rpre_emph_c_val_hwtcl, rpre_emph_d_val_hwtcl, rpre_emph_e_val_hwtcl, rvod_sel_a_val_hwtcl, \
+         rvod_sel_b_val_hwtcl, rvod_sel_c_val_hwtcl, rvod_sel_d_val_hwtcl, rvod_sel_e_val_hwtcl",
+    ),
+    group(
+        Fate::Keep,
+        "advanced_default_hwtcl_",
+        "bypass_cdc, enable_rx_buffer_checking, disable_link_x2_support, wrong_device_id, data_pack_rx, \
+         ltssm_1ms_timeout, ltssm_freqlocked_check, deskew_comma, device_number, pipex1_debug_sel, pclk_out_sel, \
+         no_soft_reset, maximum_current, d1_support, d2_support, d0_pme, d1_pme, d2_pme, d3_hot_pme, d3_cold_pme, \
+         low_priority_vc, disable_snoop_packet, enable_l1_aspm, set_l0s, l1_exit_latency_sameclock, \
+         l1_exit_latency_diffclock, hot_plug_support, extended_tag_reset, no_command_completed, interrupt_pin, \
+         bridge_port_vga_enable, bridge_port_ssid_support, ssvid, ssid, eie_before_nfts_count, \
+         gen2_diffclock_nfts_count, gen2_sameclock_nfts_count, l0_exit_latency_sameclock, l0_exit_latency_diffclock, \
+         atomic_op_routing, atomic_op_completer_32bit, atomic_op_completer_64bit, cas_completer_128bit, ltr_mechanism, \
+         tph_completer, extended_format_field, atomic_malformed, flr_capability, vc0_clk_enable, \
+         register_pipe_signals, skp_os_gen3_count, tx_cdc_almost_empty, rx_l0s_count_idl, cdc_dummy_insert_limit, \
+         ei_delay_powerdown_count, skp_os_schedule_count, fc_init_timer, l01_entry_latency, \
+         flow_control_update_count, flow_control_timeout_count, reserved_debug",
+    ),
+    group(
+        Fate::KeepOnly(&["Native endpoint"], "the block is an endpoint's function"),
+        "",
+        "port_type_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["0"],
+            "the FPGA would be configured over PCIe, for which the streaming variant of Quartus 13.1 has no setting \
+             beyond Gen1; that needs a component of Peerlane's own, which is not built yet",
+        ),
+        "",
+        "in_cvp_mode_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["Minimum", "Low", "Balanced", "High"],
+            "it leaves room for one completion, and a read of the block brings several",
+        ),
+        "",
+        "rxbuffer_rxreq_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(&["0"], "the credits would be set by hand"),
+        "",
+        "override_rxbuffer_cred_preset",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["0"],
+            "the block does not make and read packets of that form",
+        ),
+        "",
+        "use_crc_forwarding_hwtcl, use_rx_st_be_hwtcl, use_ast_parity",
+    ),
+    group(
+        Fate::KeepOnly(&["0"], "its interface would lose what is connected to it"),
+        "",
+        "hip_reconfig_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["0"],
+            "the host would see a second range, which nothing serves",
+        ),
+        "",
+        "expansion_base_address_register_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(&["true"], "the block's messages have addresses of 64 bits"),
+        "",
+        "msi_support_hwtcl, msi_64bit_addressing_capable_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["false"],
+            "the block does not see the mask of a vector of MSI",
+        ),
+        "",
+        "msi_masking_capable_hwtcl",
+    ),
+    group(
+        Fate::KeepOnly(&["0"], "something else in the BSP has its MSI-X table"),
+        "",
+        "enable_function_msix_support_hwtcl",
+    ),
+    group(
+        Fate::Decided,
+        "",
+        "gen123_lane_rate_mode_hwtcl, pcie_spec_version_hwtcl, ast_width_hwtcl, extend_tag_field_hwtcl, \
+         avmm_width_hwtcl, SLAVE_ADDRESS_MAP_#, bar#_type_hwtcl, bar#_size_mask_hwtcl",
+    ),
+    group(
+        Fate::Drop(BRIDGE),
+        "",
+        "NUM_PREFETCH_MASTERS, CG_COMMON_CLOCK_MODE, CB_PCIE_MODE, CB_PCIE_RX_LITE, AST_LITE, CG_RXM_IRQ_NUM, \
+         CG_IMPL_CRA_AV_SLAVE_PORT, CG_ENABLE_ADVANCED_INTERRUPT, CG_ENABLE_A2P_INTERRUPT, CG_ENABLE_HIP_STATUS, \
+         CG_ENABLE_HIP_STATUS_EXTENSION, CB_RP_S_ADDR_WIDTH, RXM_DATA_WIDTH, RXM_BEN_WIDTH, \
+         coreclkout_hip_phaseshift_hwtcl, pldclk_hip_phase_shift_hwtcl",
+    ),
+    group(
+        Fate::Drop(TRANSLATION),
+        "",
+        "AVALON_ADDR_WIDTH, TX_S_ADDR_WIDTH, BYPASSS_A2P_TRANSLATION, CB_A2P_ADDR_MAP_IS_FIXED, \
+         CB_A2P_ADDR_MAP_NUM_ENTRIES, CB_A2P_ADDR_MAP_PASS_THRU_BITS, CB_A2P_ADDR_MAP_FIXED_TABLE_#_HIGH, \
+         CB_A2P_ADDR_MAP_FIXED_TABLE_#_LOW, Address Page, PCIe Address 63:32, PCIe Address 31:0",
+    ),
+    group(
+        Fate::Drop(SYSTEM),
+        "",
+        "AUTO_REFCLK_CLOCK_RATE, avmm_burst_width_hwtcl, CB_RXM_DATA_WIDTH, CG_AVALON_S_ADDR_WIDTH, pld_clk_MHz, \
+         millisecond_cycle_count_hwtcl, port_width_be_hwtcl, port_width_data_hwtcl",
+    ),
+    group(
+        Fate::DropOnly("0", MAPPED),
+        "",
+        "CB_P2A_AVALON_ADDR_B#, CB_P2A_FIXED_AVALON_ADDR_B#, fixed_address_mode",
+    ),
+    group(
+        Fate::DropOnly("false", "the hard IP would have no transaction layer"),
+        "",
+        "bypass_tl",
+    ),
+];
+
+/// Whether a name is that of a pattern, in which `#` is a number.
+fn is(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('#') else {
+        return pattern == name;
+    };
+    let number = name
+        .strip_prefix(before)
+        .and_then(|rest| rest.strip_suffix(after));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// What becomes of a parameter; `None` for one that is not in the table.
+pub(super) fn fate(name: &str) -> Option<Fate> {
+    let has = |group: &&Group| {
+        name.strip_prefix(group.prefix)
+            .is_some_and(|rest| group.names.split(", ").any(|pattern| is(pattern, rest)))
+    };
+    TABLE.iter().find(has).map(|group| group.fate)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_parameter_has_one_fate() {
+        let mut seen = BTreeSet::new();
+        for group in TABLE {
+            for name in group.names.split(", ") {
+                assert!(!name.is_empty() && name.trim() == name, "{name:?}");
+                let whole = format!("{}{name}", group.prefix);
+                assert!(seen.insert(whole.clone()), "{whole} twice");
+                let one = whole.replace('#', "3");
+                assert_eq!(fate(&one), Some(group.fate), "{one}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_stands_for_a_number_only() {
+        assert!(fate("bar5_type_hwtcl").is_some() && fate("SLAVE_ADDRESS_MAP_0").is_some());
+        assert!(fate("CB_A2P_ADDR_MAP_FIXED_TABLE_15_HIGH").is_some());
+        for name in [
+            "bar_type_hwtcl",
+            "barx_type_hwtcl",
+            "bar5_type_hwtcl_2",
+            "advanced_default_hwtcl_",
+            "advanced_default_hwtcl_new",
+            "",
+        ] {
+            assert_eq!(fate(name), None, "{name}");
+        }
+    }
+}

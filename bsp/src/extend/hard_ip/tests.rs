@@ -1,0 +1,245 @@
+use std::path::Path;
+
+use super::*;
+use crate::system::xml::Document;
+
+/// Line of the first parameter.
+const FIRST: usize = 3;
+
+/// A board of Gen2 x8 with one BAR, with some parameters instead of others.
+fn changed(changes: &[(&str, &str)]) -> System {
+    let usual = [
+        ("INTENDED_DEVICE_FAMILY", "Stratix V"),
+        ("lane_mask_hwtcl", "x8"),
+        ("gen123_lane_rate_mode_hwtcl", "Gen2 (5.0 Gbps)"),
+        ("port_type_hwtcl", "Native endpoint"),
+        ("rxbuffer_rxreq_hwtcl", "Low"),
+        ("in_cvp_mode_hwtcl", "0"),
+        ("bar0_type_hwtcl", "1"),
+        ("SLAVE_ADDRESS_MAP_0", "18"),
+        ("vendor_id_hwtcl", "4466"),
+        ("device_id_hwtcl", "43776"),
+        ("extend_tag_field_hwtcl", "32"),
+        ("avmm_width_hwtcl", "128"),
+        ("CB_A2P_ADDR_MAP_NUM_ENTRIES", "256"),
+        ("CB_P2A_AVALON_ADDR_B0", "0x00000000"),
+        ("bypass_tl", "false"),
+    ];
+    let mut all: Vec<(&str, &str)> = usual.to_vec();
+    for change in changes {
+        match all.iter_mut().find(|(name, _)| *name == change.0) {
+            Some(found) => found.1 = change.1,
+            None => all.push(*change),
+        }
+    }
+    let parameters: String = all
+        .iter()
+        .map(|(name, value)| format!("<parameter name=\"{name}\" value=\"{value}\" />\n"))
+        .collect();
+    let text = format!(
+        "<system name=\"s\">\n<module kind=\"{FROM}\" version=\"13.1\" enabled=\"1\" name=\"pcie\">\n{parameters}</module>\n\
+         </system>\n"
+    );
+    System::from_document(Document::parse(Path::new("s.qsys"), text).unwrap()).unwrap()
+}
+
+const WANTED: Wanted = Wanted {
+    bar: 0,
+    bar_log2: 19,
+    generation: None,
+    port_bits: None,
+};
+
+fn made(changes: &[(&str, &str)], wanted: Wanted) -> Result<HardIp> {
+    let system = changed(changes);
+    streaming(&system, &system.modules[0], wanted)
+}
+
+/// The value of a parameter that is written once.
+#[track_caller]
+fn value<'a>(made: &'a HardIp, name: &str) -> &'a str {
+    let mut all = made.parameters.iter().filter(|value| value.name == name);
+    let value = &all.next().expect(name).value;
+    assert_eq!(all.next(), None, "{name} twice");
+    value
+}
+
+#[test]
+fn a_board_of_gen2_keeps_what_both_have() {
+    let made = made(&[], WANTED).unwrap();
+    for (name, is) in [
+        ("INTENDED_DEVICE_FAMILY", "Stratix V"),
+        ("lane_mask_hwtcl", "x8"),
+        ("port_type_hwtcl", "Native endpoint"),
+        ("vendor_id_hwtcl", "4466"),
+        ("device_id_hwtcl", "43776"),
+        ("in_cvp_mode_hwtcl", "0"),
+        ("bar0_type_hwtcl", "1"),
+        // Set by us.
+        ("gen123_lane_rate_mode_hwtcl", "Gen2 (5.0 Gbps)"),
+        ("pcie_spec_version_hwtcl", "2.1"),
+        ("ast_width_hwtcl", "Avalon-ST 128-bit"),
+        ("extend_tag_field_hwtcl", "64"),
+        ("use_tx_cons_cred_sel_hwtcl", "1"),
+        ("bar0_size_mask_hwtcl", "19"),
+        ("bar1_type_hwtcl", "0"),
+        ("bar5_size_mask_hwtcl", "0"),
+        // Not in the file.
+        ("max_payload_size_hwtcl", "128"),
+        ("class_code_hwtcl", "0"),
+    ] {
+        assert_eq!(value(&made, name), is, "{name}");
+    }
+    assert_eq!((made.port_bits, made.clock), (128, (250, 250)));
+    let gone = [
+        "CB_A2P_ADDR_MAP_NUM_ENTRIES",
+        "CB_P2A_AVALON_ADDR_B0",
+        "bypass_tl",
+    ];
+    let names: Vec<&str> = made.dropped.iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, gone);
+    let kept = |name: &str| made.parameters.iter().any(|value| value.name == name);
+    for name in gone
+        .into_iter()
+        .chain(["avmm_width_hwtcl", "SLAVE_ADDRESS_MAP_0"])
+    {
+        assert!(!kept(name), "{name}");
+    }
+    // The report names each, and every value that is set has its reason.
+    let notes = made.notes().join("\n");
+    assert!(gone.iter().all(|name| notes.contains(name)), "{notes}");
+    let own = made
+        .parameters
+        .iter()
+        .filter(|v| v.name.contains("_size_mask_"));
+    assert!(own.clone().count() == 6 && own.clone().all(|v| !v.why.is_empty()));
+}
+
+#[test]
+fn a_bar_does_not_shrink() {
+    let large = made(&[("SLAVE_ADDRESS_MAP_0", "29")], WANTED).unwrap();
+    assert_eq!(value(&large, "bar0_size_mask_hwtcl"), "29");
+    let changes = [
+        ("bar0_type_hwtcl", "0"),
+        ("bar2_type_hwtcl", "2"),
+        ("SLAVE_ADDRESS_MAP_0", "0"),
+        ("SLAVE_ADDRESS_MAP_2", "17"),
+    ];
+    let third = made(&changes, Wanted { bar: 2, ..WANTED }).unwrap();
+    assert_eq!(value(&third, "bar2_type_hwtcl"), "2");
+    assert_eq!(value(&third, "bar2_size_mask_hwtcl"), "19");
+    assert_eq!(value(&third, "bar0_size_mask_hwtcl"), "0");
+}
+
+#[test]
+fn a_link_has_the_width_that_there_is() {
+    let gen3 = Wanted {
+        generation: Some(3),
+        ..WANTED
+    };
+    let wide = made(&[], gen3).unwrap();
+    assert_eq!(value(&wide, "ast_width_hwtcl"), "Avalon-ST 256-bit");
+    assert_eq!(
+        value(&wide, "gen123_lane_rate_mode_hwtcl"),
+        "Gen3 (8.0 Gbps)"
+    );
+    assert_eq!(value(&wide, "pcie_spec_version_hwtcl"), "3.0");
+    assert_eq!((wide.port_bits, wide.clock), (256, (250, 250)));
+    // Of four lanes the clock doubles.
+    let four = made(&[("lane_mask_hwtcl", "x4")], gen3).unwrap();
+    assert_eq!((four.port_bits, four.clock), (128, (125, 250)));
+    let bits = |port_bits| Wanted {
+        port_bits: Some(port_bits),
+        ..gen3
+    };
+    assert_eq!(
+        made(&[("lane_mask_hwtcl", "x4")], bits(256)).unwrap().clock,
+        (125, 125)
+    );
+    for (changes, wanted, word) in [
+        (vec![], bits(128), "port_bits = 128"),
+        (
+            vec![
+                ("lane_mask_hwtcl", "x8"),
+                ("gen123_lane_rate_mode_hwtcl", "Gen1 (2.5 Gbps)"),
+            ],
+            Wanted {
+                port_bits: Some(256),
+                ..WANTED
+            },
+            "port_bits = 256",
+        ),
+    ] {
+        let error = made(&changes, wanted).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Config, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_mapped_is_refused_at_its_line() {
+    for (name, value, word) in [
+        ("port_type_hwtcl", "Root port", "endpoint"),
+        ("in_cvp_mode_hwtcl", "1", "configured over PCIe"),
+        ("rxbuffer_rxreq_hwtcl", "Maximum", "one completion"),
+        ("use_crc_forwarding_hwtcl", "1", "packets of that form"),
+        ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "another place"),
+        ("CB_P2A_AVALON_ADDR_B1", "32'h10", "another place"),
+        ("bypass_tl", "true", "no transaction layer"),
+        ("enable_function_msix_support_hwtcl", "1", "MSI-X table"),
+        (
+            "expansion_base_address_register_hwtcl",
+            "12",
+            "second range",
+        ),
+        ("avmm_width_hwtcl", "64", "64 bits"),
+        ("gen123_lane_rate_mode_hwtcl", "Gen4 (16 Gbps)", "Gen4"),
+        ("bar0_type_hwtcl", "0", "Rxm_BAR0"),
+        ("bar0_type_hwtcl", "4", "Rxm_BAR0"),
+        ("bar2_type_hwtcl", "1", "second BAR in use"),
+        ("SLAVE_ADDRESS_MAP_0", "32", "2^32 bytes"),
+        ("a_new_parameter", "5", "a_new_parameter"),
+        (
+            "advanced_default_hwtcl_new",
+            "5",
+            "advanced_default_hwtcl_new",
+        ),
+    ] {
+        let system = changed(&[(name, value)]);
+        let hip = &system.modules[0];
+        let all: Vec<_> = hip.element.children("parameter").collect();
+        let index = all
+            .iter()
+            .position(|p| p.attribute("name") == Some(name))
+            .unwrap();
+        let error = streaming(&system, hip, WANTED).expect_err(name);
+        assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+        assert_eq!(error.place.line, Some(FIRST + index), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(
+            !error.remedy.is_empty() && error.what.contains("pcie"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_number_is_the_same_however_it_is_written() {
+    for value in ["0", "0x0", "0x00000000", "32'h00000000", " 0 "] {
+        let made = made(&[("CB_P2A_AVALON_ADDR_B0", value)], WANTED);
+        assert!(made.is_ok(), "{value}");
+    }
+}
+
+#[test]
+fn another_family_is_refused() {
+    let system = changed(&[]);
+    let mut hip = system.modules[0].clone();
+    hip.kind = "altera_pcie_cv_hip_avmm".into();
+    let error = streaming(&system, &hip, WANTED).unwrap_err();
+    assert!(
+        error.to_string().contains("altera_pcie_cv_hip_avmm"),
+        "{error}"
+    );
+    assert!(error.remedy.contains("port.kind"));
+}
