@@ -77,6 +77,35 @@ impl Default for Identity {
     }
 }
 
+/// The block's way to PCIe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PortKind {
+    /// The hard IP's Avalon-MM slave `Txs`, as the vendor's DMA.
+    #[default]
+    Txs,
+    /// The hard IP's Avalon-ST interface: the block makes packets itself.
+    Stream,
+}
+
+/// The block's port to PCIe.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Its kind.
+    #[serde(default)]
+    pub kind: PortKind,
+    /// Generation of PCIe that the hard IP is set to; unset leaves the vendor's.
+    #[serde(default, rename = "gen", skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u32>,
+}
+
+impl Port {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A checked configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,6 +124,9 @@ pub struct Config {
     /// Most pipeline stages that Platform Designer may put into a path of the interconnect; unset leaves the vendor's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_stages: Option<u32>,
+    /// The port to PCIe.
+    #[serde(default, skip_serializing_if = "Port::is_default")]
+    pub port: Port,
     /// Places in the BAR.
     #[serde(default)]
     pub bar: Bar,
@@ -112,6 +144,7 @@ impl Default for Config {
             channels: 8,
             irq: Irq::Rxm,
             interconnect_stages: None,
+            port: Port::default(),
             bar: Bar::default(),
             identity: Identity::default(),
         }
@@ -128,8 +161,17 @@ struct File {
     channels: Option<Spanned<Value>>,
     irq: Option<Spanned<Value>>,
     interconnect_stages: Option<Spanned<Value>>,
+    port: PortFile,
     bar: BarFile,
     identity: IdentityFile,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PortFile {
+    kind: Option<Spanned<Value>>,
+    #[serde(rename = "gen")]
+    generation: Option<Spanned<Value>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -240,6 +282,7 @@ impl Config {
             config.interconnect_stages =
                 Some(checker.number("interconnect_stages", value, possible, remedy)?);
         }
+        config.port = port(&checker, &file.port)?;
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
         if let Some(value) = &file.bar.chan_base {
@@ -314,6 +357,34 @@ pub struct NewSlave {
     pub bytes: u64,
     /// The place asked for: a byte offset in the BAR.
     pub asked: Option<u64>,
+}
+
+/// The port that a file asks for.
+fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
+    let mut port = Port::default();
+    if let Some(kind) = &file.kind {
+        port.kind = kind.get_ref().clone().try_into().map_err(|_| {
+            checker.0.error(
+                kind.span(),
+                format!("port.kind = {} is not possible", checker.written(kind)),
+                "Use `txs` or `stream`: `peerlane config` says what each is.",
+            )
+        })?;
+    }
+    if let Some(value) = &file.generation {
+        let remedy = "Use 3, or leave the key out to keep the vendor's generation.";
+        port.generation = Some(checker.number("port.gen", value, |v| v == 3, remedy)?);
+        if port.kind != PortKind::Stream {
+            return Err(checker.0.error(
+                value.span(),
+                "port.gen is given, but only a streaming port is set to another generation: Gen3 of eight lanes needs \
+                 256 bits, which the hard IP's Txs does not have"
+                    .into(),
+                "Set port.kind = \"stream\", or leave port.gen out.",
+            ));
+        }
+    }
+    Ok(port)
 }
 
 /// The identity that a file asks for.
@@ -426,7 +497,10 @@ mod tests {
             .map(|l| format!("{l}\n"))
             .collect();
         assert_ne!(all, COMMENTED_DEFAULT);
-        let config = parse(&all.replace("\"rxm\"\n", "\"msix\"\n")).unwrap();
+        let all = all.replace("\"rxm\"\n", "\"msix\"\n");
+        let config = parse(&all.replace("\"txs\"\n", "\"stream\"\n")).unwrap();
+        assert_eq!(config.port.kind, PortKind::Stream);
+        assert_eq!(config.port.generation, Some(3));
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
         assert_eq!(config.interconnect_stages, Some(0));
         assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
@@ -464,6 +538,17 @@ mod tests {
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),
             ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
+            ("[port]\nkind = \"tlp\"", 2, "port.kind = \"tlp\" is not"),
+            ("[port]\n\nkind = 3", 3, "port.kind = 3 is not"),
+            ("[port]\nkind = \"stream\"\ngen = 4", 3, "port.gen = 4"),
+            ("[port]\nkind = \"stream\"\ngen = \"3\"", 3, "port.gen"),
+            ("[port]\ngen = 3", 2, "only a streaming port"),
+            (
+                "[port]\nkind = \"txs\"\ngen = 3",
+                3,
+                "only a streaming port",
+            ),
+            ("[port]\nwidth = 256", 2, "width"),
             ("[identity]\ndevice = 0", 2, "identity.device = 0"),
             (
                 "[identity]\n\nsubsystem_device = 0xffff",
@@ -510,6 +595,27 @@ mod tests {
                 assert!(!e.paragraph().contains(word), "{}", e.paragraph());
             }
         }
+    }
+
+    /// What a build file holds of a port as ever is nothing: those of before are read, and stay what they were.
+    #[test]
+    fn a_port_is_kept_where_it_is_not_the_usual_one() {
+        let usual = serde_json::to_string(&Config::default()).unwrap();
+        assert!(
+            !usual.contains("kind") && !usual.contains("\"port\""),
+            "{usual}"
+        );
+        let config = parse("[port]\nkind = \"stream\"\ngen = 3").unwrap();
+        let text = serde_json::to_string(&config).unwrap();
+        assert!(
+            text.contains(r#""port":{"kind":"stream","gen":3}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), config);
+        assert_eq!(
+            serde_json::from_str::<Config>(&usual).unwrap(),
+            Config::default()
+        );
     }
 
     #[test]

@@ -9,13 +9,13 @@
 //! slave, at 0, that decodes no more. Elsewhere a bridge of ours is put between the master and its slaves: it hands
 //! on as many address bits as the BAR has, and a BAR is aligned to its size.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::block;
 use crate::config::{Config, NewSlave};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::regions::NewBridge;
-use crate::system::host_bus::{HostPath, bar_number, slaves_but, space};
+use crate::system::host_bus::{HostPath, bar_map, bar_number, slaves_but, space};
 use crate::system::kinds::{bridge_unit, is_automatic, is_bridge};
 use crate::system::qsys::{Connection, End, Export, Module};
 use crate::system::site::Site;
@@ -36,6 +36,9 @@ pub struct Placed {
     /// Its bytes.
     pub bytes: u64,
 }
+
+/// A slave whose way goes: name, bytes, and the place that it had.
+type Homeless = (&'static str, u64, Option<u64>);
 
 /// A bridge to be put between a BAR's master and its slaves.
 #[derive(Debug)]
@@ -74,6 +77,30 @@ impl<'a> HostBus<'a> {
     /// [`ErrorKind::Unsupported`] for a bus that cannot be kept; [`ErrorKind::Config`] if a place that the
     /// configuration asks for is taken or not aligned.
     pub fn plan(site: &Site<'a>, config: &Config) -> Result<Self> {
+        let (mut bus, moved) = Self::leaving(site)?;
+        bus.receive_side(site)?;
+        bus.place(site, config, &moved)?;
+        Ok(bus)
+    }
+
+    /// Decides only which places in the BAR the block's slaves get, for a block that leads the host to them itself:
+    /// offsets by the names of the interfaces.
+    ///
+    /// # Errors
+    /// Those of [`Self::plan`], but for the hard IP's address mode.
+    pub fn places(site: &Site<'a>, config: &Config) -> Result<BTreeMap<String, u64>> {
+        let (mut bus, moved) = Self::leaving(site)?;
+        bus.place(site, config, &moved)?;
+        let path = &bus.path;
+        let mut places = bar_map(site, path.bar).slaves_of(&site.dma.name);
+        for placed in &bus.placed {
+            places.insert(placed.slave.into(), path.offset() + placed.base);
+        }
+        Ok(places)
+    }
+
+    /// The bus without the ways that go, and the slaves that lose theirs: name, bytes, and the place that each had.
+    fn leaving(site: &Site<'a>) -> Result<(Self, Vec<Homeless>)> {
         let path = HostPath::find(site)?;
         let window = HostPath::to(site, "s_nondma").filter(|way| !way.is_direct());
         let mut bus = Self {
@@ -100,9 +127,7 @@ impl<'a> HostBus<'a> {
             let wish = wish.filter(|_| way.bar == bus.path.bar);
             moved.push(("s_nondma", u64::from(block::WINDOW_BYTES), wish));
         }
-        bus.receive_side(site)?;
-        bus.place(site, config, &moved)?;
-        Ok(bus)
+        Ok((bus, moved))
     }
 
     /// The master that the block's slaves hang on afterwards.
@@ -295,12 +320,7 @@ impl<'a> HostBus<'a> {
 
     /// Puts the slaves above everything in use, each at a multiple of its size. Those that move keep their places in
     /// the BAR if they can; places that the configuration asks for come next.
-    fn place(
-        &mut self,
-        site: &Site<'_>,
-        config: &Config,
-        moved: &[(&'static str, u64, Option<u64>)],
-    ) -> Result<()> {
+    fn place(&mut self, site: &Site<'_>, config: &Config, moved: &[Homeless]) -> Result<()> {
         let master = self.path.master();
         let gone = self.gone_at();
         let mut taken: Vec<(u64, u64, String)> = slaves_but(site, master, &gone)

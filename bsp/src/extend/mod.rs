@@ -28,6 +28,7 @@ pub mod resources;
 pub mod rewrite;
 pub mod settings;
 mod steps;
+pub mod stream;
 mod traces;
 pub mod writer;
 

@@ -9,6 +9,7 @@ use crate::extend::interrupts;
 use crate::extend::old_master::OldMaster;
 use crate::extend::regions::NewBridge;
 use crate::extend::report::Change;
+use crate::extend::stream;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
@@ -107,6 +108,7 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
 pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
+    stream::refuse(site, config)?;
     let port_bits = port_bits(site, config)?;
     check_connections(site)?;
     let old = OldMaster::follow(site)?;

@@ -83,7 +83,8 @@ pub(super) const TABLE: &[Group] = &[
          tph_completer, extended_format_field, atomic_malformed, flr_capability, vc0_clk_enable, \
          register_pipe_signals, skp_os_gen3_count, tx_cdc_almost_empty, rx_l0s_count_idl, cdc_dummy_insert_limit, \
          ei_delay_powerdown_count, skp_os_schedule_count, fc_init_timer, l01_entry_latency, \
-         flow_control_update_count, flow_control_timeout_count, reserved_debug",
+         flow_control_update_count, flow_control_timeout_count, reserved_debug, enable_adapter_half_rate_mode, \
+         retry_buffer_last_active_address",
     ),
     group(
         Fate::KeepOnly(&["Native endpoint"], "the block is an endpoint's function"),

@@ -1,0 +1,277 @@
+//! A streaming port: whether a board could have it.
+//!
+//! The hard IP's variant with Avalon-MM ports would be replaced by the one with an Avalon-ST interface, and the block
+//! would take the place of the bridge between them. What hangs on the hard IP now must have a place there.
+
+use peerlane_hdl::{self as hdl, Params, Slaves};
+
+use crate::block;
+use crate::build;
+use crate::config::{Config, PortKind};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::hard_ip::{self, HardIp, Wanted};
+use crate::extend::host_bus::HostBus;
+use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
+use crate::system::interrupts::{RXM_IRQ, other_senders};
+use crate::system::qsys::End;
+use crate::system::site::Site;
+
+/// What becomes of an interface of the Avalon-MM variant that is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The other variant has it, or has one that does the same.
+    Stays,
+    /// The block has it, or it is not needed; nothing outside of the system may use it.
+    Inside,
+    /// What uses it would lose it: why nothing else can stand for it.
+    Gone(&'static str),
+}
+
+const REGISTERS: &str = "it comes from the bridge, in whose place the block is";
+const MESSAGES: &str = "the block makes all messages, and something else makes some now";
+const STATUS: &str = "the block's reset is made from it";
+
+/// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1), but for `Rxm_BARn`.
+const INTERFACES: [(&str, Fate); 21] = [
+    ("refclk", Fate::Stays),
+    ("npor", Fate::Stays),
+    ("coreclkout", Fate::Stays),
+    ("nreset_status", Fate::Stays),
+    ("hip_serial", Fate::Stays),
+    ("hip_pipe", Fate::Stays),
+    ("hip_ctrl", Fate::Stays),
+    ("hip_currentspeed", Fate::Stays),
+    ("reconfig_to_xcvr", Fate::Stays),
+    ("reconfig_from_xcvr", Fate::Stays),
+    ("Txs", Fate::Inside),
+    ("Cra", Fate::Inside),
+    (RXM_IRQ, Fate::Inside),
+    ("CraIrq", Fate::Gone(REGISTERS)),
+    ("hip_status", Fate::Gone(STATUS)),
+    ("HIP_status_ext", Fate::Gone(STATUS)),
+    ("MSI_Interface", Fate::Gone(MESSAGES)),
+    ("MSI_Control", Fate::Gone(MESSAGES)),
+    ("MSIX_Interface", Fate::Gone(MESSAGES)),
+    ("INTX_Interface", Fate::Gone(MESSAGES)),
+    (
+        "reconfig_clk_locked",
+        Fate::Gone("the other variant does not bring it out"),
+    ),
+];
+
+/// Reads between the request maker and FPGA memory, and beats of the receive buffer, log2: with packets, what is on the
+/// way is as much as the hard IP has room for.
+const READS_LOG2: u32 = 6;
+const RECEIVE_LOG2: u32 = 10;
+
+const REMEDY: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
+
+/// What becomes of an interface; `None` for one that is not known.
+fn fate(interface: &str) -> Option<Fate> {
+    if bar_number(&End::new("", interface)).is_some() {
+        return Some(Fate::Inside);
+    }
+    let mut all = INTERFACES.iter();
+    all.find(|(name, _)| *name == interface)
+        .map(|(_, fate)| *fate)
+}
+
+/// Refuses a streaming port: where the board could not have it with what stands against it, else because it is not
+/// built yet.
+///
+/// # Errors
+/// Always, if the configuration asks for it: [`ErrorKind::Unsupported`], [`ErrorKind::Config`].
+pub fn refuse(site: &Site<'_>, config: &Config) -> Result<()> {
+    if config.port.kind != PortKind::Stream {
+        return Ok(());
+    }
+    let made = possible(site, config)?;
+    let (_, clock) = made.hip.clock;
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        site.system.place(site.hip),
+        format!(
+            "port.kind = \"stream\" is not built yet: {} could be of kind {} with {} bits at {clock} MHz and a BAR of 2^{} \
+             bytes, but Peerlane does not write such a board",
+            site.hip.name,
+            hard_ip::TO,
+            made.hip.port_bits,
+            made.hip.bar_log2,
+        ),
+        "Leave port.kind out of the configuration, or set it to \"txs\".",
+    ))
+}
+
+/// What a board would have with a streaming port.
+#[derive(Debug)]
+pub struct Possible {
+    /// The hard IP.
+    pub hip: HardIp,
+    /// The block, but for the size of FPGA memory.
+    pub block: Params,
+}
+
+/// What a board would have with a streaming port.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`] with what stands against it.
+pub fn possible(site: &Site<'_>, config: &Config) -> Result<Possible> {
+    let path = HostPath::find(site)?;
+    let mut wanted = Wanted {
+        bar: path.bar,
+        bar_log2: bar_map(site, path.bar).bits,
+        generation: config.port.generation,
+        port_bits: config.port_bits,
+    };
+    // What cannot be at all is said before what is only in the way.
+    hard_ip::streaming(site.system, site.hip, wanted)?;
+    interfaces(site)?;
+    interrupts(site)?;
+    let (slaves, bar_log2) = places(site, config, path.bar)?;
+    wanted.bar_log2 = bar_log2;
+    let hip = hard_ip::streaming(site.system, site.hip, wanted)?;
+    let block = Params {
+        port: hdl::Port::Tlp,
+        irq: config.irq,
+        port_bits: hip.port_bits,
+        channels: config.channels,
+        queue_log2: config.queue_depth.ilog2(),
+        att_log2: config.att_entries.ilog2(),
+        reads_log2: READS_LOG2,
+        receive_log2: RECEIVE_LOG2,
+        slaves: Some(slaves),
+        bar_log2: Some(hip.bar_log2),
+        ..Params::default()
+    };
+    block.validate().map_err(|e| {
+        site.unsupported(
+            site.system.place(site.dma),
+            format!("the block cannot be built for this board with a streaming port: {e}"),
+            "Move the slave there in Platform Designer, or leave port.kind out of the configuration.",
+        )
+    })?;
+    Ok(Possible { hip, block })
+}
+
+/// Where the block's slaves lie in the BAR, and the bytes that it needs with them, log2.
+fn places(site: &Site<'_>, config: &Config, bar: u32) -> Result<(Slaves, u64)> {
+    let offsets = HostBus::places(site, config)?;
+    let slaves = build::slaves(bar, &offsets).map_err(|slave| {
+        site.unsupported(
+            site.system.place(site.dma),
+            format!("no way leads from BAR {bar} to {}.{slave}", site.dma.name),
+            REMEDY,
+        )
+    })?;
+    let map = bar_map(site, bar);
+    let own = format!("{}.", site.dma.name);
+    let others: Vec<_> = map
+        .entries
+        .iter()
+        .filter(|e| !e.slave.starts_with(&own))
+        .collect();
+    let mut end = 1;
+    for (name, &at) in &offsets {
+        let bytes = bytes(config, name);
+        let last = at.saturating_add(bytes);
+        end = end.max(last);
+        // The block is asked first: it would hide what lies there.
+        let hides = |e: &&&BarEntry| {
+            name != "s_nondma" && e.base < last && at < e.base.saturating_add(e.bytes)
+        };
+        if let Some(other) = others.iter().find(hides) {
+            return Err(site.unsupported(
+                site.system.place(site.dma),
+                format!(
+                    "{own}{name} needs {bytes:#x} bytes at {at:#x} of BAR {bar}, but {} is at {:#x}",
+                    other.slave, other.base
+                ),
+                "Move that slave in Platform Designer, or give places that are free under [bar] of the configuration.",
+            ));
+        }
+    }
+    let ends = others.iter().map(|e| e.base.saturating_add(e.bytes));
+    let end = ends.fold(end, u64::max).checked_next_power_of_two();
+    let log2 = end.map_or(64, |end| u64::from(end.ilog2()));
+    Ok((slaves, log2.max(map.bits)))
+}
+
+/// Bytes of a slave of the block.
+fn bytes(config: &Config, slave: &str) -> u64 {
+    let new = config.new_slaves();
+    let found = new.iter().find(|new| new.name == slave);
+    match slave {
+        "csr" => u64::from(block::CSR_BYTES),
+        "s_nondma" => u64::from(block::WINDOW_BYTES),
+        _ => found.map_or(0, |new| new.bytes),
+    }
+}
+
+/// Refuses what hangs on an interface that goes.
+fn interfaces(site: &Site<'_>) -> Result<()> {
+    let system = site.system;
+    let own = |end: &&End| end.instance == site.hip.name;
+    for connection in &system.connections {
+        for end in [&connection.start, &connection.end]
+            .iter()
+            .copied()
+            .filter(own)
+        {
+            let other = if *end == connection.start {
+                &connection.end
+            } else {
+                &connection.start
+            };
+            in_use(
+                end,
+                &format!("connected to {other}"),
+                site.place(connection),
+                false,
+            )?;
+        }
+    }
+    for export in system.exports.iter().filter(|export| !export.stale) {
+        if let Some(end) = export.internal.as_ref().filter(own) {
+            let what = format!("exported as {}", export.name);
+            in_use(end, &what, system.place(site.hip), true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses one interface that is in use, in the system or outside.
+fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
+    let why = match fate(&end.interface) {
+        Some(Fate::Stays) => return Ok(()),
+        Some(Fate::Inside) if !outside => return Ok(()),
+        Some(Fate::Inside) => "it is inside the block",
+        Some(Fate::Gone(why)) => why,
+        None => "it is not known what becomes of it",
+    };
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        place,
+        format!("{end} is {how}, but there is none with a streaming port: {why}"),
+        REMEDY,
+    ))
+}
+
+/// Refuses more interrupts than the kernels'.
+fn interrupts(site: &Site<'_>) -> Result<()> {
+    let senders: Vec<_> = other_senders(site.system, &site.hip.name, &site.dma.name).collect();
+    let [_, second, ..] = senders.as_slice() else {
+        return Ok(());
+    };
+    let names: Vec<_> = senders.iter().map(|c| c.end.to_string()).collect();
+    Err(site.unsupported(
+        site.place(second),
+        format!(
+            "{} interrupts beside the DMA's at {}.{RXM_IRQ} ({}), but behind a streaming port the block takes one, the \
+             OpenCL kernel's",
+            names.len(),
+            site.hip.name,
+            names.join(", ")
+        ),
+        REMEDY,
+    ))
+}
