@@ -69,9 +69,12 @@ pub struct HardIp {
     pub bar_log2: u32,
 }
 
-/// Widths of the interface with their clocks in MHz, by lanes and generation; a width that the block does not have is left
+/// Widths in bits, each with its clock in MHz.
+type Widths = &'static [(u32, u32)];
+
+/// Widths of the interface with their clocks, by lanes and generation; a width that the block does not have is left
 /// out (parameter validation of `altera_pcie_sv_hip_ast`, ACDS 13.1; Stratix V Avalon-ST Interface for PCIe 683093).
-const LINKS: [(&str, u32, &[(u32, u32)]); 5] = [
+const LINKS: [(&str, u32, Widths); 5] = [
     ("x8", 1, &[(128, 125)]),
     ("x8", 2, &[(128, 250), (256, 125)]),
     ("x4", 2, &[(128, 125)]),
@@ -404,7 +407,7 @@ impl Old<'_> {
 }
 
 /// The widths that a link can have, with their clocks.
-fn widths(lanes: &str, generation: u32) -> Option<&'static [(u32, u32)]> {
+fn widths(lanes: &str, generation: u32) -> Option<Widths> {
     let mut links = LINKS.iter();
     links
         .find(|(of, with, _)| *of == lanes && *with == generation)
