@@ -739,6 +739,26 @@ pub(crate) const SUITES: &[Suite] = &[
         ..ON_DEMAND
     },
     Suite {
+        name: "coverage",
+        about: "lines, branches and edges of the transaction layer that its tests reach, with a reason for each hole",
+        steps: &[tests(
+            "coverage",
+            Of::Targets("peerlane-tests", &["coverage"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
+        name: "mutation",
+        about: "hundreds of small changes of the block's Verilog, each of which its tests must find: hours",
+        steps: &[tests(
+            "mutants",
+            Of::Targets("peerlane-tests", &["mutation"]),
+            EXTERNAL,
+        )],
+        ..ON_DEMAND
+    },
+    Suite {
         name: "budgets",
         about: "the area of the default build, held to what is recorded (a plain `cargo test` says whether it is of \
                 today's Verilog)",
