@@ -20,7 +20,7 @@ module account #(parameter N = 8, parameter SPARE = 4) (
   localparam HALF = 1 << (N - 1);
   always @* begin
     assume (endless | {1'b0, left} + {1'b0, grant} <= HALF);
-    // The hard IP leaves the last ones to what is under way.
+    // The hard IP leaves the last ones to what is under way: a packet that leaves now, and one that was told it may.
     assume (endless | !own | left >= SPARE);
     assert (endless | left <= HALF);
     assert (endless | left >= ours);
@@ -58,10 +58,10 @@ module proof #(parameter MUTANT = 0) (
   wire [7:0] limit_ph, limit_nh, limit_ch, used_ph, used_nh, used_ch, left_ph, left_nh, left_ch;
   wire [11:0] limit_pd, limit_cd, used_pd, used_cd, left_pd, left_cd;
   account #(8) ph(clock, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph);
-  account #(12, 68) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd);
+  account #(12, 128) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd);
   account #(8) nh(clock, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh);
   account #(8) ch(clock, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch);
-  account #(12, 68) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd);
+  account #(12, 128) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd);
 
   // Faults: the hard IP's own packets not seen; one granted too many; data of a write not counted in full; an answer
   // that is used twice; types exchanged; a read not counted.
