@@ -1,5 +1,6 @@
 // Read requests: each has the form that the specification wants, a tag that nobody uses, and room for its completions;
 // none passes a posted packet that was accepted before it; together they ask for every byte once, in order. Unbounded.
+// The queue of those that wait is left open: it shows any read, with any number of packets before it.
 module proof #(parameter MUTANT = 0) (
   input wire clock,
   input wire valid,
@@ -26,7 +27,7 @@ module proof #(parameter MUTANT = 0) (
 
   // Faults: a tag taken for free; room that was not given back; a limit of twice the length; a posted packet not seen; a
   // part that has failed and is not told; a credit that is not there; a request for other bytes.
-  wire [63:0] seen_busy = MUTANT == 1 ? busy & 64'hFFFFFFFFFFFFFFFE : busy;
+  wire [63:0] seen_busy = MUTANT == 1 ? busy & 64'hFFFFFFFFFEFFFFFF : busy;
   wire [4:0] seen_freed = MUTANT == 2 ? freed | {4'd0, closes} : freed;
   wire [2:0] seen_limit = MUTANT == 3 ? limit + 1 : limit;
   wire seen_posted = MUTANT == 4 ? 1'b0 : posted;
@@ -49,10 +50,39 @@ module proof #(parameter MUTANT = 0) (
   wire [3:0] head_first = head[73:70], head_last = head[77:74];
   wire [5:0] head_tag = head[83:78];
 
+  // The block's state: 0 idle, 1 where a part ends, 2 its size, 3 checked, 4 ready to leave, 5 another part to come.
+  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
+  (* hierconn, init = 0 *) wire [63:0] \dut.from_q ;
+  (* hierconn, init = 0 *) wire [9:0] \dut.left_q , \dut.part_q ;
+  (* hierconn, init = 0 *) wire [6:0] \dut.name_q ;
+  (* hierconn, init = 0 *) wire [7:0] \dut.dwords_q ;
+  (* hierconn, init = 0 *) wire [3:0] \dut.first_q , \dut.last_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.lines_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q , \dut.next_tag_q ;
+  (* hierconn, init = 0 *) wire \dut.tag_ok_q , \dut.of_all_q , \dut.room_ok_q , \dut.in_order_q ;
+  (* hierconn, init = 0 *) wire \dut.ended_q , \dut.ended_bad_q , \dut.stands_q ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.used_q ;
+  wire [2:0] state = \dut.state_q ;
+  wire [9:0] part = \dut.part_q ;
+  wire [1:0] offset = \dut.from_q [1:0];
+  wire [10:0] span = offset + part;
+  wire [10:0] most = limit == 0 ? 128 : limit == 1 ? 256 : 512;
+  wire [10:0] in_lines = \dut.from_q [5:0] + part + 11'd63;
+
+  // The queue, and what leaves it.
+  (* hierconn *) wire \dut.waiting_full , \dut.waiting_some , \dut.waiting_valid , \dut.waiting_push ;
+  (* hierconn *) wire [112:0] \dut.waiting_data ;
+  wire [63:0] word_from = \dut.waiting_data [63:0];
+  wire [9:0] word_left = \dut.waiting_data [73:64];
+  wire [6:0] word_name = \dut.waiting_data [80:74];
+  wire [31:0] word_stamp = \dut.waiting_data [112:81];
+  wire direct = state == 0 & !\dut.waiting_some & valid;
+  wire starts = state == 0 & (\dut.waiting_valid | direct);
+
   // The engine, the completions and the writes.
   reg [8:0] promised = 0;
   reg [6:0] pending = 0, before = 0;
-  reg under_way = 0, waits = 0;
+  reg under_way = 0, waits = 0, done = 0, done_bad = 0;
   reg [63:0] next = 0;
   reg [9:0] left = 0;
   reg [6:0] name = 0;
@@ -60,9 +90,19 @@ module proof #(parameter MUTANT = 0) (
   wire [10:0] touched = word_at[5:0] + word_bytes + 11'd63;
   wire [4:0] lines = touched[10:6];
   wire [6:0] pending_now = pending + posted - post_sent;
+  (* hierconn, init = 0 *) wire [31:0] \dut.accepted_q , \dut.gone_q , \dut.stamp_q ;
+  wire [31:0] word_after = word_stamp - \dut.gone_q - post_sent;
+  wire [31:0] since = \dut.gone_q - \dut.stamp_q ;
   always @* begin
     assume (bytes >= 1 & bytes <= 512);
     assume (address[11:0] + bytes <= 4096);
+    assume (word_left >= 1 & word_left <= 512);
+    assume (word_from[11:0] + word_left <= 4096);
+    assume (!\dut.waiting_valid | \dut.waiting_some );
+    assume (!\dut.waiting_full | \dut.waiting_some );
+    // Of the packets before it not more are pending than there are; none waits for 2^31 of them.
+    assume (word_after[31] | word_after <= pending_now);
+    assume (state == 0 | !since[31] | before != 0);
     assume (limit <= 5);
     assume (!post_sent | pending != 0);
     assume (!posted | pending < 100);
@@ -77,13 +117,19 @@ module proof #(parameter MUTANT = 0) (
     promised <= promised - freed + (opens ? lines : 0);
     pending <= pending_now;
     if (post_sent & before != 0) before <= before - 1;
-    if (valid & ready) begin
+    if (starts) begin
       under_way <= 1;
       waits <= 0;
       before <= pending_now;
       next <= address;
       left <= bytes;
       name <= tag;
+      if (\dut.waiting_valid ) begin
+        before <= word_after[31] ? 0 : word_after;
+        next <= word_from;
+        left <= word_left;
+        name <= word_name;
+      end
     end
     if (opens) begin
       next <= next + word_bytes;
@@ -91,52 +137,60 @@ module proof #(parameter MUTANT = 0) (
       last_tag <= opens_tag;
       waits <= 1;
     end
-    if (waits & closes & closes_tag == last_tag) begin
+    // It is told a cycle later.
+    done <= waits & !done & closes & closes_tag == last_tag;
+    if (done) begin
       waits <= 0;
-      if (closes_bad) under_way <= 0;
+      if (done_bad) under_way <= 0;
     end
-    if (head_valid & head_take & left == 0) under_way <= 0;
+    done_bad <= closes_bad;
+    if (head_valid & head_take & left == 0) begin
+      under_way <= 0;
+      waits <= 0;
+    end
   end
 
-  // The block's state: 0 idle, 1 measured, 2 checked, 3 ready to leave, 4 another part to come.
-  (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
-  (* hierconn, init = 0 *) wire [63:0] \dut.from_q ;
-  (* hierconn, init = 0 *) wire [9:0] \dut.left_q , \dut.part_q ;
-  (* hierconn, init = 0 *) wire [6:0] \dut.name_q , \dut.pending_q , \dut.ahead_q ;
-  (* hierconn, init = 0 *) wire [7:0] \dut.dwords_q ;
-  (* hierconn, init = 0 *) wire [3:0] \dut.first_q , \dut.last_q ;
-  (* hierconn, init = 0 *) wire [4:0] \dut.lines_q ;
-  (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q ;
-  (* hierconn, init = 0 *) wire [8:0] \dut.used_q ;
-  wire [2:0] state = \dut.state_q ;
-  wire [9:0] part = \dut.part_q ;
-  wire [1:0] offset = \dut.from_q [1:0];
-  wire [10:0] span = offset + part;
-  wire [10:0] most = limit == 0 ? 128 : limit == 1 ? 256 : 512;
-  wire [10:0] in_lines = \dut.from_q [5:0] + part + 11'd63;
   always @* if (MUTANT == 0) begin
-    assert (state <= 4);
+    assert (state <= 5);
     assert (under_way == (state != 0));
+    assert (\dut.stands_q == (state == 4));
     assert (\dut.used_q == promised & promised <= {1'b0, space});
-    assert (\dut.pending_q == pending & \dut.ahead_q == before & before <= pending & pending <= 100);
+    assert (\dut.accepted_q - \dut.gone_q == pending & before <= pending & pending <= 100);
+    assert (\dut.next_tag_q < 56);
+    assert (\dut.ended_q == done & (!done | \dut.ended_bad_q == done_bad));
     if (state != 0) begin
       assert (\dut.name_q == name);
       assert (\dut.left_q >= 1 & \dut.left_q <= 512 & \dut.from_q [11:0] + \dut.left_q <= 4096);
+      if (before != 0) assert (\dut.stamp_q - \dut.gone_q == before);
     end
     if (state >= 2) begin
+      assert (!\dut.in_order_q | before == 0);
       assert (part >= 1 & part <= \dut.left_q );
       assert (\dut.from_q [8:0] % most + part <= most);
+    end
+    if (state == 2) assert (!\dut.tag_ok_q );
+    if (state >= 3) begin
       assert (\dut.dwords_q == (span + 3) >> 2);
       assert (\dut.first_q == (4'hF << offset));
       assert (\dut.last_q == (span[1:0] == 0 ? 4'hF : 4'hF >> (3'd4 - span[1:0])));
       assert (\dut.lines_q == in_lines[10:6]);
     end
-    if (state == 1 | state == 2) assert (\dut.from_q == next & \dut.left_q == left & !waits);
-    if (state >= 3) begin
-      assert (\dut.from_q + part == next & \dut.left_q - part == left);
-      assert (waits & busy[\dut.chosen_q ] & last_tag == \dut.chosen_q );
+    // What was found a cycle before still holds.
+    if (state == 3 & \dut.tag_ok_q ) begin
+      assert (!busy[\dut.chosen_q ]);
+      if (name[6]) assert (\dut.chosen_q == {\dut.of_all_q , 2'b11, name[2:0]});
+      else assert (\dut.chosen_q < (\dut.of_all_q ? 56 : 24));
     end
-    if (state == 4) assert (left != 0);
+    if (state != 3 & state != 4) assert (!\dut.room_ok_q );
+    if (state == 3 & \dut.room_ok_q ) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
+    if (state >= 1 & state <= 3) assert (\dut.from_q == next & \dut.left_q == left & !waits);
+    if (state >= 4) begin
+      assert (\dut.from_q + part == next & \dut.left_q - part == left);
+      assert (waits & (done | busy[\dut.chosen_q ]) & last_tag == \dut.chosen_q );
+    end
+    if (state == 5) assert (left != 0);
+    if (done) assert (state == 5);
+    if (waits) assert (state >= 4);
   end
 
   // A tag.
@@ -149,7 +203,7 @@ module proof #(parameter MUTANT = 0) (
     assert (credit & master);
     // Room.
     assert (promised + lines <= space);
-    assert (name[6] | promised + lines + 8 <= space);
+    assert (name[6] | promised + lines + 3 <= space);
     // No write before it.
     assert (before == 0);
     // The bytes.
@@ -157,8 +211,8 @@ module proof #(parameter MUTANT = 0) (
   end
   always @* begin
     assert (sent == opens);
-    // A request that failed is not asked for any more.
-    if (valid & ready) assert (!under_way);
+    // One that is accepted begins or waits.
+    if (valid & ready) assert (direct ^ \dut.waiting_push );
   end
 
   // The form of what leaves.

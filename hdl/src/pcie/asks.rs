@@ -34,8 +34,10 @@ use rust_hdl::prelude::*;
 pub enum AskState {
     /// There is none.
     Idle,
-    /// Its next part is measured.
+    /// Where its next part ends.
     Measure,
+    /// How much that is, in dwords and in lines.
+    Size,
     /// It waits for a tag, for room, for credits and for writes before it.
     Check,
     /// It is ready to leave.
@@ -101,8 +103,21 @@ pub struct Asks {
     first: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
     lines: DFF<Bits<5>>,
+    /// The tag that was looked at, and that it is free. One that is free stays so: only this block takes it.
     chosen: DFF<Bits<6>>,
+    tag_ok: DFF<Bit>,
+    /// Of how many it was chosen.
+    of_all: DFF<Bit>,
     next_tag: DFF<Bits<6>>,
+    /// There was room in the cycle before. Only this block's reads take any.
+    room_ok: DFF<Bit>,
+    /// It was looked for.
+    looked: DFF<Bit>,
+    /// The part has ended, and with it the read.
+    ended: DFF<Bit>,
+    ended_bad: DFF<Bit>,
+    /// It is ready to leave.
+    stands: DFF<Bit>,
     /// Lines that are promised.
     used: DFF<Bits<9>>,
 
@@ -118,6 +133,7 @@ pub struct Asks {
     candidate: Signal<Local, Bits<6>>,
     in_range: Signal<Local, Bit>,
     tag_free: Signal<Local, Bit>,
+    has_tag: Signal<Local, Bit>,
     need: Signal<Local, Bits<9>>,
     has_room: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
@@ -145,7 +161,8 @@ impl Part<Measuring> for Asks {
     fn update(&mut self) {
         dff_setup!(
             self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
-            first, last, lines, chosen, next_tag, used
+            first, last, lines, chosen, tag_ok, of_all, next_tag, room_ok, looked, ended,
+            ended_bad, stands, used
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -163,10 +180,10 @@ impl Part<Measuring> for Asks {
             self.part_now.next = self.to_edge.val();
         }
         self.span.next = bit_cast::<11, 2>(self.from.q.val().get_bits::<2>(0))
-            + bit_cast::<11, 10>(self.part_now.val());
+            + bit_cast::<11, 10>(self.part.q.val());
         self.last_lane.next = self.span.val().get_bits::<2>(0);
         self.line_span.next = bit_cast::<11, 6>(self.from.q.val().get_bits::<6>(0))
-            + bit_cast::<11, 10>(self.part_now.val())
+            + bit_cast::<11, 10>(self.part.q.val())
             + 63;
         self.is_flush.next = self.name.q.val().get_bit(6);
 
@@ -189,14 +206,18 @@ impl Part<Measuring> for Asks {
             self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 3;
         }
         self.has_room.next = self.need.val() <= bit_cast::<9, 8>(self.space.val());
+        self.has_tag.next = self.tag_ok.q.val() & (self.of_all.q.val() == self.extended.val());
+        self.room_ok.d.next = self.has_room.val() & (self.state.q.val() == AskState::Check);
+        self.looked.d.next = self.state.q.val() == AskState::Check;
         self.go.next = (self.state.q.val() == AskState::Check)
             & self.in_order.q.val()
-            & self.tag_free.val()
-            & self.has_room.val()
+            & self.has_tag.val()
+            & self.room_ok.q.val()
             & self.credit.val()
             & self.master.val();
-        self.stalled.next =
-            (self.state.q.val() == AskState::Check) & (!self.tag_free.val() | !self.has_room.val());
+        self.stalled.next = (self.state.q.val() == AskState::Check)
+            & self.looked.q.val()
+            & (!self.has_tag.val() | !self.room_ok.q.val());
     }
 }
 
@@ -206,8 +227,10 @@ struct Leaving;
 impl Part<Leaving> for Asks {
     #[hdl_gen]
     fn update(&mut self) {
-        self.accepted_now.next =
-            self.accepted.q.val() + bit_cast::<32, 1>(self.posted.val().into());
+        self.accepted_now.next = self.accepted.q.val();
+        if self.posted.val() {
+            self.accepted_now.next = self.accepted.q.val() + 1;
+        }
         self.accepted.d.next = self.accepted_now.val();
         self.gone.d.next = self.gone.q.val() + bit_cast::<32, 1>(self.post_sent.val().into());
         self.in_order.d.next = !(self.gone.q.val() - self.stamp.q.val()).get_bit(31);
@@ -223,7 +246,7 @@ impl Part<Leaving> for Asks {
         self.waiting.data_in.next.stamp = self.accepted_now.val();
         self.waiting.pop.next = self.is_idle.val();
         self.ends_here.next = self.part.q.val() == self.left.q.val();
-        self.head_valid.next = self.state.q.val() == AskState::Stand;
+        self.head_valid.next = self.stands.q.val();
         match self.state.q.val() {
             AskState::Idle => {
                 self.from.d.next = self.address.val();
@@ -242,6 +265,10 @@ impl Part<Leaving> for Asks {
             }
             AskState::Measure => {
                 self.part.d.next = self.part_now.val();
+                self.tag_ok.d.next = false;
+                self.state.d.next = AskState::Size;
+            }
+            AskState::Size => {
                 self.dwords.d.next = bit_cast::<8, 11>((self.span.val() + 3) >> 2);
                 self.first.d.next = self.all_lanes.val() << self.from.q.val().get_bits::<2>(0);
                 self.last.d.next = self.all_lanes.val();
@@ -253,22 +280,29 @@ impl Part<Leaving> for Asks {
                 self.state.d.next = AskState::Check;
             }
             AskState::Check => {
-                self.chosen.d.next = self.candidate.val();
+                // One tag a cycle, until one is free.
+                if !self.has_tag.val() {
+                    self.chosen.d.next = self.candidate.val();
+                    self.tag_ok.d.next = self.tag_free.val();
+                    self.of_all.d.next = self.extended.val();
+                    if !self.is_flush.val() {
+                        self.next_tag.d.next = self.next_tag.q.val() + 1;
+                        if !self.in_range.val()
+                            | (!self.extended.val() & (self.next_tag.q.val() == 23))
+                            | (self.next_tag.q.val() == 55)
+                        {
+                            self.next_tag.d.next = 0.into();
+                        }
+                    }
+                }
                 if self.go.val() {
                     self.state.d.next = AskState::Stand;
-                }
-                if !self.is_flush.val() & (self.go.val() | !self.tag_free.val()) {
-                    self.next_tag.d.next = self.next_tag.q.val() + 1;
-                    if !self.in_range.val()
-                        | (!self.extended.val() & (self.next_tag.q.val() == 23))
-                        | (self.next_tag.q.val() == 55)
-                    {
-                        self.next_tag.d.next = 0.into();
-                    }
+                    self.stands.d.next = true;
                 }
             }
             AskState::Stand => {
                 if self.head_take.val() {
+                    self.stands.d.next = false;
                     self.state.d.next = AskState::Wait;
                     if self.ends_here.val() {
                         self.state.d.next = AskState::Idle;
@@ -277,19 +311,24 @@ impl Part<Leaving> for Asks {
             }
             AskState::Wait => {
                 // One that has failed has ended the read.
-                if self.closes.val() & (self.closes_tag.val() == self.chosen.q.val()) {
+                if self.ended.q.val() {
                     self.from.d.next = self.from.q.val() + bit_cast::<64, 10>(self.part.q.val());
                     self.left.d.next = self.left.q.val() - self.part.q.val();
                     self.state.d.next = AskState::Measure;
-                    if self.closes_bad.val() {
+                    if self.ended_bad.q.val() {
                         self.state.d.next = AskState::Idle;
                     }
                 }
             }
         }
+        self.ended.d.next = (self.state.q.val() == AskState::Wait)
+            & !self.ended.q.val()
+            & self.closes.val()
+            & (self.closes_tag.val() == self.chosen.q.val());
+        self.ended_bad.d.next = self.closes_bad.val();
         self.sent.next = self.go.val();
         self.opens.next = self.go.val();
-        self.opens_tag.next = self.candidate.val();
+        self.opens_tag.next = self.chosen.q.val();
         self.opens_word.next.tag = self.name.q.val();
         self.opens_word.next.bytes = self.part.q.val();
         self.opens_word.next.at = self.from.q.val().get_bits::<7>(0);
@@ -312,6 +351,8 @@ impl Part<Leaving> for Asks {
             self.accepted.d.next = 0.into();
             self.gone.d.next = 0.into();
             self.next_tag.d.next = 0.into();
+            self.ended.d.next = false;
+            self.stands.d.next = false;
             self.used.d.next = 0.into();
         }
     }

@@ -24,7 +24,7 @@ mod lanes;
 
 use super::words::{Progress, Sent};
 use crate::prim::{ForwardRam, Part, SmallFifo, parts};
-use judging::{Ends, Judgement};
+use judging::{Ends, Form, Judgement};
 use lanes::Lanes;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
@@ -84,6 +84,10 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     time: DFF<Bits<20>>,
     look: DFF<Bits<6>>,
     due: DFF<Bit>,
+    /// That tag was open at the last look and is, in the cycle before.
+    overdue: DFF<Bit>,
+    /// Nothing has changed since that the look depends on.
+    settled: DFF<Bit>,
     /// Looking up.
     a_on: DFF<Bit>,
     a_sop: DFF<Bit>,
@@ -100,6 +104,13 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     b_expires: DFF<Bit>,
     b_tag: DFF<Bits<6>>,
     b_data: DFF<Bits<W>>,
+    /// What the header says by itself: it brings all that is left; how many bytes; the length is a possible one, goes
+    /// with all that is left, ends where it may.
+    b_last: DFF<Bit>,
+    b_bytes: DFF<Bits<10>>,
+    b_sized: DFF<Bit>,
+    b_exact: DFF<Bit>,
+    b_even: DFF<Bit>,
     b_known: DFF<Bit>,
     b_failed: DFF<Bit>,
     b_name: DFF<Bits<7>>,
@@ -135,6 +146,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     front: Signal<Local, Bits<2>>,
     pop: Signal<Local, Bit>,
     inject: Signal<Local, Bit>,
+    at_last: Signal<Local, Bit>,
     tick: Signal<Local, Bit>,
     look_bit: Signal<Local, Bits<64>>,
     a_bit: Signal<Local, Bits<64>>,
@@ -144,9 +156,13 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     status: Signal<Local, Bits<3>>,
     count: Signal<Local, Bits<12>>,
     lower: Signal<Local, Bits<7>>,
+    /// Of the header that is looked up.
+    a_count: Signal<Local, Bits<12>>,
+    a_offset: Signal<Local, Bits<12>>,
+    a_lower: Signal<Local, Bits<7>>,
     length: Signal<Local, Bits<10>>,
+    a_last: Signal<Local, Bit>,
     span: Signal<Local, Bits<12>>,
-    is_last: Signal<Local, Bit>,
     bytes: Signal<Local, Bits<10>>,
     fits: Signal<Local, Bit>,
     exact: Signal<Local, Bits<12>>,
@@ -157,7 +173,8 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     fails: Signal<Local, Bit>,
     shut: Signal<Local, Bit>,
     lines: Signal<Local, Bits<5>>,
-    line_sum: Signal<Local, Bits<11>>,
+    lines_left: Signal<Local, Bits<11>>,
+    lines_behind: Signal<Local, Bits<11>>,
     b_bit: Signal<Local, Bits<64>>,
     shuts: Signal<Local, Bits<64>>,
     failing: Signal<Local, Bits<64>>,
@@ -203,7 +220,7 @@ impl<const W: usize, const B: usize, const E: usize> Completions<W, B, E> {
 }
 
 impl<const W: usize, const B: usize, const E: usize> Logic for Completions<W, B, E> {
-    parts!(Setup, LookUp, Judgement, Ends, Lanes);
+    parts!(Setup, Form, LookUp, Judgement, Ends, Lanes);
 }
 
 /// Clocks, and what comes in.
@@ -223,6 +240,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             time,
             look,
             due,
+            overdue,
+            settled,
             a_on,
             a_sop,
             a_eop,
@@ -236,6 +255,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             b_expires,
             b_tag,
             b_data,
+            b_last,
+            b_bytes,
+            b_sized,
+            b_exact,
+            b_even,
             b_known,
             b_failed,
             b_name,
@@ -277,7 +301,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
         self.emit.next = (self.c_left.q.val().any())
             & (self.tail.q.val() | (self.c_on.q.val() & !self.c_sop.q.val()));
         self.left_after.next = self.c_left.q.val() - bit_cast::<6, 1>(self.emit.val().into());
-        self.stall.next = self.left_after.val().any()
+        // More than one is left, or one that does not leave now.
+        self.stall.next = (self.c_left.q.val().get_bits::<5>(1).any()
+            | (self.c_left.q.val().get_bit(0)
+                & !self.tail.q.val()
+                & (!self.c_on.q.val() | self.c_sop.q.val())))
             & (self.tail.q.val() | (self.c_on.q.val() & self.c_eop.q.val()));
         self.move_on.next = !self.stall.val();
     }
@@ -290,9 +318,13 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
     #[hdl_gen]
     fn update(&mut self) {
         // One tag at a time: open at two looks without having been opened between them is too long.
-        self.tick.next = self.time.q.val() == self.last_time.val();
-        self.time.d.next = self.time.q.val() + 1;
+        self.at_last.next = self.time.q.val() == self.last_time.val();
+        self.tick.next = self.at_last.val() & self.settled.q.val();
+        if !self.at_last.val() {
+            self.time.d.next = self.time.q.val() + 1;
+        }
         self.look_bit.next = self.one.val() << self.look.q.val();
+        self.overdue.d.next = (self.open.q.val() & self.old.q.val() & self.look_bit.val()).any();
         self.opened.next = 0.into();
         if self.opens.val() {
             self.opened.next = self.one.val() << self.opens_tag.val();
@@ -301,7 +333,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
         if self.tick.val() {
             self.time.d.next = 0.into();
             if !self.due.q.val() {
-                if (self.open.q.val() & self.old.q.val() & self.look_bit.val()).any() {
+                if self.overdue.q.val() {
                     self.due.d.next = true;
                 } else {
                     self.look.d.next = self.look.q.val() + 1;
@@ -317,6 +349,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & self.move_on.val()
             & !self.within.q.val()
             & !(self.a_on.q.val() & self.a_sop.q.val());
+        self.settled.d.next = !self.tick.val() & !self.inject.val() & !self.opens.val();
         self.pop.next = self.beats.valid.val()
             & self.move_on.val()
             & !self.inject.val()
@@ -351,6 +384,13 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.b_eop.d.next = self.a_eop.q.val();
             self.b_expires.d.next = self.a_expires.q.val();
             self.b_data.d.next = self.a_data.q.val();
+            self.b_last.d.next = self.a_last.val();
+            self.b_bytes.d.next = self.bytes.val();
+            self.b_sized.d.next = self.length.val().any() & (self.length.val() <= 129);
+            self.b_exact.d.next = self.exact.val() == bit_cast::<12, 10>(self.length.val());
+            self.b_even.d.next = !(bit_cast::<4, 5>(self.a_lower.val().get_bits::<5>(2))
+                + bit_cast::<4, 10>(self.length.val()))
+            .any();
             self.b_tag.d.next = self.a_tag.q.val().get_bits::<6>(0);
             // One that is to be given up has not ended meanwhile, nor begun again.
             self.b_known.d.next = (self.open.q.val() & self.a_bit.val()).any()

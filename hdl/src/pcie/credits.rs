@@ -64,8 +64,6 @@ pub struct Credits {
     left_nh: Signal<Local, Bits<8>>,
     left_ch: Signal<Local, Bits<8>>,
     left_cd: Signal<Local, Bits<12>>,
-    post_data: Signal<Local, Bits<12>>,
-    reply_data_sent: Signal<Local, Bits<12>>,
 }
 
 impl Logic for Credits {
@@ -84,29 +82,35 @@ impl Logic for Credits {
         self.endless.d.next = self.infinite.val();
 
         // What is consumed.
-        self.post_data.next = 0.into();
+        // Both sums are there before it is known which.
+        self.used_ph.d.next =
+            self.used_ph.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(5));
+        self.used_pd.d.next =
+            self.used_pd.q.val() + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(4));
+        self.used_nh.d.next =
+            self.used_nh.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(3));
+        self.used_ch.d.next =
+            self.used_ch.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(1));
+        self.used_cd.d.next =
+            self.used_cd.q.val() + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(0));
         if self.post_sent.val() {
-            self.post_data.next = bit_cast::<12, 6>(self.post_need.val());
+            self.used_ph.d.next =
+                self.used_ph.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(5)) + 1;
+            self.used_pd.d.next = self.used_pd.q.val()
+                + bit_cast::<12, 6>(self.post_need.val())
+                + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(4));
         }
-        self.reply_data_sent.next = 0.into();
+        if self.read_sent.val() {
+            self.used_nh.d.next =
+                self.used_nh.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(3)) + 1;
+        }
         if self.reply_sent.val() {
-            self.reply_data_sent.next = bit_cast::<12, 6>(self.reply_need.val());
+            self.used_ch.d.next =
+                self.used_ch.q.val() + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(1)) + 1;
+            self.used_cd.d.next = self.used_cd.q.val()
+                + bit_cast::<12, 6>(self.reply_need.val())
+                + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(0));
         }
-        self.used_ph.d.next = self.used_ph.q.val()
-            + bit_cast::<8, 1>(self.post_sent.val().into())
-            + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(5));
-        self.used_pd.d.next = self.used_pd.q.val()
-            + self.post_data.val()
-            + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(4));
-        self.used_nh.d.next = self.used_nh.q.val()
-            + bit_cast::<8, 1>(self.read_sent.val().into())
-            + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(3));
-        self.used_ch.d.next = self.used_ch.q.val()
-            + bit_cast::<8, 1>(self.reply_sent.val().into())
-            + bit_cast::<8, 1>(self.pulses.q.val().get_bits::<1>(1));
-        self.used_cd.d.next = self.used_cd.q.val()
-            + self.reply_data_sent.val()
-            + bit_cast::<12, 1>(self.pulses.q.val().get_bits::<1>(0));
 
         // What was consumed before, up to the last cycle; from then on limits are shown.
         self.select_consumed.next = !self.ready.q.val() & !self.age.q.val().get_bit(4);

@@ -137,6 +137,8 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     rx_eop: DFF<Bit>,
     rx_bar: DFF<Bits<8>>,
     ready: DFF<Bit>,
+    /// A posted packet has left: reads and completions behind it are told in the next cycle.
+    post_left: DFF<Bit>,
     /// The packet under way is a completion.
     route: DFF<Bit>,
     errors: DFF<Bits<7>>,
@@ -172,8 +174,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, ready, route, errors, pending,
-            failed
+            self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, ready, post_left, route,
+            errors, pending, failed
         );
         clock!(
             self,
@@ -223,7 +225,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.asks.space.next = self.ko_cpl_spc_header.val();
         self.asks.freed.next = self.completions.freed.val();
         self.asks.posted.next = self.posts.taken.val();
-        self.asks.post_sent.next = self.transmit.post_take.val();
+        self.post_left.d.next = self.transmit.post_take.val();
+        self.asks.post_sent.next = self.post_left.q.val();
         self.asks.credit.next = self.credits.read_ok.val();
         self.asks.busy.next = self.completions.busy.val();
         self.asks.closes.next = self.completions.closes.val();
@@ -261,7 +264,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.target.head_take.next = self.transmit.reply_take.val();
         self.target.beat_take.next = self.transmit.reply_beat_take.val();
         self.target.posted.next = self.posts.taken.val();
-        self.target.post_sent.next = self.transmit.post_take.val();
+        self.target.post_sent.next = self.post_left.q.val();
         self.stalled_credits.next = self.transmit.stalled.val();
         self.transmit.tx_ready.next = self.tx_st_ready.val();
         self.tx_st_valid.next = self.transmit.tx_valid.val();

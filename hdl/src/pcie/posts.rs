@@ -40,8 +40,9 @@ pub struct Posts<const W: usize, const B: usize> {
     pub beat: Signal<Out, Bits<W>>,
     pub beat_take: Signal<In, Bit>,
 
-    /// Beats of the burst that were accepted.
+    /// Beats of the burst that were accepted, and with the next.
     index: DFF<Bits<6>>,
+    number: DFF<Bits<6>>,
     /// The next beat is the first of its packet.
     fresh: DFF<Bit>,
     /// No beat is accepted behind the last of a packet.
@@ -89,7 +90,6 @@ pub struct Posts<const W: usize, const B: usize> {
     now: Signal<Local, Bits<W>>,
     word: Signal<Local, Bits<W>>,
 
-    beat_bytes: Constant<Bits<12>>,
     beat_shift: Constant<Bits<4>>,
     dword_shift: Constant<Bits<4>>,
     qwords: Constant<Bits<4>>,
@@ -105,7 +105,6 @@ impl<const W: usize, const B: usize> Default for Posts<W, B> {
         Self::fresh(PostsGiven {
             words: BlockFifo::new(6),
             heads: SmallFifo::new(4),
-            beat_bytes: Constant::new((B as u64).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             dword_shift: Constant::new(u64::from((B / 4).trailing_zeros()).into()),
             qwords: Constant::new((B as u64 / 8).into()),
@@ -128,8 +127,9 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, index, fresh, gap, room, start, count, in_on, in_last, in_data, in_enable,
-            previous, spills, spill_move, push, push_word, ends, ends_head, head_push, head_word
+            self, clock, index, number, fresh, gap, room, start, count, in_on, in_last, in_data,
+            in_enable, previous, spills, spill_move, push, push_word, ends, ends_head, head_push,
+            head_word
         );
         clock!(self, clock, words, heads);
         self.words.reset.next = self.reset.val();
@@ -140,22 +140,25 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
         // No burst crosses 4 KiB.
         self.at.next = bit_cast::<12, 64>(self.address.val())
             + (bit_cast::<12, 6>(self.index.q.val()) << self.beat_shift.val());
-        self.after.next = self.at.val() + self.beat_bytes.val();
+        self.after.next = bit_cast::<12, 64>(self.address.val())
+            + (bit_cast::<12, 6>(self.number.q.val()) << self.beat_shift.val());
         self.cut.next = !self.after.val().get_bits::<9>(0).any();
         if !self.payload.val().any() {
             self.cut.next = !self.after.val().get_bits::<7>(0).any();
         } else if self.payload.val() == 1 {
             self.cut.next = !self.after.val().get_bits::<8>(0).any();
         }
-        self.burst_last.next = (self.index.q.val() + 1) == self.beats.val();
+        self.burst_last.next = self.number.q.val() == self.beats.val();
         self.packet_last.next = self.burst_last.val() | self.cut.val();
         self.taken.next = self.accept.val() & self.packet_last.val();
         self.gap.d.next = self.accept.val() & self.packet_last.val();
         self.in_on.d.next = self.accept.val();
         if self.accept.val() {
-            self.index.d.next = self.index.q.val() + 1;
+            self.index.d.next = self.number.q.val();
+            self.number.d.next = self.number.q.val() + 1;
             if self.burst_last.val() {
                 self.index.d.next = 0.into();
+                self.number.d.next = 1.into();
             }
             self.fresh.d.next = self.packet_last.val();
             self.count.d.next = self.count.q.val() + 1;
@@ -243,6 +246,7 @@ impl<const W: usize, const B: usize> Part<Layout> for Posts<W, B> {
             + bit_cast::<8, 3>(self.high.val())
             - bit_cast::<8, 3>(self.low.val())
             + 1;
+        self.ends_head.d.next.units = 0.into();
         self.ends_head.d.next.first =
             bit_cast::<4, 32>(self.enables.val() >> (bit_cast::<5, 3>(self.low.val()) << 2));
         self.ends_head.d.next.last =
@@ -256,6 +260,7 @@ impl<const W: usize, const B: usize> Part<Layout> for Posts<W, B> {
             bit_cast::<2, 4>(self.last_lane.val() - (self.last_qword.val() & self.last_lane.val()));
         self.head_push.d.next = self.ends.q.val();
         self.head_word.d.next = self.ends_head.q.val();
+        self.head_word.d.next.units = bit_cast::<6, 8>((self.ends_head.q.val().dwords + 3) >> 2);
     }
 }
 
@@ -278,6 +283,7 @@ impl<const W: usize, const B: usize> Part<Stores> for Posts<W, B> {
         self.room.d.next = (self.words.level.val() < 56) & (self.heads.level.val() < 11);
         if self.reset.val() {
             self.index.d.next = 0.into();
+            self.number.d.next = 1.into();
             self.fresh.d.next = true;
             self.gap.d.next = false;
             self.room.d.next = false;

@@ -10,18 +10,22 @@ pub struct Count {
     pub reset: Signal<In, Bit>,
     pub happens: Signal<In, Bit>,
     pub count: Signal<Out, Bits<16>>,
+    /// It has happened in the last cycle.
+    happened: DFF<Bit>,
     value: DFF<Bits<16>>,
 }
 
 impl Logic for Count {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, value);
+        dff_setup!(self, clock, happened, value);
+        self.happened.d.next = self.happens.val();
         self.count.next = self.value.q.val();
-        if self.happens.val() & !self.value.q.val().all() {
+        if self.happened.q.val() & !self.value.q.val().all() {
             self.value.d.next = self.value.q.val() + 1;
         }
         if self.reset.val() {
+            self.happened.d.next = false;
             self.value.d.next = 0.into();
         }
     }

@@ -8,6 +8,9 @@
 //! 683093, mapping of the Avalon-ST packets to PCI Express TLPs). Four dwords where the address is above 4 GiB, else
 //! three: the longer form of an address below is malformed (PCI Express Base Specification 2.1, section 2.2.4.1).
 //!
+//! A beat is chosen with the words of its header, and stands for a cycle before they are put together. It waits there
+//! while the hard IP is not ready, and the next is chosen as it leaves.
+//!
 //! `ready` falls two cycles before `valid` does, which the hard IP's ready latency of 3 covers. Inside of a packet
 //! `valid` falls for nothing else.
 
@@ -59,7 +62,9 @@ pub struct Transmit<const W: usize> {
     advance: DFF<Bit>,
     /// The oldest write has been there for a cycle, for which `post_ok` is said.
     post_seen: DFF<Bit>,
-    /// The same of the oldest completion.
+    /// It might have left in the last cycle, and has not.
+    post_waits: DFF<Bit>,
+    /// The same as `post_seen`, of the oldest completion.
     reply_seen: DFF<Bit>,
     /// The last packet was a read, or a completion.
     asked: DFF<Bit>,
@@ -68,6 +73,16 @@ pub struct Transmit<const W: usize> {
     left: DFF<Bits<6>>,
     amid: DFF<Bit>,
     left_empty: DFF<Bits<2>>,
+    /// The beat that is chosen, and the words of its header, if it has one.
+    chosen: DFF<Bit>,
+    chosen_first: DFF<Bit>,
+    chosen_last: DFF<Bit>,
+    chosen_empty: DFF<Bits<2>>,
+    chosen_beat: DFF<Bits<W>>,
+    lead: DFF<Bits<32>>,
+    names: DFF<Bits<32>>,
+    address: DFF<Bits<64>>,
+    /// The beat that leaves.
     valid: DFF<Bit>,
     data: DFF<Bits<W>>,
     sop: DFF<Bit>,
@@ -81,13 +96,10 @@ pub struct Transmit<const W: usize> {
     pick_ask: Signal<Local, Bit>,
     pick_post: Signal<Local, Bit>,
     ends: Signal<Local, Bit>,
-    address: Signal<Local, Bits<64>>,
+    next_on: Signal<Local, Bit>,
     is_wide: Signal<Local, Bit>,
-    lead: Signal<Local, Bits<32>>,
-    names: Signal<Local, Bits<32>>,
     header: Signal<Local, Bits<128>>,
     of_reply: Signal<Local, Bit>,
-    beat: Signal<Local, Bits<W>>,
 
     short_header: Constant<Bits<W>>,
     long_header: Constant<Bits<W>>,
@@ -111,93 +123,158 @@ impl<const W: usize> Default for Transmit<W> {
 }
 
 impl<const W: usize> Logic for Transmit<W> {
-    parts!(Turns, Output);
+    parts!(Turns, Choice, Output);
 }
 
-/// Whose turn it is, and the header of its packet.
+/// Whose turn it is.
 struct Turns;
 
 impl<const W: usize> Part<Turns> for Transmit<W> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, advance, post_seen, reply_seen, asked, replied, left, amid, left_empty,
-            valid, data, sop, eop, empty
+            self,
+            clock,
+            advance,
+            post_seen,
+            post_waits,
+            reply_seen,
+            asked,
+            replied,
+            left,
+            amid,
+            left_empty,
+            chosen,
+            chosen_first,
+            chosen_last,
+            chosen_empty,
+            chosen_beat,
+            lead,
+            names,
+            address,
+            valid,
+            data,
+            sop,
+            eop,
+            empty
         );
         self.advance.d.next = self.tx_ready.val();
+        self.next_on.next = self.advance.q.val() | !self.chosen.q.val();
         self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & self.master.val();
         self.may_ask.next = self.ask_valid.val();
         self.may_reply.next = self.reply_seen.q.val() & self.reply_ok.val();
-        // Behind a write a read is the next, then a completion; and so on, around.
+        // Behind a write a read is the next, then a completion; and so on, around. Each by itself, for these are the
+        // heads of long paths.
         self.pick_reply.next = !self.amid.q.val()
             & self.may_reply.val()
             & (self.asked.q.val()
-                | (!self.may_ask.val() & (!self.replied.q.val() | !self.may_post.val())));
+                | (!self.may_ask.val() & !(self.replied.q.val() & self.post_waits.q.val())));
         self.pick_ask.next = !self.amid.q.val()
-            & !self.pick_reply.val()
             & self.may_ask.val()
-            & (!self.may_post.val() | (!self.asked.q.val() & !self.replied.q.val()));
+            & ((!self.asked.q.val() & !self.replied.q.val())
+                | (!self.may_post.val() & !(self.asked.q.val() & self.may_reply.val())));
         self.pick_post.next = !self.amid.q.val()
-            & !self.pick_reply.val()
-            & !self.pick_ask.val()
-            & self.may_post.val();
+            & self.may_post.val()
+            & ((self.replied.q.val()
+                & (self.post_waits.q.val() | self.may_ask.val() | !self.may_reply.val()))
+                | (!self.replied.q.val()
+                    & !self.may_reply.val()
+                    & (self.asked.q.val() | !self.may_ask.val())));
+        self.post_waits.d.next = self.may_post.val() & !(self.next_on.val() & self.pick_post.val());
         self.stalled.next = !self.amid.q.val()
             & ((self.post_seen.q.val() & !self.post_ok.val())
                 | (self.reply_seen.q.val() & !self.reply_ok.val()));
-        self.ask_take.next = self.advance.q.val() & self.pick_ask.val();
-        self.post_take.next = self.advance.q.val() & self.pick_post.val();
-        self.reply_take.next = self.advance.q.val() & self.pick_reply.val();
-        self.post_beat_take.next = self.advance.q.val()
+        self.ask_take.next = self.next_on.val() & self.pick_ask.val();
+        self.post_take.next = self.next_on.val() & self.pick_post.val();
+        self.reply_take.next = self.next_on.val() & self.pick_reply.val();
+        self.post_beat_take.next = self.next_on.val()
             & (self.pick_post.val() | (self.amid.q.val() & !self.replied.q.val()));
-        self.reply_beat_take.next = self.advance.q.val()
+        self.reply_beat_take.next = self.next_on.val()
             & ((self.pick_reply.val() & !self.reply.val().bare)
                 | (self.amid.q.val() & self.replied.q.val()));
-        self.post_need.next = bit_cast::<6, 8>((self.post.val().dwords + 3) >> 2);
+        self.post_need.next = self.post.val().units;
         self.post_seen.d.next =
-            self.post_valid.val() & !(self.advance.q.val() & self.pick_post.val());
-        self.reply_need.next = bit_cast::<6, 7>((self.reply.val().dwords + 3) >> 2);
+            self.post_valid.val() & !(self.next_on.val() & self.pick_post.val());
+        self.reply_need.next = self.reply.val().units;
         self.reply_seen.d.next =
-            self.reply_valid.val() & !(self.advance.q.val() & self.pick_reply.val());
+            self.reply_valid.val() & !(self.next_on.val() & self.pick_reply.val());
+    }
+}
+
+/// The next beat, and the header of its packet.
+struct Choice;
+
+impl<const W: usize> Part<Choice> for Transmit<W> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.ends.next = self.left.q.val() == 1;
+        self.of_reply.next = self.pick_reply.val() | (self.amid.q.val() & self.replied.q.val());
 
         // Type and length; requester, tag and byte enables; the address.
-        self.address.next = bit_cast::<64, 62>(self.post.val().address) << 2;
-        self.lead.next = bit_cast::<32, 8>(self.post.val().dwords) | 0x4000_0000;
-        self.names.next = bit_cast::<32, 4>(self.post.val().first)
-            | (bit_cast::<32, 4>(self.post.val().last) << 4)
-            | (bit_cast::<32, 16>(self.id.val()) << 16);
-        if self.pick_ask.val() {
-            self.address.next = bit_cast::<64, 62>(self.ask.val().address) << 2;
-            self.lead.next = bit_cast::<32, 8>(self.ask.val().dwords);
-            self.names.next = bit_cast::<32, 4>(self.ask.val().first)
-                | (bit_cast::<32, 4>(self.ask.val().last) << 4)
-                | (bit_cast::<32, 6>(self.ask.val().tag) << 8)
+        if self.next_on.val() {
+            self.address.d.next = bit_cast::<64, 62>(self.post.val().address) << 2;
+            self.lead.d.next = bit_cast::<32, 8>(self.post.val().dwords) | 0x4000_0000;
+            self.names.d.next = bit_cast::<32, 4>(self.post.val().first)
+                | (bit_cast::<32, 4>(self.post.val().last) << 4)
                 | (bit_cast::<32, 16>(self.id.val()) << 16);
-        }
-        // Completer, status and byte count; requester, tag and the address's low bits.
-        if self.pick_reply.val() {
-            self.address.next = bit_cast::<64, 7>(self.reply.val().lower)
-                | (bit_cast::<64, 8>(self.reply.val().tag) << 8)
-                | (bit_cast::<64, 16>(self.reply.val().requester) << 16);
-            self.lead.next = bit_cast::<32, 7>(self.reply.val().dwords)
-                | (bit_cast::<32, 2>(self.reply.val().attributes.get_bits::<2>(0)) << 12)
-                | (bit_cast::<32, 1>(self.reply.val().attributes.get_bits::<1>(2)) << 18)
-                | (bit_cast::<32, 3>(self.reply.val().class) << 20)
-                | (bit_cast::<32, 1>(self.reply.val().dwords.any().into()) << 30)
-                | 0x0A00_0000;
-            self.names.next = bit_cast::<32, 12>(self.reply.val().count)
-                | (bit_cast::<32, 3>(self.reply.val().status) << 13)
-                | (bit_cast::<32, 16>(self.id.val()) << 16);
-        }
-        self.is_wide.next = self.address.val().get_bits::<32>(32).any();
-        self.header.next = bit_cast::<128, 32>(self.lead.val())
-            | (bit_cast::<128, 32>(self.names.val()) << 32)
-            | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(0)) << 64);
-        if self.is_wide.val() {
-            self.header.next = bit_cast::<128, 32>(self.lead.val())
-                | (bit_cast::<128, 32>(self.names.val()) << 32)
-                | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(32)) << 64)
-                | (bit_cast::<128, 32>(self.address.val().get_bits::<32>(0)) << 96)
-                | (bits::<128>(0x2000_0000));
+            if self.pick_ask.val() {
+                self.address.d.next = bit_cast::<64, 62>(self.ask.val().address) << 2;
+                self.lead.d.next = bit_cast::<32, 8>(self.ask.val().dwords);
+                self.names.d.next = bit_cast::<32, 4>(self.ask.val().first)
+                    | (bit_cast::<32, 4>(self.ask.val().last) << 4)
+                    | (bit_cast::<32, 6>(self.ask.val().tag) << 8)
+                    | (bit_cast::<32, 16>(self.id.val()) << 16);
+            }
+            // Completer, status and byte count; requester, tag and the address's low bits.
+            if self.pick_reply.val() {
+                self.address.d.next = bit_cast::<64, 7>(self.reply.val().lower)
+                    | (bit_cast::<64, 8>(self.reply.val().tag) << 8)
+                    | (bit_cast::<64, 16>(self.reply.val().requester) << 16);
+                self.lead.d.next = bit_cast::<32, 7>(self.reply.val().dwords)
+                    | (bit_cast::<32, 2>(self.reply.val().attributes.get_bits::<2>(0)) << 12)
+                    | (bit_cast::<32, 1>(self.reply.val().attributes.get_bits::<1>(2)) << 18)
+                    | (bit_cast::<32, 3>(self.reply.val().class) << 20)
+                    | (bit_cast::<32, 1>(self.reply.val().dwords.any().into()) << 30)
+                    | 0x0A00_0000;
+                self.names.d.next = bit_cast::<32, 12>(self.reply.val().count)
+                    | (bit_cast::<32, 3>(self.reply.val().status) << 13)
+                    | (bit_cast::<32, 16>(self.id.val()) << 16);
+            }
+            self.chosen.d.next = self.pick_ask.val()
+                | self.pick_post.val()
+                | self.pick_reply.val()
+                | self.amid.q.val();
+            self.chosen_first.d.next = !self.amid.q.val();
+            self.chosen_last.d.next = self.pick_ask.val() | (self.amid.q.val() & self.ends.val());
+            self.chosen_empty.d.next = self.left_empty.q.val();
+            self.chosen_beat.d.next = self.post_beat.val();
+            if self.of_reply.val() {
+                self.chosen_beat.d.next = self.reply_beat.val();
+            }
+            if self.amid.q.val() {
+                self.left.d.next = self.left.q.val() - 1;
+                self.amid.d.next = !self.ends.val();
+            } else if self.pick_reply.val() {
+                self.left.d.next = self.reply.val().beats - 1;
+                self.amid.d.next = self.reply.val().beats != 1;
+                self.left_empty.d.next = self.reply.val().empty;
+                self.chosen_last.d.next = self.reply.val().beats == 1;
+                self.chosen_empty.d.next = self.reply.val().empty;
+                self.asked.d.next = false;
+                self.replied.d.next = true;
+            } else if self.pick_ask.val() {
+                self.chosen_empty.d.next = self.ask_empty.val();
+                self.asked.d.next = true;
+                self.replied.d.next = false;
+            } else if self.pick_post.val() {
+                self.left.d.next = self.post.val().beats - 1;
+                self.amid.d.next = self.post.val().beats != 1;
+                self.left_empty.d.next = self.post.val().empty;
+                self.chosen_last.d.next = self.post.val().beats == 1;
+                self.chosen_empty.d.next = self.post.val().empty;
+                self.asked.d.next = false;
+                self.replied.d.next = false;
+            }
         }
     }
 }
@@ -208,54 +285,29 @@ struct Output;
 impl<const W: usize> Part<Output> for Transmit<W> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.ends.next = self.left.q.val() == 1;
-        self.of_reply.next = self.pick_reply.val() | (self.amid.q.val() & self.replied.q.val());
-        self.beat.next = self.post_beat.val();
-        if self.of_reply.val() {
-            self.beat.next = self.reply_beat.val();
+        self.is_wide.next = self.address.q.val().get_bits::<32>(32).any();
+        self.header.next = bit_cast::<128, 32>(self.lead.q.val())
+            | (bit_cast::<128, 32>(self.names.q.val()) << 32)
+            | (bit_cast::<128, 32>(self.address.q.val().get_bits::<32>(0)) << 64);
+        if self.is_wide.val() {
+            self.header.next = bit_cast::<128, 32>(self.lead.q.val())
+                | (bit_cast::<128, 32>(self.names.q.val()) << 32)
+                | (bit_cast::<128, 32>(self.address.q.val().get_bits::<32>(32)) << 64)
+                | (bit_cast::<128, 32>(self.address.q.val().get_bits::<32>(0)) << 96)
+                | (bits::<128>(0x2000_0000));
         }
-        self.valid.d.next = false;
-        if self.advance.q.val() {
-            self.valid.d.next = self.pick_ask.val()
-                | self.pick_post.val()
-                | self.pick_reply.val()
-                | self.amid.q.val();
-            self.sop.d.next = !self.amid.q.val();
-            self.eop.d.next = self.pick_ask.val() | (self.amid.q.val() & self.ends.val());
-            self.empty.d.next = self.left_empty.q.val();
-            self.data.d.next = self.beat.val();
-            if self.amid.q.val() {
-                self.left.d.next = self.left.q.val() - 1;
-                self.amid.d.next = !self.ends.val();
+        self.valid.d.next = self.advance.q.val() & self.chosen.q.val();
+        self.sop.d.next = self.chosen_first.q.val();
+        self.eop.d.next = self.chosen_last.q.val();
+        self.empty.d.next = self.chosen_empty.q.val();
+        self.data.d.next = self.chosen_beat.q.val();
+        if self.chosen_first.q.val() {
+            if self.is_wide.val() {
+                self.data.d.next = (self.chosen_beat.q.val() & !self.long_header.val())
+                    | bit_cast::<W, 128>(self.header.val());
             } else {
-                if self.is_wide.val() {
-                    self.data.d.next = (self.beat.val() & !self.long_header.val())
-                        | bit_cast::<W, 128>(self.header.val());
-                } else {
-                    self.data.d.next = (self.beat.val() & !self.short_header.val())
-                        | bit_cast::<W, 128>(self.header.val());
-                }
-                if self.pick_reply.val() {
-                    self.left.d.next = self.reply.val().beats - 1;
-                    self.amid.d.next = self.reply.val().beats != 1;
-                    self.left_empty.d.next = self.reply.val().empty;
-                    self.eop.d.next = self.reply.val().beats == 1;
-                    self.empty.d.next = self.reply.val().empty;
-                    self.asked.d.next = false;
-                    self.replied.d.next = true;
-                } else if self.pick_ask.val() {
-                    self.empty.d.next = self.ask_empty.val();
-                    self.asked.d.next = true;
-                    self.replied.d.next = false;
-                } else if self.pick_post.val() {
-                    self.left.d.next = self.post.val().beats - 1;
-                    self.amid.d.next = self.post.val().beats != 1;
-                    self.left_empty.d.next = self.post.val().empty;
-                    self.eop.d.next = self.post.val().beats == 1;
-                    self.empty.d.next = self.post.val().empty;
-                    self.asked.d.next = false;
-                    self.replied.d.next = false;
-                }
+                self.data.d.next = (self.chosen_beat.q.val() & !self.short_header.val())
+                    | bit_cast::<W, 128>(self.header.val());
             }
         }
         self.tx_valid.next = self.valid.q.val();
@@ -270,10 +322,12 @@ impl<const W: usize> Part<Output> for Transmit<W> {
         if self.reset.val() {
             self.advance.d.next = false;
             self.post_seen.d.next = false;
+            self.post_waits.d.next = false;
             self.reply_seen.d.next = false;
             self.asked.d.next = false;
             self.replied.d.next = false;
             self.amid.d.next = false;
+            self.chosen.d.next = false;
             self.valid.d.next = false;
         }
     }

@@ -10,6 +10,8 @@ words! {
         address: Bits<62>,
         /// Dwords of payload, 1 to 128.
         dwords: Bits<8>,
+        /// Credits of data.
+        units: Bits<6>,
         /// Byte enables of the first and of the last dword; the last's are 0 if there is one dword.
         first: Bits<4>,
         last: Bits<4>,
@@ -110,8 +112,9 @@ words! {
         status: Bits<3>,
         count: Bits<12>,
         lower: Bits<7>,
-        /// Dwords of data, 0 to 64.
+        /// Dwords of data, 0 to 64, and their credits.
         dwords: Bits<7>,
+        units: Bits<6>,
         beats: Bits<6>,
         empty: Bits<2>,
         /// The first beat has a header and no data, and is not stored.

@@ -45,11 +45,11 @@ const FAULTS: [(&str, &str, &str); 16] = [
     ("credits", "(left_pd <= 12'h800)", "1'b1"),
     (
         "transmit",
-        "assign is_wide = |address[63:32];",
+        "assign is_wide = |address_q[63:32];",
         "assign is_wide = 1'b1;",
     ),
     ("transmit", " | amid_q;", " | (amid_q & left_q != 6'd2);"),
-    ("completions", "(lower == b_at_q) & ", ""),
+    ("completions", "(lower == b_at_q)", "1'b1"),
     (
         "completions",
         "assign tells = (b_known_q & (~b_failed_q))",
@@ -57,13 +57,13 @@ const FAULTS: [(&str, &str, &str); 16] = [
     ),
     (
         "completions",
-        "assign stall = (|left_after) & (tail_q | (c_on_q & c_eop_q));",
-        "assign stall = (|left_after) & tail_q;",
+        "& (tail_q | (c_on_q & c_eop_q));",
+        "& tail_q;",
     ),
     (
         "completions",
-        "line_sum = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;",
-        "line_sum = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};",
+        "lines_left = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;",
+        "lines_left = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};",
     ),
 ];
 
@@ -109,7 +109,7 @@ const TARGET_FAULTS: [(&str, &str, &str); 19] = [
     (
         "requests",
         "count_d = count_q - bytes;",
-        "count_d = count_q - ({1'b0, dwords} << 2'd2);",
+        "count_d = count_q - ({1'b0, size_q} << 2'd2);",
     ),
     (
         "requests",
@@ -124,12 +124,12 @@ const TARGET_FAULTS: [(&str, &str, &str); 19] = [
     ("requests", "source_d = nothing;", "source_d = bus;"),
     (
         "requests",
-        "has_room & ((from_bus & (~down)) | idle)",
-        "has_room",
+        "assign may = has_room & idle;",
+        "assign may = has_room;",
     ),
     (
         "bus",
-        "end else if ((~live) & (~(|owed_q))) begin",
+        "end else if ((~live) & (~owes_q)) begin",
         "end else if (~live) begin",
     ),
     (
@@ -150,13 +150,13 @@ const TARGET_FAULTS: [(&str, &str, &str); 19] = [
     ),
     (
         "replies",
-        "assign has_room = (pieces_q < most_pieces) & (sum <= most_beats);",
-        "assign has_room = 1'b1;",
+        "room_d = (pieces_q < most_pieces) & (used_q <= most_beats);",
+        "room_d = 1'b1;",
     ),
     (
         "replies",
-        "assign leaves = {4'd0, taken} + {4'd0, ends & skip};",
-        "assign leaves = {4'd0, taken};",
+        "leaves_d = {4'd0, taken} + {4'd0, ends & skip};",
+        "leaves_d = {4'd0, taken};",
     ),
     ("target", "hold_d = waiting > 6'hf;", "hold_d = 1'b0;"),
     (

@@ -359,6 +359,37 @@ fn write(rig: &mut Rig, offset: u64, dwords: u32) {
     rig.hip.host.queue.push_back((packet, BAR_0));
 }
 
+/// What a slow bus brings at once finds its read, with answers between that need none of its data.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn data_that_come_at_once_find_their_reads() {
+    for bits in [128, 256] {
+        at_once(&library(bits));
+    }
+}
+
+fn at_once(library: &Library) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let none = |offset| Access {
+        first: 0,
+        ..Access::read(offset, 1)
+    };
+    let some = [0x80, 0x100, 0x180].map(|offset| [Access::read(offset, 2), none(offset)]);
+    rig.bus.silent = true;
+    for (tag, access) in (0..=255u8).zip(some.as_flattened()) {
+        let packet = access.packet(tag, &mut rng);
+        rig.hip.host.queue.push_back((packet, BAR_0));
+    }
+    rig.run(100);
+    rig.bus.silent = false;
+    rig.finish(1000);
+    let ends = &rig.hip.host.ends;
+    assert_eq!(ends.len(), 6);
+    assert!(ends.iter().all(|end| end.status == 0), "{ends:?}");
+    memory_is_right(&rig);
+}
+
 /// Reads that cannot be answered hold up neither the host's writes nor the engine, however many there are.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -826,6 +857,7 @@ pub fn all(library: &Library) {
         course(library, each, 1500);
     }
     few_places(library);
+    at_once(library);
     waiting_reads(library);
     behind_posts(library);
     refusals(library);

@@ -4,6 +4,28 @@ use super::Completions;
 use crate::prim::Part;
 use rust_hdl::prelude::*;
 
+/// What the header says by itself, while its tag is looked up.
+pub(super) struct Form;
+
+impl<const W: usize, const B: usize, const E: usize> Part<Form> for Completions<W, B, E> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.length.next = self.a_data.q.val().get_bits::<10>(0);
+        self.a_count.next = self.a_data.q.val().get_bits::<12>(32);
+        self.a_lower.next = self.a_data.q.val().get_bits::<7>(64);
+        self.a_offset.next = bit_cast::<12, 2>(self.a_data.q.val().get_bits::<2>(64));
+
+        // Bytes from the first to the end of the last dword; those that count.
+        self.span.next = (bit_cast::<12, 10>(self.length.val()) << 2) - self.a_offset.val();
+        self.a_last.next = self.a_count.val() <= self.span.val();
+        self.bytes.next = bit_cast::<10, 12>(self.span.val());
+        if self.a_last.val() {
+            self.bytes.next = bit_cast::<10, 12>(self.a_count.val());
+        }
+        self.exact.next = (self.a_count.val() + self.a_offset.val() + 3) >> 2;
+    }
+}
+
 /// The completion beside its read.
 pub(super) struct Judgement;
 
@@ -11,38 +33,18 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
     #[hdl_gen]
     fn update(&mut self) {
         self.judge.next = self.b_on.q.val() & self.b_sop.q.val() & self.move_on.val();
-        self.length.next = self.b_data.q.val().get_bits::<10>(0);
         self.poisoned.next = self.b_data.q.val().get_bit(14);
         self.brings.next = self.b_data.q.val().get_bit(30);
         self.count.next = self.b_data.q.val().get_bits::<12>(32);
         self.status.next = self.b_data.q.val().get_bits::<3>(45);
         self.lower.next = self.b_data.q.val().get_bits::<7>(64);
 
-        // Bytes from the first to the end of the last dword; those that count.
-        self.span.next = (bit_cast::<12, 10>(self.length.val()) << 2)
-            - bit_cast::<12, 2>(self.lower.val().get_bits::<2>(0));
-        self.is_last.next = self.count.val() <= self.span.val();
-        self.bytes.next = bit_cast::<10, 12>(self.span.val());
-        if self.is_last.val() {
-            self.bytes.next = bit_cast::<10, 12>(self.count.val());
-        }
-        self.exact.next =
-            (self.count.val() + bit_cast::<12, 2>(self.lower.val().get_bits::<2>(0)) + 3) >> 2;
-        // No more than what is left, so nothing above has wrapped.
-        self.fits.next = (self.lower.val() == self.b_at.q.val())
-            & (self.count.val() == bit_cast::<12, 10>(self.b_left.q.val()))
-            & self.length.val().any()
-            & (self.length.val() <= 129);
-        if self.is_last.val() {
-            if self.exact.val() != bit_cast::<12, 10>(self.length.val()) {
-                self.fits.next = false;
-            }
-        } else if (bit_cast::<4, 5>(self.lower.val().get_bits::<5>(2))
-            + bit_cast::<4, 10>(self.length.val()))
-        .any()
-        {
-            self.fits.next = false;
-        }
+        // No more than what is left, so nothing of its form has wrapped.
+        self.fits.next = self.b_sized.q.val()
+            & ((self.b_last.q.val() & self.b_exact.q.val())
+                | (!self.b_last.q.val() & self.b_even.q.val()))
+            & (self.lower.val() == self.b_at.q.val())
+            & (self.count.val() == bit_cast::<12, 10>(self.b_left.q.val()));
 
         self.refused.next = self.status.val().any();
         self.good.next = self.b_known.q.val()
@@ -65,7 +67,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
             & (self.b_expires.q.val()
                 | self.refused.val()
                 | !self.brings.val()
-                | self.is_last.val());
+                | self.b_last.q.val());
 
         self.saw_unsupported.next = self.judge.val() & self.tells.val() & (self.code.val() == 1);
         self.saw_abort.next = self.judge.val() & self.tells.val() & (self.code.val() == 2);
@@ -104,26 +106,28 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.fresh_tags.d.next = self.fresh_tags.q.val() | self.opened.val();
         self.progress.write_enable.next = self.judge.val() & self.good.val();
         self.progress.write_address.next = self.b_tag.q.val();
-        self.progress.write_data.next.left = self.b_left.q.val() - self.bytes.val();
-        self.progress.write_data.next.at = self.b_at.q.val() + bit_cast::<7, 10>(self.bytes.val());
+        self.progress.write_data.next.left = self.b_left.q.val() - self.b_bytes.q.val();
+        self.progress.write_data.next.at =
+            self.b_at.q.val() + bit_cast::<7, 10>(self.b_bytes.q.val());
         if self.judge.val() & self.good.val() {
             self.fresh_tags.d.next =
                 (self.fresh_tags.q.val() & !self.b_bit.val()) | self.opened.val();
         }
 
         // Lines: those that are behind it, or all that are left. They are free as its last beat has come.
-        self.line_sum.next = 0.into();
-        if self.b_known.q.val() & self.shut.val() {
-            self.line_sum.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
-                + bit_cast::<11, 10>(self.b_left.q.val())
-                + 63;
-        } else if self.good.val() {
-            self.line_sum.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
-                + bit_cast::<11, 10>(self.bytes.val());
-        }
+        self.lines_left.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
+            + bit_cast::<11, 10>(self.b_left.q.val())
+            + 63;
+        self.lines_behind.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
+            + bit_cast::<11, 10>(self.b_bytes.q.val());
         self.lines.next = self.lines_held.q.val();
         if self.b_sop.q.val() {
-            self.lines.next = bit_cast::<5, 11>(self.line_sum.val() >> 6);
+            self.lines.next = 0.into();
+            if self.b_known.q.val() & self.shut.val() {
+                self.lines.next = bit_cast::<5, 11>(self.lines_left.val() >> 6);
+            } else if self.good.val() {
+                self.lines.next = bit_cast::<5, 11>(self.lines_behind.val() >> 6);
+            }
         }
         self.lines_free.d.next = 0.into();
         if self.b_on.q.val() & self.move_on.val() {

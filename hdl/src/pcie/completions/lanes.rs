@@ -11,7 +11,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
     #[hdl_gen]
     fn update(&mut self) {
         self.lane_span.next = bit_cast::<11, 7>(self.lower.val() & self.lane_mask.val())
-            + bit_cast::<11, 10>(self.bytes.val())
+            + bit_cast::<11, 10>(self.b_bytes.q.val())
             + self.beat_round.val();
         self.begins_at.next = 2.into();
         if self.lower.val().get_bit(2) {
@@ -38,7 +38,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
                         - self.begins_at.val();
                 self.c_first.d.next = true;
                 self.c_name.d.next = self.b_name.q.val();
-                self.c_bytes.d.next = self.bytes.val();
+                self.c_bytes.d.next = self.b_bytes.q.val();
                 self.c_code.d.next = self.code.val();
                 self.c_left.d.next = 0.into();
                 if self.tells.val() {

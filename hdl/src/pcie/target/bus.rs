@@ -60,12 +60,14 @@ pub struct Bus {
     enable: DFF<Bits<8>>,
     /// Beats that the write burst on the bus still wants.
     burst_left: DFF<Bits<6>>,
+    burst_any: DFF<Bit>,
     /// The last burst was a write.
     wrote: DFF<Bit>,
     /// The rest of a write is dropped.
     dropping: DFF<Bit>,
     /// Beats that the bus owes.
     owed: DFF<Bits<12>>,
+    owes: DFF<Bit>,
     come: DFF<Bit>,
     came: DFF<Bits<64>>,
     /// For how long nothing was taken, and nothing has come; the first is too long, or either.
@@ -79,6 +81,8 @@ pub struct Bus {
     amid: Signal<Local, Bit>,
     drop: Signal<Local, Bit>,
     may_write: Signal<Local, Bit>,
+    /// The same while no burst is under way.
+    first_write: Signal<Local, Bit>,
     may_ask: Signal<Local, Bit>,
     pick_ask: Signal<Local, Bit>,
     pick_write: Signal<Local, Bit>,
@@ -109,12 +113,12 @@ impl Part<Commands> for Bus {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, reads, writes, place, count, word, enable, burst_left, wrote, dropping,
-            owed, come, came, still, stuck, silent, dead
+            self, clock, reads, writes, place, count, word, enable, burst_left, burst_any, wrote,
+            dropping, owed, owes, come, came, still, stuck, silent, dead
         );
         self.stands.next = (self.reads.q.val() | self.writes.q.val()) & self.waitrequest.val();
         self.free.next = !self.stands.val();
-        self.amid.next = self.burst_left.q.val().any();
+        self.amid.next = self.burst_any.q.val();
 
         // Of a write that is dropped in part, all that follows.
         self.drop.next = self.write_valid.val()
@@ -124,12 +128,22 @@ impl Part<Commands> for Bus {
             & !self.stuck.q.val()
             & ((self.write_first.val() & !self.amid.val())
                 | (!self.write_first.val() & !self.dropping.q.val()));
+        self.first_write.next = self.write_valid.val()
+            & !self.stuck.q.val()
+            & (self.write_first.val() | !self.dropping.q.val());
         self.may_ask.next = self.ask_valid.val() & !self.amid.val();
         self.pick_ask.next =
-            self.free.val() & self.may_ask.val() & (self.wrote.q.val() | !self.may_write.val());
-        self.pick_write.next = self.free.val() & self.may_write.val() & !self.pick_ask.val();
+            self.free.val() & self.may_ask.val() & (self.wrote.q.val() | !self.first_write.val());
+        self.pick_write.next =
+            self.free.val() & self.may_write.val() & !(self.may_ask.val() & self.wrote.q.val());
         self.ask_take.next = self.pick_ask.val();
-        self.write_take.next = self.pick_write.val() | self.drop.val();
+        // The same as `pick_write` or `drop`, in few steps: it is the head of a long path.
+        self.write_take.next = self.write_valid.val()
+            & (self.stuck.q.val()
+                | (self.dropping.q.val() & !self.write_first.val())
+                | (self.free.val()
+                    & !(self.may_ask.val() & self.wrote.q.val())
+                    & !(self.write_first.val() & self.amid.val())));
         self.saw_lost.next = self.drop.val() & (self.write_first.val() | !self.dropping.q.val());
 
         if self.free.val() {
@@ -146,10 +160,12 @@ impl Part<Commands> for Bus {
             self.word.d.next = self.write_data.val();
             self.enable.d.next = self.write_enable.val();
             self.burst_left.d.next = self.burst_left.q.val() - 1;
+            self.burst_any.d.next = self.burst_left.q.val() != 1;
             if self.write_first.val() {
                 self.place.d.next = self.write_address.val();
                 self.count.d.next = self.write_beats.val();
                 self.burst_left.d.next = self.write_beats.val() - 1;
+                self.burst_any.d.next = self.write_beats.val() != 1;
                 self.wrote.d.next = true;
                 self.dropping.d.next = false;
             }
@@ -157,6 +173,7 @@ impl Part<Commands> for Bus {
         if self.fill.val() {
             self.enable.d.next = 0.into();
             self.burst_left.d.next = self.burst_left.q.val() - 1;
+            self.burst_any.d.next = self.burst_left.q.val() != 1;
         }
         if self.drop.val() {
             self.dropping.d.next = true;
@@ -178,11 +195,15 @@ impl Part<Answers> for Bus {
     fn update(&mut self) {
         self.come.d.next = self.readdatavalid.val();
         self.came.d.next = self.readdata.val();
-        self.brings.next = self.come.q.val() & self.owed.q.val().any();
+        self.brings.next = self.come.q.val() & self.owes.q.val();
         self.new_owed.next = self.owed.q.val() - bit_cast::<12, 1>(self.brings.val().into());
         self.owed.d.next = self.new_owed.val();
+        if self.brings.val() {
+            self.owes.d.next = self.owed.q.val() != 1;
+        }
         if self.pick_ask.val() {
             self.owed.d.next = self.new_owed.val() + bit_cast::<12, 6>(self.ask_beats.val());
+            self.owes.d.next = true;
         }
         self.data_valid.next = self.brings.val();
         self.data.next = self.came.q.val();
@@ -201,7 +222,7 @@ impl Part<Answers> for Bus {
         }
         if self.stuck.q.val() | (self.silent.q.val() == self.limit.val()) {
             self.dead.d.next = true;
-        } else if !self.live.val() & !self.owed.q.val().any() {
+        } else if !self.live.val() & !self.owes.q.val() {
             self.dead.d.next = false;
         }
         self.down.next = self.dead.q.val();
@@ -210,9 +231,11 @@ impl Part<Answers> for Bus {
             self.reads.d.next = false;
             self.writes.d.next = false;
             self.burst_left.d.next = 0.into();
+            self.burst_any.d.next = false;
             self.wrote.d.next = false;
             self.dropping.d.next = false;
             self.owed.d.next = 0.into();
+            self.owes.d.next = false;
             self.come.d.next = false;
             self.still.d.next = 0.into();
             self.stuck.d.next = false;

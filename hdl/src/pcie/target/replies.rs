@@ -30,7 +30,7 @@ pub const PIECES: u64 = 16;
 pub struct Replies<const W: usize> {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
-    /// One is to come; room for one of so many beats, or none is to come; some need the bus.
+    /// One of so many beats is to come; there is room for any, or none is to come; some need the bus.
     pub push: Signal<In, Bit>,
     pub piece: Signal<In, Piece>,
     pub need: Signal<In, Bits<6>>,
@@ -61,6 +61,11 @@ pub struct Replies<const W: usize> {
     /// Completions under way, beats kept for them, those that are to come of the bus.
     pieces: DFF<Bits<5>>,
     used: DFF<Bits<9>>,
+    /// There is room for any of them. That stands a cycle behind a push, when none follows yet.
+    room: DFF<Bit>,
+    /// What became free in the last cycle.
+    leaves: DFF<Bits<5>>,
+    given: DFF<Bits<9>>,
     from_bus: DFF<Bits<5>>,
     /// Completions that may leave.
     clear: DFF<Bits<5>>,
@@ -68,8 +73,12 @@ pub struct Replies<const W: usize> {
     sent: DFF<Bits<8>>,
     /// The request has failed: the rest of it is dropped.
     failed: DFF<Bit>,
-    /// Of the completion under way: qwords that have come, the next one's place, the beat.
-    done: DFF<Bits<6>>,
+    /// One that is ready.
+    told: DFF<Bit>,
+    told_head: DFF<ReplyHead>,
+    /// Of the completion under way: its next qword's number, from 1 on, whether that is the first, its place, the beat.
+    nth: DFF<Bits<6>>,
+    fresh: DFF<Bit>,
     lane: DFF<Bits<2>>,
     word: DFF<Bits<W>>,
 
@@ -78,7 +87,6 @@ pub struct Replies<const W: usize> {
     skip: Signal<Local, Bit>,
     place: Signal<Local, Bit>,
     is_last: Signal<Local, Bit>,
-    fresh: Signal<Local, Bit>,
     starts_at: Signal<Local, Bits<2>>,
     lane_now: Signal<Local, Bits<2>>,
     qword: Signal<Local, Bits<64>>,
@@ -92,9 +100,6 @@ pub struct Replies<const W: usize> {
     behind: Signal<Local, Bits<8>>,
     clears: Signal<Local, Bit>,
     taken: Signal<Local, Bit>,
-    leaves: Signal<Local, Bits<5>>,
-    given: Signal<Local, Bits<9>>,
-    sum: Signal<Local, Bits<9>>,
 
     last_lane: Constant<Bits<2>>,
     is_narrow: Constant<Bits<1>>,
@@ -116,7 +121,8 @@ impl<const W: usize> Default for Replies<W> {
             no_data_empty: Constant::new((lanes - 2).into()),
             zero: Constant::new(Bits::<W>::default()),
             most_pieces: Constant::new(PIECES.into()),
-            most_beats: Constant::new((BEATS as u64 - 1).into()),
+            // Room is left for 256 bytes behind a header.
+            most_beats: Constant::new((BEATS as u64 - 1 - (32 + 2) / lanes).into()),
             bus: Constant::new(BUS.into()),
             refused: Constant::new(REFUSED.into()),
             nothing: Constant::new(NOTHING.into()),
@@ -135,7 +141,8 @@ impl<const W: usize> Part<Filling> for Replies<W> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, pieces, used, from_bus, clear, accepted, sent, failed, done, lane, word
+            self, clock, pieces, used, room, leaves, given, from_bus, clear, accepted, sent,
+            failed, told, told_head, nth, fresh, lane, word
         );
         clock!(self, clock, expected, heads, stamps, store);
         self.expected.reset.next = self.reset.val();
@@ -160,9 +167,8 @@ impl<const W: usize> Part<Filling> for Replies<W> {
         if !self.expected.data.val().lower.get_bit(2) {
             self.starts_at.next = self.last_lane.val() & 2;
         }
-        self.fresh.next = !self.done.q.val().any();
         self.lane_now.next = self.lane.q.val();
-        if self.fresh.val() {
+        if self.fresh.q.val() {
             self.lane_now.next = self.starts_at.val();
         }
         self.qword.next = self.data.val();
@@ -172,14 +178,15 @@ impl<const W: usize> Part<Filling> for Replies<W> {
         self.word_now.next = self.word.q.val()
             | (bit_cast::<W, 64>(self.qword.val()) << (bit_cast::<9, 2>(self.lane_now.val()) << 6));
         self.store.data_in.next = self.word_now.val();
-        self.is_last.next = (self.done.q.val() + 1) == self.expected.data.val().qwords;
+        self.is_last.next = self.nth.q.val() == self.expected.data.val().qwords;
         self.store.push.next = self.place.val()
             & !self.skip.val()
             & (self.is_last.val() | (self.lane_now.val() == self.last_lane.val()));
         self.store.commit.next = self.place.val() & self.is_last.val() & !self.skip.val();
         self.store.rewind.next = self.fails.val();
         if self.place.val() {
-            self.done.d.next = self.done.q.val() + 1;
+            self.nth.d.next = self.nth.q.val() + 1;
+            self.fresh.d.next = false;
             self.lane.d.next = (self.lane_now.val() + 1) & self.last_lane.val();
             self.word.d.next = self.word_now.val();
             if self.is_last.val() | (self.lane_now.val() == self.last_lane.val()) {
@@ -188,7 +195,8 @@ impl<const W: usize> Part<Filling> for Replies<W> {
         }
         self.ends.next = self.fails.val() | (self.place.val() & self.is_last.val());
         if self.ends.val() {
-            self.done.d.next = 0.into();
+            self.nth.d.next = 1.into();
+            self.fresh.d.next = true;
             self.word.d.next = self.zero.val();
         }
         self.expected.pop.next = self.ends.val();
@@ -208,36 +216,43 @@ struct Ending;
 impl<const W: usize> Part<Ending> for Replies<W> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.heads.push.next = self.tells.val();
-        self.heads.data_in.next.requester = self.expected.data.val().requester;
-        self.heads.data_in.next.tag = self.expected.data.val().tag;
-        self.heads.data_in.next.class = self.expected.data.val().class;
-        self.heads.data_in.next.attributes = self.expected.data.val().attributes;
-        self.heads.data_in.next.count = self.expected.data.val().count;
-        self.heads.data_in.next.lower = self.expected.data.val().lower;
-        self.heads.data_in.next.room = self.expected.data.val().beats;
-        self.heads.data_in.next.status = 0.into();
-        self.heads.data_in.next.dwords = self.expected.data.val().dwords;
-        self.heads.data_in.next.beats = self.expected.data.val().beats;
-        self.heads.data_in.next.empty = self.expected.data.val().empty;
-        self.heads.data_in.next.bare =
+        self.told.d.next = self.tells.val();
+        self.heads.push.next = self.told.q.val();
+        self.heads.data_in.next = self.told_head.q.val();
+        self.told_head.d.next.requester = self.expected.data.val().requester;
+        self.told_head.d.next.tag = self.expected.data.val().tag;
+        self.told_head.d.next.class = self.expected.data.val().class;
+        self.told_head.d.next.attributes = self.expected.data.val().attributes;
+        self.told_head.d.next.count = self.expected.data.val().count;
+        self.told_head.d.next.lower = self.expected.data.val().lower;
+        self.told_head.d.next.room = self.expected.data.val().beats;
+        self.told_head.d.next.status = 0.into();
+        self.told_head.d.next.dwords = self.expected.data.val().dwords;
+        self.told_head.d.next.units = bit_cast::<6, 7>((self.expected.data.val().dwords + 3) >> 2);
+        self.told_head.d.next.beats = self.expected.data.val().beats;
+        self.told_head.d.next.empty = self.expected.data.val().empty;
+        self.told_head.d.next.bare =
             self.is_narrow.val().any() & !self.expected.data.val().lower.get_bit(2);
         if self.fails.val() {
-            self.heads.data_in.next.status = 4.into();
+            self.told_head.d.next.status = 4.into();
             if self.expected.data.val().source == self.refused.val() {
-                self.heads.data_in.next.status = 1.into();
+                self.told_head.d.next.status = 1.into();
             }
-            self.heads.data_in.next.dwords = 0.into();
-            self.heads.data_in.next.beats = 1.into();
-            self.heads.data_in.next.empty = self.no_data_empty.val();
-            self.heads.data_in.next.bare = true;
+            self.told_head.d.next.dwords = 0.into();
+            self.told_head.d.next.units = 0.into();
+            self.told_head.d.next.beats = 1.into();
+            self.told_head.d.next.empty = self.no_data_empty.val();
+            self.told_head.d.next.bare = true;
         }
 
         // Behind the posted packets that were accepted before.
-        self.accepted_now.next = self.accepted.q.val() + bit_cast::<8, 1>(self.posted.val().into());
+        self.accepted_now.next = self.accepted.q.val();
+        if self.posted.val() {
+            self.accepted_now.next = self.accepted.q.val() + 1;
+        }
         self.accepted.d.next = self.accepted_now.val();
         self.sent.d.next = self.sent.q.val() + bit_cast::<8, 1>(self.post_sent.val().into());
-        self.stamps.push.next = self.tells.val();
+        self.stamps.push.next = self.told.q.val();
         self.stamps.data_in.next = self.accepted_now.val();
         self.behind.next = self.sent.q.val() - self.stamps.data.val();
         self.clears.next = self.stamps.valid.val() & !self.behind.val().get_bit(7);
@@ -252,27 +267,28 @@ impl<const W: usize> Part<Ending> for Replies<W> {
             - bit_cast::<5, 1>(self.taken.val().into());
 
         // Places.
-        self.sum.next = self.used.q.val() + bit_cast::<9, 6>(self.need.val());
-        self.has_room.next = (self.pieces.q.val() < self.most_pieces.val())
-            & (self.sum.val() <= self.most_beats.val());
-        self.leaves.next = bit_cast::<5, 1>(self.taken.val().into())
+        self.room.d.next = (self.pieces.q.val() < self.most_pieces.val())
+            & (self.used.q.val() <= self.most_beats.val());
+        self.has_room.next = self.room.q.val();
+        self.leaves.d.next = bit_cast::<5, 1>(self.taken.val().into())
             + bit_cast::<5, 1>((self.ends.val() & self.skip.val()).into());
-        self.given.next = 0.into();
+        self.given.d.next = 0.into();
         if self.taken.val() {
-            self.given.next = bit_cast::<9, 6>(self.heads.data.val().room);
+            self.given.d.next = bit_cast::<9, 6>(self.heads.data.val().room);
         }
         if self.ends.val() & self.skip.val() {
-            self.given.next = bit_cast::<9, 6>(self.expected.data.val().beats);
+            self.given.d.next = bit_cast::<9, 6>(self.expected.data.val().beats);
             if self.taken.val() {
-                self.given.next = bit_cast::<9, 6>(self.expected.data.val().beats)
+                self.given.d.next = bit_cast::<9, 6>(self.expected.data.val().beats)
                     + bit_cast::<9, 6>(self.heads.data.val().room);
             }
         }
-        self.pieces.d.next = self.pieces.q.val() - self.leaves.val();
-        self.used.d.next = self.used.q.val() - self.given.val();
+        self.pieces.d.next = self.pieces.q.val() - self.leaves.q.val();
+        self.used.d.next = self.used.q.val() - self.given.q.val();
         if self.push.val() {
-            self.pieces.d.next = self.pieces.q.val() - self.leaves.val() + 1;
-            self.used.d.next = self.sum.val() - self.given.val();
+            self.pieces.d.next = self.pieces.q.val() - self.leaves.q.val() + 1;
+            self.used.d.next =
+                self.used.q.val() - self.given.q.val() + bit_cast::<9, 6>(self.need.val());
         }
         self.opens_bus.next = self.push.val() & (self.piece.val().source == self.bus.val());
         self.closes_bus.next = self.ends.val() & self.is_bus.val();
@@ -284,12 +300,17 @@ impl<const W: usize> Part<Ending> for Replies<W> {
         if self.reset.val() {
             self.pieces.d.next = 0.into();
             self.used.d.next = 0.into();
+            self.room.d.next = false;
+            self.leaves.d.next = 0.into();
+            self.given.d.next = 0.into();
             self.from_bus.d.next = 0.into();
             self.clear.d.next = 0.into();
             self.accepted.d.next = 0.into();
             self.sent.d.next = 0.into();
             self.failed.d.next = false;
-            self.done.d.next = 0.into();
+            self.told.d.next = false;
+            self.nth.d.next = 1.into();
+            self.fresh.d.next = true;
             self.word.d.next = self.zero.val();
         }
     }

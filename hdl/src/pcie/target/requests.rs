@@ -28,7 +28,9 @@ pub const PLACES: u64 = 32;
 pub enum RequestState {
     /// There is none.
     Idle,
-    /// Its next completion is measured.
+    /// Where its next completion ends.
+    Measure,
+    /// What that has in it.
     Cut,
     /// It is asked for.
     Ask,
@@ -54,7 +56,7 @@ pub struct Requests<const W: usize> {
     pub ask_beats: Signal<Out, Bits<6>>,
     pub ask_enable: Signal<Out, Bits<8>>,
     pub ask_take: Signal<In, Bit>,
-    /// A completion is to come. There is room for one of as many beats; none is to come yet.
+    /// A completion of so many beats is to come. There is room for any; none is to come yet.
     pub push: Signal<Out, Bit>,
     pub piece: Signal<Out, Piece>,
     pub need: Signal<Out, Bits<6>>,
@@ -72,10 +74,13 @@ pub struct Requests<const W: usize> {
     at: DFF<Bits<30>>,
     lead: DFF<Bits<2>>,
     source: DFF<Bits<2>>,
+    /// The bus is asked.
+    on_bus: DFF<Bit>,
     opens: DFF<Bit>,
     /// The completion: its dwords, beats and so on; its qwords that are not asked for, from which on.
     part: DFF<Piece>,
     part_last: DFF<Bit>,
+    size: DFF<Bits<11>>,
     first_enable: DFF<Bits<8>>,
     last_enable: DFF<Bits<8>>,
     ask_left: DFF<Bits<6>>,
@@ -85,6 +90,9 @@ pub struct Requests<const W: usize> {
     head_last: Signal<Local, Bits<4>>,
     head_lead: Signal<Local, Bits<2>>,
     head_trail: Signal<Local, Bits<2>>,
+    is_none: Signal<Local, Bit>,
+    lead_now: Signal<Local, Bits<2>>,
+    count_now: Signal<Local, Bits<12>>,
     to_edge: Signal<Local, Bits<11>>,
     dwords: Signal<Local, Bits<11>>,
     is_last: Signal<Local, Bit>,
@@ -147,9 +155,11 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
             at,
             lead,
             source,
+            on_bus,
             opens,
             part,
             part_last,
+            size,
             first_enable,
             last_enable,
             ask_left,
@@ -164,16 +174,16 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
         self.level.next = self.queue.level.val();
 
         // Bytes before the first that is enabled, and behind the last.
-        self.head_last.next = self.queue.data.val().last;
-        if self.queue.data.val().dwords == 1 {
-            self.head_last.next = self.queue.data.val().first;
+        self.head_last.next = self.now.q.val().last;
+        if self.now.q.val().dwords == 1 {
+            self.head_last.next = self.now.q.val().first;
         }
         self.head_lead.next = 0.into();
-        if !self.queue.data.val().first.get_bit(0) {
+        if !self.now.q.val().first.get_bit(0) {
             self.head_lead.next = 1.into();
-            if !self.queue.data.val().first.get_bits::<2>(0).any() {
+            if !self.now.q.val().first.get_bits::<2>(0).any() {
                 self.head_lead.next = 2.into();
-                if !self.queue.data.val().first.get_bits::<3>(0).any() {
+                if !self.now.q.val().first.get_bits::<3>(0).any() {
                     self.head_lead.next = 3.into();
                 }
             }
@@ -189,6 +199,24 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
             }
         }
 
+        self.is_none.next = (self.now.q.val().dwords == 1) & !self.now.q.val().first.any();
+        self.lead_now.next = self.lead.q.val();
+        self.count_now.next = self.count.q.val();
+        // Only of a read of memory they say something.
+        if self.opens.q.val() {
+            self.lead_now.next = 0.into();
+            if self.is_none.val() {
+                self.count_now.next = 1.into();
+            } else if !self.now.q.val().is_read {
+                self.count_now.next = 4.into();
+            } else {
+                self.lead_now.next = self.head_lead.val();
+                self.count_now.next = (bit_cast::<12, 10>(self.now.q.val().dwords) << 2)
+                    - (bit_cast::<12, 2>(self.head_lead.val())
+                        + bit_cast::<12, 2>(self.head_trail.val()));
+            }
+        }
+
         // The next completion ends with the request or at a multiple of 128 or 256 bytes.
         self.to_edge.next = bits::<11>(64) - bit_cast::<11, 30>(self.at.q.val() & 63);
         if !self.payload.val().any() {
@@ -199,14 +227,14 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
         if self.is_last.val() {
             self.dwords.next = self.left.q.val();
         }
-        self.span.next = self.dwords.val() + bit_cast::<11, 30>(self.at.q.val() & 1) + 1;
+        self.span.next = self.size.q.val() + bit_cast::<11, 30>(self.at.q.val() & 1) + 1;
         self.qwords.next = bit_cast::<6, 11>(self.span.val() >> 1);
         self.low.next = self.all_dword.val();
         if self.opens.q.val() {
             self.low.next = self.now.q.val().first;
         }
         self.high.next = self.all_dword.val();
-        if self.is_last.val() {
+        if self.part_last.q.val() {
             self.high.next = self.now.q.val().last;
         }
         if self.opens.q.val() & (self.left.q.val() == 1) {
@@ -214,7 +242,7 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
         }
         // Bytes from its first that counts on.
         self.bytes.next =
-            (bit_cast::<12, 11>(self.dwords.val()) << 2) - bit_cast::<12, 2>(self.lead.q.val());
+            (bit_cast::<12, 11>(self.size.q.val()) << 2) - bit_cast::<12, 2>(self.lead.q.val());
         // Data begin in qword 1 of the packet, behind the header's last dword, or in qword 2.
         self.end.next = bit_cast::<7, 6>(self.qwords.val()) + 2;
         if self.at.q.val().get_bit(0) {
@@ -233,13 +261,14 @@ impl<const W: usize> Part<Asking> for Requests<W> {
     fn update(&mut self) {
         self.queue.pop.next = false;
         self.push.next = false;
-        self.ask_valid.next = false;
+        self.ask_valid.next = self.on_bus.q.val()
+            & !self.down.val()
+            & (self.has_room.val() | !self.ask_opens.q.val());
         self.saw_refused.next = false;
         self.from_bus.next = self.source.q.val() == self.bus.val();
         // Data come in order, so what needs none of the bus's waits for what is under way. It is done before the bus
         // brings anything to what comes behind it.
-        self.may.next =
-            self.has_room.val() & ((self.from_bus.val() & !self.down.val()) | self.idle.val());
+        self.may.next = self.has_room.val() & self.idle.val();
 
         // A first qword of which some bytes are wanted, or all up to a last one of such.
         self.ask_address.next = self.ask_at.q.val();
@@ -266,34 +295,30 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                 self.now.d.next = self.queue.data.val();
                 self.opens.d.next = true;
                 self.at.d.next = self.queue.data.val().address;
-                self.lead.d.next = self.head_lead.val();
                 self.left.d.next = bit_cast::<11, 10>(self.queue.data.val().dwords);
                 if !self.queue.data.val().dwords.any() {
                     self.left.d.next = 1024.into();
                 }
-                self.count.d.next = (bit_cast::<12, 10>(self.queue.data.val().dwords) << 2)
-                    - bit_cast::<12, 2>(self.head_lead.val())
-                    - bit_cast::<12, 2>(self.head_trail.val());
                 self.source.d.next = self.bus.val();
                 if !self.queue.data.val().is_read | !self.queue.data.val().claimed {
                     self.source.d.next = self.refused.val();
-                    // Only of a read of memory these say something.
                     if !self.queue.data.val().is_read {
-                        self.count.d.next = 4.into();
                         self.at.d.next = 0.into();
-                        self.lead.d.next = 0.into();
                     }
                 } else if (self.queue.data.val().dwords == 1) & !self.queue.data.val().first.any() {
                     self.source.d.next = self.nothing.val();
                 }
-                if (self.queue.data.val().dwords == 1) & !self.queue.data.val().first.any() {
-                    self.count.d.next = 1.into();
-                    self.lead.d.next = 0.into();
-                }
                 if self.queue.valid.val() {
                     self.queue.pop.next = true;
-                    self.state.d.next = RequestState::Cut;
+                    self.state.d.next = RequestState::Measure;
                 }
+            }
+            RequestState::Measure => {
+                self.size.d.next = self.dwords.val();
+                self.part_last.d.next = self.is_last.val();
+                self.count.d.next = self.count_now.val();
+                self.lead.d.next = self.lead_now.val();
+                self.state.d.next = RequestState::Cut;
             }
             RequestState::Cut => {
                 self.part.d.next.requester = self.now.q.val().requester;
@@ -303,13 +328,12 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                 self.part.d.next.count = self.count.q.val();
                 self.part.d.next.lower =
                     (bit_cast::<7, 30>(self.at.q.val()) << 2) | bit_cast::<7, 2>(self.lead.q.val());
-                self.part.d.next.dwords = bit_cast::<7, 11>(self.dwords.val());
+                self.part.d.next.dwords = bit_cast::<7, 11>(self.size.q.val());
                 self.part.d.next.qwords = self.qwords.val();
                 self.part.d.next.beats = self.beats.val();
                 self.part.d.next.empty =
                     (bits::<2>(0) - bit_cast::<2, 7>(self.end.val())) & self.lanes.val();
                 self.part.d.next.opens = self.opens.q.val();
-                self.part_last.d.next = self.is_last.val();
                 self.first_enable.d.next = bit_cast::<8, 4>(self.low.val()) | 0xF0;
                 if self.at.q.val().get_bit(0) {
                     self.first_enable.d.next = bit_cast::<8, 4>(self.low.val()) << 4;
@@ -324,15 +348,15 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                 self.ask_opens.d.next = true;
                 // The one behind it.
                 self.opens.d.next = false;
-                self.at.d.next = self.at.q.val() + bit_cast::<30, 11>(self.dwords.val());
-                self.left.d.next = self.left.q.val() - self.dwords.val();
+                self.at.d.next = self.at.q.val() + bit_cast::<30, 11>(self.size.q.val());
+                self.left.d.next = self.left.q.val() - self.size.q.val();
                 self.count.d.next = self.count.q.val() - self.bytes.val();
                 self.lead.d.next = 0.into();
+                self.on_bus.d.next = self.source.q.val() == self.bus.val();
                 self.state.d.next = RequestState::Ask;
             }
             RequestState::Ask => {
-                if self.from_bus.val() & !self.down.val() {
-                    self.ask_valid.next = self.may.val() | !self.ask_opens.q.val();
+                if self.on_bus.q.val() & !self.down.val() {
                     if self.ask_take.val() {
                         self.push.next = self.ask_opens.q.val();
                         self.ask_opens.d.next = false;
@@ -340,7 +364,8 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                         self.ask_at.d.next =
                             self.ask_at.q.val() + bit_cast::<29, 6>(self.ask_beats.val());
                         if self.ask_ends.val() {
-                            self.state.d.next = RequestState::Cut;
+                            self.on_bus.d.next = false;
+                            self.state.d.next = RequestState::Measure;
                             if self.part_last.q.val() {
                                 self.state.d.next = RequestState::Idle;
                             }
@@ -348,9 +373,11 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                     }
                 } else if !self.ask_opens.q.val() {
                     // What is asked for in part has failed, and with it the request.
+                    self.on_bus.d.next = false;
                     self.state.d.next = RequestState::Idle;
                 } else if self.may.val() {
                     self.push.next = true;
+                    self.on_bus.d.next = false;
                     self.saw_refused.next = self.source.q.val() == self.refused.val();
                     self.state.d.next = RequestState::Idle;
                 }
@@ -363,6 +390,7 @@ impl<const W: usize> Part<Asking> for Requests<W> {
             self.piece.next.source = self.aborted.val();
         }
         if self.reset.val() {
+            self.on_bus.d.next = false;
             self.state.d.next = RequestState::Idle;
         }
     }

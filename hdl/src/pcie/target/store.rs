@@ -51,7 +51,10 @@ impl<const W: usize> Logic for Store<W> {
         self.ram.write_enable.next = self.push.val();
         self.ram.write_address.next = self.tail.q.val();
         self.ram.write_data.next = self.data_in.val();
-        self.tail_next.next = self.tail.q.val() + bit_cast::<8, 1>(self.push.val().into());
+        self.tail_next.next = self.tail.q.val();
+        if self.push.val() {
+            self.tail_next.next = self.tail.q.val() + 1;
+        }
         self.tail.d.next = self.tail_next.val();
         if self.rewind.val() {
             self.tail.d.next = self.whole.q.val();
