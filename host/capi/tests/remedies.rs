@@ -45,10 +45,10 @@ fn foreign(text: &str) -> Option<String> {
     let strange = |word: &&str| {
         let dropped = word.to_ascii_lowercase();
         let of_rust = dropped == "drop" || dropped == "drops" || dropped == "dropped";
-        // A name of code: the header's, a parameter of the driver's, or one of OpenCL's or the kernel's.
+        // A name of code: the header's, a parameter of the driver's, or one of OpenCL's, the kernel's or PyTorch's.
         let name = word.contains('_') && word.chars().all(|letter| !letter.is_ascii_uppercase());
         let known = HEADER.contains(*word) || DRIVER.contains(*word);
-        let others = word.starts_with("cl_") || *word == "port_dead";
+        let others = word.starts_with("cl_") || ["port_dead", "expandable_segments"].contains(word);
         of_rust || name && !known && !others
     };
     words
