@@ -484,5 +484,14 @@ LACKS(cuLaunchKernel)
 LACKS(cuStreamIsCapturing)
 LACKS(cuEventCreate)
 LACKS(cuEventRecord)
+LACKS(cuEventQuery)
+LACKS(cuMemRetainAllocationHandle)
 LACKS(cuEventSynchronize)
 LACKS(cuEventDestroy_v2)
+
+/* Nothing is captured here. */
+CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	(void)mode;
+	return 0;
+}

@@ -55,7 +55,8 @@ impl Kind {
             ),
             other => (
                 format!("the tensor is on a device of DLPack's type {other}"),
-                "Give a tensor of the host or of a GPU of NVIDIA's or AMD's, or a dma-buf of its driver's.",
+                "Give a tensor of the host or of a GPU of NVIDIA's or AMD's. Other memory goes as a dma-buf that its driver \
+                 exports: Device.register_dmabuf.",
             ),
         };
         Err(error::unsupported(py, &text, remedy))

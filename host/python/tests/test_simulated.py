@@ -88,14 +88,14 @@ def test_a_tensor_that_is_not_given_out(device):
     assert isinstance(raised.value.__cause__, BufferError)
 
 
-class OfAmd(Tensor):
+class OfOneApi(Tensor):
     def __dlpack_device__(self):
-        return (10, 0)
+        return (14, 0)
 
 
 def test_tensors_of_other_gpus_go_as_dma_bufs(device):
     with pytest.raises(peerlane.UnsupportedError, match="register_dmabuf"):
-        device.register(OfAmd(numpy.zeros(4)))
+        device.register(OfOneApi(numpy.zeros(4)))
 
 
 def test_parts_at_odd_places(device):
