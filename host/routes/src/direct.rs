@@ -251,11 +251,10 @@ pub(crate) fn by_push(
     let shown = push.confirm();
     let after = device.query()?;
     let memory = after.resets != before.resets;
-    let hidden = |error: &Error| !matches!(error, Error::Board(peerlane_host::Error::Gone));
     match (shown, stored) {
         // Neither what was stored nor how much is known, but a device that goes on must be told of.
         (_, Err(error @ Error::UnderWay { .. })) => Err(error),
-        (Err(error), _) if !hidden(&error) => Err(error),
+        (Err(error @ Error::Board(peerlane_host::Error::Gone)), _) => Err(error),
         (shown, _) if shown.is_err() || memory || after.generation != before.generation => {
             Err(Error::Lost {
                 side: side.name(),
