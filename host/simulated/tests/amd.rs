@@ -508,6 +508,20 @@ const DIRECT: [(Direction, Route); 2] = [
     (Direction::Read, Route::DirectRead),
 ];
 
+/// Moves all of some memory by the routes that ROCm's take.
+fn all_but_push(ends: (&SimBoard, &Device), memory: AmdMemory) {
+    let (peek, poke) = (memory.clone(), memory.clone());
+    by_routes(
+        ends,
+        Arc::new(memory),
+        (
+            Box::new(move |bytes| peek.buffer().read(0, bytes).unwrap()),
+            Box::new(move |bytes| poke.buffer().write(0, bytes).unwrap()),
+        ),
+        &[&DIRECT[..], &THROUGH_HOST[..]].concat(),
+    );
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn memory_by_rocm_takes_all_routes_but_push() {
@@ -518,17 +532,7 @@ fn memory_by_rocm_takes_all_routes_but_push() {
     let memory = AmdMemory::new(Arc::new(buffer));
     let refused = memory.pusher(&device).err().unwrap();
     assert!(refused.to_string().contains("does not store"), "{refused}");
-    let peek = memory.clone();
-    let poke = memory.clone();
-    by_routes(
-        (&board, &device),
-        Arc::new(memory),
-        (
-            Box::new(move |bytes| peek.buffer().read(0, bytes).unwrap()),
-            Box::new(move |bytes| poke.buffer().write(0, bytes).unwrap()),
-        ),
-        &[&DIRECT[..], &THROUGH_HOST[..]].concat(),
-    );
+    all_but_push((&board, &device), memory);
     no_strays(&board);
 }
 
@@ -564,16 +568,7 @@ fn what_the_gpu_holds_back_is_flushed() {
         assert!(found == data);
 
         let (device, memory) = (driver.open().unwrap(), memory());
-        let (peek, poke) = (memory.clone(), memory.clone());
-        by_routes(
-            (&board, &device),
-            Arc::new(memory),
-            (
-                Box::new(move |bytes| peek.buffer().read(0, bytes).unwrap()),
-                Box::new(move |bytes| poke.buffer().write(0, bytes).unwrap()),
-            ),
-            &[&DIRECT[..], &THROUGH_HOST[..]].concat(),
-        );
+        all_but_push((&board, &device), memory);
     }
     for fault in [Fault::StaleForEver, Fault::Kept] {
         fake.fault(fault);

@@ -185,28 +185,29 @@ fn copies_go_there_and_back() {
     there_and_back(&elsewhere);
 }
 
+const FIRST: Piece = Piece {
+    way: Way::In,
+    at: 0,
+    staged: 0,
+    length: 64,
+};
+
 #[test]
 fn a_stream_that_fails_is_told_of() {
     let gpu = memory(4096);
     let staging = Memory::new(4096).unwrap();
     let mut engine = gpu.attach(&staging).unwrap();
-    let piece = Piece {
-        way: Way::In,
-        at: 0,
-        staged: 0,
-        length: 64,
-    };
-    let mut copying = engine.begin(piece).unwrap();
+    let mut copying = engine.begin(FIRST).unwrap();
     // CUDA_ERROR_ILLEGAL_ADDRESS.
     FAILED.set(700);
     let error = copying.wait(Duration::from_millis(1)).unwrap_err();
     assert!(error.to_string().contains("cuStreamQuery"), "{error}");
     FAILED.set(0);
     let outside = [
-        Piece { at: 4033, ..piece },
+        Piece { at: 4033, ..FIRST },
         Piece {
             staged: 4033,
-            ..piece
+            ..FIRST
         },
     ];
     for piece in outside {
@@ -220,14 +221,8 @@ fn a_copy_whose_end_nobody_tells_is_waited_for() {
     let gpu = memory(4096);
     let staging = Memory::new(4096).unwrap();
     let mut engine = gpu.attach(&staging).unwrap();
-    let piece = Piece {
-        way: Way::In,
-        at: 0,
-        staged: 0,
-        length: 64,
-    };
     UNTOLD.set(true);
-    let mut copying = engine.begin(piece).expect("it has begun");
+    let mut copying = engine.begin(FIRST).expect("it has begun");
     let error = copying.wait(Duration::from_secs(1)).unwrap_err();
     assert!(error.to_string().contains("cuLaunchHostFunc"), "{error}");
     assert!(!copying.end(Duration::from_millis(3)));
