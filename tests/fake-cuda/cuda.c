@@ -459,12 +459,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
 }
 
 /* What a host library looks for, and the stand-in does not have. */
-#define LACKS(name)                              \
-	CUresult name(void)                      \
-	{                                        \
-		return CUDA_ERROR_NOT_SUPPORTED; \
-	}
-LACKS(cuFlushGPUDirectRDMAWrites)
+#include "absent.h"
 LACKS(cuMemGetAllocationGranularity)
 LACKS(cuMemCreate)
 LACKS(cuMemRelease)
@@ -474,24 +469,3 @@ LACKS(cuMemMap)
 LACKS(cuMemUnmap)
 LACKS(cuMemSetAccess)
 LACKS(cuMemExportToShareableHandle)
-LACKS(cuMemHostRegister_v2)
-LACKS(cuMemHostGetDevicePointer_v2)
-LACKS(cuMemHostUnregister)
-LACKS(cuModuleLoadData)
-LACKS(cuModuleUnload)
-LACKS(cuModuleGetFunction)
-LACKS(cuLaunchKernel)
-LACKS(cuStreamIsCapturing)
-LACKS(cuEventCreate)
-LACKS(cuEventRecord)
-LACKS(cuEventQuery)
-LACKS(cuMemRetainAllocationHandle)
-LACKS(cuEventSynchronize)
-LACKS(cuEventDestroy_v2)
-
-/* Nothing is captured here. */
-CUresult cuThreadExchangeStreamCaptureMode(int *mode)
-{
-	(void)mode;
-	return 0;
-}

@@ -242,34 +242,14 @@ NOTHING(cuCtxSynchronize)
 NOTHING(cuMemsetD8_v2)
 NOTHING(cuMemSetAccess)
 NOTHING(cuStreamSynchronize)
-NOTHING(cuThreadExchangeStreamCaptureMode)
 
-#define LACKS(name)                   \
-	CUresult name(void)           \
-	{                             \
-		return NOT_SUPPORTED; \
-	}
-LACKS(cuFlushGPUDirectRDMAWrites)
+#include "../../../../tests/fake-cuda/absent.h"
 LACKS(cuMemFree_v2)
 LACKS(cuMemcpyHtoD_v2)
 LACKS(cuMemcpyDtoH_v2)
 LACKS(cuPointerSetAttribute)
 LACKS(cuMemGetAddressRange_v2)
-LACKS(cuMemRetainAllocationHandle)
 LACKS(cuMemGetHandleForAddressRange)
-LACKS(cuMemHostRegister_v2)
-LACKS(cuMemHostGetDevicePointer_v2)
-LACKS(cuMemHostUnregister)
-LACKS(cuModuleLoadData)
-LACKS(cuModuleUnload)
-LACKS(cuModuleGetFunction)
-LACKS(cuLaunchKernel)
-LACKS(cuStreamIsCapturing)
-LACKS(cuEventCreate)
-LACKS(cuEventRecord)
-LACKS(cuEventQuery)
-LACKS(cuEventSynchronize)
-LACKS(cuEventDestroy_v2)
 
 /* Memory of this kind is full. */
 CUresult cuMemAlloc_v2(void)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a host library looks for in CUDA's driver, and no stand-in has: host/gpu/src/cuda/driver.rs names all functions,
+ * and takes a driver that lacks one for an old one. For a file that has defined CUresult.
+ */
+#pragma once
+
+/* CUDA_ERROR_NOT_SUPPORTED. */
+#define LACKS(name)                   \
+	CUresult name(void)           \
+	{                             \
+		return (CUresult)801; \
+	}
+
+LACKS(cuFlushGPUDirectRDMAWrites)
+LACKS(cuMemRetainAllocationHandle)
+LACKS(cuMemHostRegister_v2)
+LACKS(cuMemHostGetDevicePointer_v2)
+LACKS(cuMemHostUnregister)
+LACKS(cuModuleLoadData)
+LACKS(cuModuleUnload)
+LACKS(cuModuleGetFunction)
+LACKS(cuLaunchKernel)
+LACKS(cuStreamIsCapturing)
+LACKS(cuEventCreate)
+LACKS(cuEventRecord)
+LACKS(cuEventQuery)
+LACKS(cuEventSynchronize)
+LACKS(cuEventDestroy_v2)
+
+/* Nothing is captured here. */
+CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	(void)mode;
+	return (CUresult)0;
+}
