@@ -8,15 +8,15 @@ mod points;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env,
     fmt::Write as _,
     fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
+    path::Path,
+    process::Stdio,
     thread,
     time::Duration,
 };
 
+use peerlane_tests::programs::{LEFT_OUT, command, newest, target};
 use points::{Kind, Points};
 use serde::Deserialize;
 
@@ -61,41 +61,13 @@ impl Holes {
     }
 }
 
-/// The newest build of a program beside this one.
-fn newest(program: &str) -> PathBuf {
-    let here = env::current_exe().unwrap();
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy();
-        let hash = name
-            .strip_prefix(program)
-            .and_then(|rest| rest.strip_prefix('-'));
-        hash.is_some_and(|hash| hash.chars().all(|c| c.is_ascii_hexdigit()))
-    };
-    let found = fs::read_dir(here.parent().unwrap()).unwrap();
-    found
-        .map(|entry| entry.unwrap().path())
-        .filter(is_it)
-        .max_by_key(|path| fs::metadata(path).unwrap().modified().unwrap())
-        .unwrap_or_else(|| panic!("no program {program}: run `cargo xtask test coverage`"))
-}
-
 /// Runs a program, and counts what its models write as they go.
 fn counted(program: &Path, filters: &[&str], points: &mut Points) {
     let directory = tempfile::tempdir().unwrap();
-    let hdl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hdl");
-    let mut child = Command::new(program)
+    let mut child = command(program)
         .arg("--ignored")
         .args(filters)
-        .args([
-            "--skip",
-            "long::",
-            "--skip",
-            "full_matrix",
-            "--skip",
-            "planted",
-        ])
-        .current_dir(&hdl)
-        .env("CARGO_MANIFEST_DIR", &hdl)
+        .args(LEFT_OUT.iter().flat_map(|part| ["--skip", part]))
         .env("PEERLANE_COVERED", MODULES)
         .env("PEERLANE_COVERAGE", directory.path())
         .stdin(Stdio::null())
@@ -155,9 +127,7 @@ fn what_tests_of_the_transaction_layer_do_not_reach_is_explained() {
         counted(&newest(program), filters, &mut points);
     }
     let (text, unexplained) = report(&points, &Holes::read());
-    let target = env::current_exe().unwrap();
-    let target = target.ancestors().nth(3).unwrap();
-    fs::write(target.join("coverage.md"), &text).unwrap();
+    fs::write(target().join("coverage.md"), &text).unwrap();
     println!("{text}");
     let unexplained: BTreeSet<_> = unexplained.into_iter().collect();
     assert!(

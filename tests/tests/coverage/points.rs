@@ -8,7 +8,7 @@ use std::{
     str,
 };
 
-use peerlane_hdl::{Irq, Params, Port, generate, pcie};
+use peerlane_hdl::pcie;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,19 +113,7 @@ impl Points {
 
 /// The Verilog of the modules. Where builds differ the line may be that of another; the code around is the same.
 fn texts() -> BTreeMap<String, String> {
-    let block = Params {
-        port: Port::Tlp,
-        irq: Irq::Msix,
-        port_bits: 256,
-        reads_log2: 6,
-        receive_log2: 12,
-        ..Params::default()
-    };
-    let designs = [
-        generate(&block).unwrap(),
-        pcie::generate(128, pcie::PATIENCE_LOG2).unwrap(),
-        pcie::generate(256, pcie::PATIENCE_LOG2).unwrap(),
-    ];
+    let designs = [128, 256].map(|bits| pcie::generate(bits, pcie::PATIENCE_LOG2).unwrap());
     let modules = designs.into_iter().flat_map(|design| design.modules);
     modules
         .map(|module| (module.name, module.verilog))

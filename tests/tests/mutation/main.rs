@@ -25,6 +25,7 @@ use std::{
 };
 
 use peerlane_hdl::{Irq, Params, Port, generate};
+use peerlane_tests::programs::target;
 use peerlane_verilog::mutants::{Mutant, find};
 use report::{Found, Group};
 use tests::{Experience, Test};
@@ -153,7 +154,7 @@ fn the_blocks_tests_find_mutants() {
     let found = tried(&list, &tests, &drawn);
     let report = Group::all(&groups, &found);
     let text = report::markdown(&report, &found);
-    fs::write(tests::target().join("mutation.md"), &text).unwrap();
+    fs::write(target().join("mutation.md"), &text).unwrap();
     println!("{text}");
     let missed: Vec<_> = report.iter().filter(|group| group.score() < AIM).collect();
     assert!(missed.is_empty(), "below {AIM} %: {missed:?}");

@@ -2,23 +2,20 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
+use peerlane_tests::programs::{LEFT_OUT, command, newest};
 use peerlane_verilog::mutants::SELECT;
 
 use crate::Candidate;
 
 /// The test programs of `hdl/tests`.
 const PROGRAMS: [&str; 3] = ["pcie", "dma", "interrupts"];
-
-/// What runs for minutes, or has its own faults.
-const LEFT_OUT: [&str; 3] = ["long::", "full_matrix", "planted"];
 
 /// A mutant that makes a test take longer than this many times its time, and [`GRACE`], has hung it.
 const PATIENCE: u32 = 8;
@@ -35,11 +32,9 @@ pub(crate) struct Test {
 
 impl Test {
     fn start(&self, list: &Path, mutant: Option<u32>) -> Child {
-        let mut command = Command::new(&self.program);
+        let mut command = command(&self.program);
         command
             .args(["--ignored", "--exact", &self.name])
-            .current_dir(hdl())
-            .env("CARGO_MANIFEST_DIR", hdl())
             .env("PEERLANE_MUTANTS", list)
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
@@ -74,40 +69,13 @@ fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     }
 }
 
-fn hdl() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hdl")
-}
-
-/// Where cargo builds.
-pub(crate) fn target() -> PathBuf {
-    let program = env::current_exe().unwrap();
-    program.ancestors().nth(3).unwrap().to_owned()
-}
-
-/// The newest of a program's builds beside this one: `cargo xtask test` has built them together.
-fn newest(program: &str) -> PathBuf {
-    let here = env::current_exe().unwrap();
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy();
-        let hash = name
-            .strip_prefix(program)
-            .and_then(|rest| rest.strip_prefix('-'));
-        hash.is_some_and(|hash| hash.chars().all(|c| c.is_ascii_hexdigit()))
-    };
-    let found = fs::read_dir(here.parent().unwrap()).unwrap();
-    let found = found.map(|entry| entry.unwrap().path()).filter(is_it);
-    found
-        .max_by_key(|path| fs::metadata(path).unwrap().modified().unwrap())
-        .unwrap_or_else(|| panic!("no program {program}: run `cargo xtask test mutation`"))
-}
-
 /// All tests, with what they take: each must pass as long as no mutant is selected. The models are compiled here.
 pub(crate) fn timed(list: &Path) -> Vec<Test> {
     let mut tests = Vec::new();
     for program in PROGRAMS {
         let program = newest(program);
-        let mut command = Command::new(&program);
-        let output = command.args(["--list", "--ignored"]).output().unwrap();
+        let mut list_of = command(&program);
+        let output = list_of.args(["--list", "--ignored"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
         for name in names.filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part))) {
