@@ -18,7 +18,6 @@ typedef unsigned long long CUdeviceptr;
 
 #define INVALID_VALUE 1
 #define NO_DEVICE 100
-#define NOT_SUPPORTED 801
 #define GRANULARITY 0x10000
 
 /* Memory, with its file, and where it is mapped. */
