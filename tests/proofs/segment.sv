@@ -4,7 +4,6 @@
 module proof #(
   parameter READ = 0,        // direction
   parameter BYTES = 16,      // bytes of a beat
-  parameter MOST = 256,      // bytes of the longest request
   parameter ATT_LOG2 = 8,
   parameter MEMORY_LOG2 = 20,
   parameter PART = 1,        // which assertions: 1 permission and edges, 2 accounting, 3 turns
@@ -59,6 +58,11 @@ module proof #(
   wire [9:0] span;
 
   (* anyconst *) wire [1:0] which;
+  // Bytes of the longest request: as the configuration of the bus says, and it stands while requests are made.
+  (* anyconst *) wire [1:0] longest;
+  wire [10:0] most = 11'd128 << longest;
+  wire [10:0] most_mask = most - 1;
+  always @* assume (longest != 3);
 
   // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved,
   // a window that the driver did not set, a lost request, a byte too many, another channel's
@@ -75,7 +79,7 @@ module proof #(
   wire [3:0] seen_queued = MUTANT == 10 ? queued & ~(4'd1 << which) : queued;
 
   peerlane_segment dut (
-    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .abort_all(abort_all),
+    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .longest(most_mask[9:0]), .abort_all(abort_all),
     .run({60'd0, run}), .abort_({60'd0, abort_channels}), .looked_up(looked_up),
     .queue_queued({60'd0, seen_queued}), .queue_awakened({60'd0, awakened}), .queue_select(select), .queue_fetch(fetch),
     .queue_take(take_pin), .queue_peer_low(peer_low), .queue_peer_high(peer_high), .queue_local_low(local_low),
@@ -411,8 +415,8 @@ module proof #(
     end
     // What was found, step by step: of the request under way, or of the descriptor that starts.
     if (state == 4) begin
-      assert (\dut.reach_q != 0 & \dut.reach_q <= MOST);
-      assert ((\dut.peer_q & (MOST - 1)) + \dut.reach_q <= MOST);
+      assert (\dut.reach_q != 0 & \dut.reach_q <= most);
+      assert ((\dut.peer_q & most_mask) + \dut.reach_q <= most);
       if (!READ) begin
         assert (\dut.peer_q % BYTES == 0 | (\dut.peer_q % BYTES) + \dut.reach_q == BYTES);
         assert (\dut.reach_q % BYTES == 0 | \dut.reach_q < BYTES);
@@ -430,7 +434,7 @@ module proof #(
         assert (\dut.chunk_q != 0);
         assert (\dut.final_chunk_q ? \dut.chunk_q == left : \dut.chunk_q < left);
       end
-      assert (\dut.chunk_q <= MOST & (peer & (MOST - 1)) + \dut.chunk_q <= MOST);
+      assert (\dut.chunk_q <= most & (peer & most_mask) + \dut.chunk_q <= most);
       if (!READ) begin
         assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
         assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
@@ -480,7 +484,7 @@ module proof #(
       assert (bus == translated);
       assert (!cut_aborted & !down_1);
       // No crossing of 256 or 512 bytes, so none of 4 KiB and of no page.
-      assert (bytes <= MOST & (bus & (MOST - 1)) + bytes <= MOST);
+      assert (bytes <= most & (bus & most_mask) + bytes <= most);
       // A write starts on a beat or stays in one, and is of whole beats or stays in one.
       if (!READ) begin
         assert (bus % BYTES == 0 | (bus % BYTES) + bytes <= BYTES);

@@ -294,14 +294,13 @@ fn of_the_block(module: &str, name: &str, seen: Memories) -> String {
 
 fn segment_proof(read: bool, part: u64, mutants: &[u64]) {
     let build = small_build();
-    let (module, most) = if read {
-        ("read_segment", 512)
+    let module = if read {
+        "read_segment"
     } else {
-        ("write_segment", 256)
+        "write_segment"
     };
     let parameters = [
         ("BYTES", u64::from(build.port_bits / 8)),
-        ("MOST", most),
         ("ATT_LOG2", u64::from(build.att_log2)),
         ("MEMORY_LOG2", u64::from(build.memory_log2)),
         ("READ", u64::from(read)),
