@@ -1,8 +1,9 @@
 // Credits of what is sent to the link: no packet leaves without them, of whatever type, whatever the other end grants,
 // whatever the hard IP sends itself, and from whatever numbers counting begins. Unbounded.
 
-// What the other end has granted and what of it is left, of one kind. Never more than half of the numbers.
-module account #(parameter N = 8, parameter SPARE = 4) (
+// What the other end has granted and what of it is left, of one kind. Never more than half of the numbers. A packet
+// takes at most MOST.
+module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   input wire clock,
   input wire [N-1:0] grant,
   input wire own,
@@ -10,10 +11,16 @@ module account #(parameter N = 8, parameter SPARE = 4) (
   input wire endless,
   output wire [N-1:0] limit,
   output wire [N-1:0] consumed,
-  output wire [N-1:0] left
+  output wire [N-1:0] left,
+  output reg [N-1:0] last,
+  output reg took
 );
   (* anyconst *) wire [N-1:0] from;
   reg [N-1:0] granted = 0, used = 0;
+  // Of the last cycle: what was granted, what the hard IP took, and what was left of what it began with.
+  reg [N-1:0] kept = 0;
+  initial last = 0;
+  initial took = 0;
   assign limit = from + granted;
   assign consumed = from + used;
   assign left = granted - used;
@@ -24,8 +31,14 @@ module account #(parameter N = 8, parameter SPARE = 4) (
     assume (endless | !own | left >= SPARE);
     assert (endless | left <= HALF);
     assert (endless | left >= ours);
+    assert (left == kept + last - took);
+    assert (endless | {1'b0, kept} + {1'b0, last} <= HALF);
+    assert (endless | !took | kept >= SPARE - MOST);
   end
   always @(posedge clock) begin
+    last <= grant;
+    took <= own;
+    kept <= left - ours;
     granted <= granted + grant;
     used <= used + own + ours;
   end
@@ -55,13 +68,15 @@ module proof #(parameter MUTANT = 0) (
     reply_before <= reply_need;
   end
 
-  wire [7:0] limit_ph, limit_nh, limit_ch, used_ph, used_nh, used_ch, left_ph, left_nh, left_ch;
-  wire [11:0] limit_pd, limit_cd, used_pd, used_cd, left_pd, left_cd;
-  account #(8) ph(clock, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph);
-  account #(12, 128) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd);
-  account #(8) nh(clock, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh);
-  account #(8) ch(clock, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch);
-  account #(12, 128) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd);
+  wire [7:0] limit_ph, limit_nh, limit_ch, used_ph, used_nh, used_ch, left_ph, left_nh, left_ch, last_ph, last_nh, last_ch;
+  wire [5:0] took;
+  assign took[2] = \dut.pulses_q [2];
+  wire [11:0] limit_pd, limit_cd, used_pd, used_cd, left_pd, left_cd, last_pd, last_cd;
+  account #(8) ph(clock, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph, last_ph, took[5]);
+  account #(12, 128, 63) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd, last_pd, took[4]);
+  account #(8) nh(clock, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh, last_nh, took[3]);
+  account #(8) ch(clock, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch, last_ch, took[1]);
+  account #(12, 128, 63) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd, last_cd, took[0]);
 
   // Faults: the hard IP's own packets not seen; one granted too many; data of a write not counted in full; an answer
   // that is used twice; types exchanged; a read not counted.
@@ -92,15 +107,6 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [7:0] \dut.used_ph_q , \dut.used_nh_q , \dut.used_ch_q ;
   (* hierconn, init = 0 *) wire [11:0] \dut.used_pd_q , \dut.used_cd_q ;
   (* hierconn, init = 0 *) wire \dut.may_post_q , \dut.may_read_q , \dut.may_reply_q ;
-  reg [7:0] last_ph = 0, last_nh = 0, last_ch = 0;
-  reg [11:0] last_pd = 0, last_cd = 0;
-  always @(posedge clock) begin
-    last_ph <= grant_ph;
-    last_pd <= grant_pd;
-    last_nh <= grant_nh;
-    last_ch <= grant_ch;
-    last_cd <= grant_cd;
-  end
   wire [4:0] age = \dut.age_q ;
   wire [5:0] pulses = \dut.pulses_q ;
   wire counts = \dut.ready_q | age >= 16;
@@ -108,7 +114,8 @@ module proof #(parameter MUTANT = 0) (
   reg begun = 0;
   always @(posedge clock) begun <= 1;
   always @* if (MUTANT == 0) begin
-    if (begun) assert (\dut.endless_q == infinite);
+    assert (pulses == took);
+    assert (begun ? \dut.endless_q == infinite : age == 0 & !\dut.ready_q );
     if (begun & age >= 1 & age <= 16 & !\dut.ready_q ) begin
       assert (\dut.limit_ph_q + pulses[5] == used_ph);
       assert (\dut.limit_pd_q + pulses[4] == used_pd);
