@@ -126,11 +126,6 @@ fn completion_bytes(payload: u32) -> u32 {
     payload + COMPLETION_HEADER_BYTES + FRAMING_BYTES
 }
 
-/// What a limit by the room for completions means in whole reads.
-pub(crate) fn whole_reads(config: &BoardConfig) -> (u32, u32) {
-    packets::whole_reads(config)
-}
-
 /// Bulk in one direction, bytes a second.
 pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
     if port.packets {

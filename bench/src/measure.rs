@@ -296,15 +296,6 @@ fn rate(
     let mut row = Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls);
     if port.packets {
         row.notes.push(set_by(&limit));
-        if way == Way::Read && row.verdict != Verdict::Pass {
-            let (reads, bytes) = limits::whole_reads(config);
-            row.notes.push(format!(
-                "of that buffer a whole read is taken at a time: {reads} of {bytes} bytes, {} of {}; and it is given \
-                 back with the last beat of a completion",
-                reads * bytes,
-                config.tlp.completion_headers * 64
-            ));
-        }
     }
     Ok(row)
 }

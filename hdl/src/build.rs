@@ -91,6 +91,7 @@ const LIMITS: &[&str] = &["max_payload", "max_request"];
 const FINDINGS: &[&str] = &[
     "extended_tags",
     "ko_cpl_spc_header",
+    "short_reads",
     "unsupported",
     "aborted",
     "poisoned",

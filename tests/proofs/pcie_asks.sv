@@ -15,11 +15,12 @@ module proof #(parameter MUTANT = 0) (
   input wire [5:0] closes_tag,
   input wire closes_bad,
   input wire [4:0] freed,
+  input wire arrives,
   input wire head_take
 );
   (* anyconst *) wire [2:0] limit;
   (* anyconst *) wire [7:0] space;
-  wire ready, sent, opens, head_valid, stalled;
+  wire ready, sent, opens, head_valid, stalled, crowded;
   wire [5:0] opens_tag;
   wire [23:0] opens_word;
   wire [83:0] head;
@@ -39,7 +40,8 @@ module proof #(parameter MUTANT = 0) (
     .request(seen_limit), .extended(extended), .master(master), .space(space), .freed(seen_freed),
     .posted(seen_posted), .post_sent(post_sent), .credit(seen_credit), .sent(sent), .busy(seen_busy), .closes(closes),
     .closes_tag(closes_tag), .closes_bad(seen_bad), .opens(opens), .opens_tag(opens_tag),
-    .opens_word(opens_word), .head_valid(head_valid), .head(head), .head_take(head_take), .stalled(stalled)
+    .opens_word(opens_word), .head_valid(head_valid), .head(head), .head_take(head_take), .stalled(stalled),
+    .arrives(arrives), .crowded(crowded)
   );
   // Words, their first field lowest.
   wire [6:0] word_tag = opens_word[6:0];

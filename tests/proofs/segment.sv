@@ -42,7 +42,8 @@ module proof #(
   input wire answer,
   input wire [120:0] entry,
   input wire accept,
-  input wire halted
+  input wire halted,
+  input wire [1:0] longest
 );
   wire looked_up, fetch, take_pin, ask, request, last_pin, want_record, want_irq, urgent;
   wire may_flush;
@@ -58,11 +59,14 @@ module proof #(
   wire [9:0] span;
 
   (* anyconst *) wire [1:0] which;
-  // Bytes of the longest request: as the configuration of the bus says, and it stands while requests are made.
-  (* anyconst *) wire [1:0] longest;
-  wire [10:0] most = 11'd128 << longest;
+  // Bytes of the longest request, which may change at any time; a request is cut by what it is then.
+  wire [10:0] most_now = 11'd128 << longest;
+  reg [10:0] most = 512;
   wire [10:0] most_mask = most - 1;
-  always @* assume (longest != 3);
+  always @* begin
+    assume (longest != 3);
+    assert (most == 128 | most == 256 | most == 512);
+  end
 
   // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved,
   // a window that the driver did not set, a lost request, a byte too many, another channel's
@@ -79,7 +83,7 @@ module proof #(
   wire [3:0] seen_queued = MUTANT == 10 ? queued & ~(4'd1 << which) : queued;
 
   peerlane_segment dut (
-    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .longest(most_mask[9:0]), .abort_all(abort_all),
+    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .longest(most_now[9:0] - 10'd1), .abort_all(abort_all),
     .run({60'd0, run}), .abort_({60'd0, abort_channels}), .looked_up(looked_up),
     .queue_queued({60'd0, seen_queued}), .queue_awakened({60'd0, awakened}), .queue_select(select), .queue_fetch(fetch),
     .queue_take(take_pin), .queue_peer_low(peer_low), .queue_peer_high(peer_high), .queue_local_low(local_low),
@@ -187,6 +191,7 @@ module proof #(
       aborts_anyway <= \dut.own_abort_q ;
     end
     if (state == 2) loaded_waits <= control[5:4];
+    if (state == 3) most <= most_now;
   end
   wire [2:0] state = \dut.state_q ;
   wire serves = \dut.serving_q == which;

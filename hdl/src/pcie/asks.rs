@@ -13,6 +13,8 @@
 //! Completion Boundary. The hard IP shows how many headers there is room for (`ko_cpl_spc_header`). In its settings
 //! Minimum, Low and Balanced there are at least four units of 16 bytes for each, so data need no account.
 //! Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes leave them over.
+//! A read waits for all of its lines, and those of the reads before it come back a completion at a time. So where nearly
+//! all room is promised and the link idles all the same, the engine is told, and makes reads of half the length.
 //!
 //! # Order
 //! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
@@ -86,6 +88,11 @@ pub struct Asks {
     pub head_take: Signal<In, Bit>,
     /// One waits for a tag or for room.
     pub stalled: Signal<Out, Bit>,
+    /// A beat arrives from the link.
+    pub arrives: Signal<In, Bit>,
+    /// Nearly all room is promised, and for more than a ninth of the time nothing arrives: shorter reads find their room
+    /// sooner.
+    pub crowded: Signal<Out, Bit>,
 
     waiting: SmallFifo<AskWord, 2, 3>,
     state: DFF<AskState>,
@@ -120,6 +127,10 @@ pub struct Asks {
     stands: DFF<Bit>,
     /// Lines that are promised.
     used: DFF<Bits<9>>,
+    is_crowded: DFF<Bit>,
+    /// Eight more for a cycle in which nothing arrives, one less for another: over many round trips, for within one
+    /// completions come in a row, and then none.
+    idle: DFF<Bits<12>>,
 
     is_idle: Signal<Local, Bit>,
     direct: Signal<Local, Bit>,
@@ -138,6 +149,7 @@ pub struct Asks {
     has_room: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     ends_here: Signal<Local, Bit>,
+    idle_most: Signal<Local, Bit>,
     all_lanes: Constant<Bits<4>>,
 }
 
@@ -162,7 +174,7 @@ impl Part<Measuring> for Asks {
         dff_setup!(
             self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
             first, last, lines, chosen, tag_ok, of_all, next_tag, room_ok, looked, ended,
-            ended_bad, stands, used
+            ended_bad, stands, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -206,6 +218,16 @@ impl Part<Measuring> for Asks {
             self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 3;
         }
         self.has_room.next = self.need.val() <= bit_cast::<9, 8>(self.space.val());
+        // Four of the longest reads more would not find any.
+        self.is_crowded.d.next = self.idle.q.val().get_bit(11)
+            & ((self.used.q.val() + 32) > bit_cast::<9, 8>(self.space.val()));
+        self.idle_most.next = self.idle.q.val().get_bits::<9>(3).all();
+        if !self.arrives.val() & !self.idle_most.val() {
+            self.idle.d.next = self.idle.q.val() + 8;
+        } else if self.arrives.val() & self.idle.q.val().any() {
+            self.idle.d.next = self.idle.q.val() - 1;
+        }
+        self.crowded.next = self.is_crowded.q.val();
         self.has_tag.next = self.tag_ok.q.val() & (self.of_all.q.val() == self.extended.val());
         self.room_ok.d.next = self.has_room.val() & (self.state.q.val() == AskState::Check);
         self.looked.d.next = self.state.q.val() == AskState::Check;

@@ -90,6 +90,8 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     /// The function's configuration.
     pub max_payload: Signal<Out, Bits<3>>,
     pub max_request: Signal<Out, Bits<3>>,
+    /// Reads of at most 256 bytes would be better now, for want of room for completions.
+    pub short_reads: Signal<Out, Bit>,
     pub extended_tags: Signal<Out, Bit>,
     pub read_boundary: Signal<Out, Bit>,
     pub bus_master: Signal<Out, Bit>,
@@ -224,6 +226,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.asks.master.next = self.settings.master.val();
         self.asks.space.next = self.ko_cpl_spc_header.val();
         self.asks.freed.next = self.completions.freed.val();
+        self.asks.arrives.next = self.rx_on.q.val();
         self.asks.posted.next = self.posts.taken.val();
         self.post_left.d.next = self.transmit.post_take.val();
         self.asks.post_sent.next = self.post_left.q.val();
@@ -348,6 +351,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         self.settings.ctl.next = self.tl_cfg_ctl.val();
         self.max_payload.next = self.settings.payload.val();
         self.max_request.next = self.settings.request.val();
+        self.short_reads.next = self.asks.crowded.val();
         self.extended_tags.next = self.settings.extended.val();
         self.read_boundary.next = self.settings.boundary.val();
         self.bus_master.next = self.settings.master.val();

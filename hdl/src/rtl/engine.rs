@@ -113,6 +113,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     /// bytes shifted by it; with a transaction layer also Extended Tag Field Enable.
     pub max_payload: Signal<In, Bits<3>>,
     pub max_request: Signal<In, Bits<3>>,
+    /// Reads of at most 256 bytes, whatever the configuration allows.
+    pub short_reads: Signal<In, Bit>,
     pub extended_tags: Signal<In, Bit>,
     /// Completions that the hard IP's buffer has room for.
     pub ko_cpl_spc_header: Signal<In, Bits<8>>,
