@@ -121,7 +121,8 @@ pub struct Config {
     pub channels: u32,
     /// How the host is interrupted.
     pub irq: Irq,
-    /// Most pipeline stages that Platform Designer may put into a path of the interconnect; unset leaves the vendor's.
+    /// Most pipeline stages that Platform Designer may put into a path of the interconnect; `None` leaves the vendor's.
+    /// Transfers that are chained need 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_stages: Option<u32>,
     /// The port to PCIe.
@@ -143,7 +144,7 @@ impl Default for Config {
             queue_depth: 1024,
             channels: 8,
             irq: Irq::Rxm,
-            interconnect_stages: None,
+            interconnect_stages: Some(0),
             port: Port::default(),
             bar: Bar::default(),
             identity: Identity::default(),
@@ -278,9 +279,11 @@ impl Config {
         if let Some(value) = &file.interconnect_stages {
             // Platform Designer user guide 683364, "Limit interconnect pipeline stages to".
             let possible = |v: i64| (0..=4).contains(&v);
-            let remedy = "Use 0 to 4, or leave the key out to keep the vendor's limit.";
-            config.interconnect_stages =
-                Some(checker.number("interconnect_stages", value, possible, remedy)?);
+            let remedy = "Use 0 to 4, or \"vendor\" to keep the limit of the vendor's BSP.";
+            config.interconnect_stages = match value.get_ref().as_str() {
+                Some("vendor") => None,
+                _ => Some(checker.number("interconnect_stages", value, possible, remedy)?),
+            };
         }
         config.port = port(&checker, &file.port)?;
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
@@ -503,6 +506,8 @@ mod tests {
         assert_eq!(config.port.generation, Some(3));
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
         assert_eq!(config.interconnect_stages, Some(0));
+        let vendors = parse("interconnect_stages = \"vendor\"").unwrap();
+        assert_eq!(vendors.interconnect_stages, None);
         assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
     }
 

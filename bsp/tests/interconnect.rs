@@ -10,6 +10,7 @@ use common::{Work, reference, reference_net};
 use peerlane_bsp::board::{Description, Options, make};
 use peerlane_bsp::config::Config;
 
+const VENDOR: &str = "interconnect_stages = \"vendor\"";
 const TEST: &str = "memory order";
 const LIMIT: &str = "for=\"$system\" name=\"qsys_mm.maxAdditionalLatency\" value=\"";
 
@@ -32,8 +33,8 @@ fn the_limit_is_set_where_it_is_asked_for() {
     for bsp in [reference(), reference_net()] {
         let system = system_of(&bsp);
         let (kept, set) = (Work::of(&bsp), Work::of(&bsp));
-        kept.sound("");
-        let report = set.sound("interconnect_stages = 0");
+        kept.sound(VENDOR);
+        let report = set.sound("");
         assert_eq!(
             differences(&kept.made(system), &set.made(system)),
             [
@@ -60,7 +61,7 @@ fn the_limit_is_set_where_it_is_asked_for() {
 #[test]
 fn a_limit_that_is_too_high_is_said_first() {
     for (config, words) in [
-        ("", "up to 2 pipeline stages"),
+        (VENDOR, "up to 2 pipeline stages"),
         ("interconnect_stages = 1", "up to 1 pipeline stages"),
     ] {
         let work = Work::new();
@@ -100,7 +101,7 @@ fn a_system_without_a_limit() {
         assert_eq!(made.matches('\n').count(), made.matches(eol).count());
         let work = Work::new();
         work.edit(system, &limit, "");
-        let report = work.sound("");
+        let report = work.sound(VENDOR);
         assert!(
             report.notes[0].contains("sets no limit"),
             "{}",

@@ -77,7 +77,7 @@ pub fn note(site: &Site<'_>, config: &Config) -> Option<String> {
     Some(format!(
         "Platform Designer may put {stages} pipeline stages into a path of the interconnect ({STAGES}, {whose}). One \
          between {dma}.mem_wr and the arbiter in front of memory would let a write that is chained to a read find what \
-         memory had before. Set interconnect_stages = 0 in the configuration, which makes timing harder to close, or see \
+         memory had before. Set interconnect_stages = 0 in the configuration (the default), which makes timing harder to close, or see \
          in what Platform Designer generates that no stage is there. Transfers that are not chained need nothing of it."
     ))
 }
