@@ -18,7 +18,7 @@ use api::{
     CL_MEM_READ_WRITE, CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_SUCCESS, CL_TRUE, checked,
     list, made, text,
 };
-use peerlane_host::{Memory, MemoryKind, Place, words};
+use peerlane_host::{Memory, MemoryKind, Place, Process, words};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
@@ -49,6 +49,7 @@ struct Context {
     context: Handle,
     device: Handle,
     name: String,
+    owner: Process,
 }
 
 // SAFETY: OpenCL's objects may be used by any thread, and by several at once (OpenCL API 3.0, "Multiple Host Threads").
@@ -56,8 +57,19 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
+impl Context {
+    /// Whether this is the child of a fork: it has none of the platform's threads, so that a call may never return, and what
+    /// the parent has is not to be given back.
+    fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
+    }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return;
+        }
         // SAFETY: this gives back the reference that was taken.
         unsafe { (self.api.release_context)(self.context) };
     }
@@ -104,6 +116,7 @@ pub fn devices() -> Result<Vec<ClDevice>> {
                 context,
                 device,
                 name: format!("{of} ({name})"),
+                owner: Process::current(),
             })));
         }
     }
@@ -164,6 +177,9 @@ unsafe impl Sync for Buffer {}
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        if self.device.is_inherited() {
+            return;
+        }
         // SAFETY: this gives back the reference that was taken. Commands under way keep theirs (OpenCL API 3.0,
         // `clReleaseMemObject`).
         unsafe { (self.device.api.release_memory)(self.memory) };
@@ -195,6 +211,7 @@ impl ClMemory {
             context,
             device,
             name,
+            owner: Process::current(),
         });
         // SAFETY: the caller promises the buffer.
         checked("clRetainMemObject", unsafe { (api.retain_memory)(memory) })?;
@@ -282,6 +299,9 @@ unsafe impl Sync for Commands {}
 
 impl Drop for Commands {
     fn drop(&mut self) {
+        if self.device.is_inherited() {
+            return;
+        }
         // SAFETY: the queue is this value's. Commands under way go on to their ends.
         unsafe { (self.device.api.release_queue)(self.queue) };
     }
@@ -353,12 +373,13 @@ struct Command {
     queue: Arc<Commands>,
     event: Handle,
     call: &'static str,
-    end: Arc<End<i32>>,
+    /// None: nobody calls back.
+    end: Option<Arc<End<i32>>>,
     /// Taken when the command has ended.
     used: Option<Used>,
     rest: Option<Rest>,
-    /// Why it may never begin.
-    unflushed: Option<Error>,
+    /// Why it may never begin, or nobody be told of its end.
+    failed: Option<Error>,
 }
 
 // SAFETY: as for a context; the rest is shared by locks.
@@ -401,11 +422,10 @@ impl Engine for ClEngine {
         let user = end.to_user();
         // SAFETY: the event is the command's, and the callback takes what it is given.
         let told = unsafe { (api.callback)(event, CL_COMPLETE, ended, user) };
-        if told != CL_SUCCESS {
-            // SAFETY: a living queue. Then nothing uses the memory any more.
-            unsafe { (api.finish)(self.queue.queue) };
+        let told = checked("clSetEventCallback", told);
+        if told.is_err() {
             // SAFETY: nobody calls back, so this is the one who gives it back.
-            unsafe { ended(event, CL_COMPLETE, user) };
+            drop(unsafe { End::<i32>::from_user(user) });
         }
         // Begin now, and not when somebody waits. What is not sent to the device may go there all the same.
         // SAFETY: a living queue.
@@ -414,14 +434,14 @@ impl Engine for ClEngine {
             queue: Arc::clone(&self.queue),
             event,
             call,
-            end,
+            end: told.is_ok().then_some(end),
             used: Some((
                 Arc::clone(&self.queue),
                 self.reached.clone(),
                 self.buffer.clone(),
             )),
             rest: self.reached.rest(&piece),
-            unflushed: flushed.err(),
+            failed: told.and(flushed).err(),
         }))
     }
 }
@@ -447,8 +467,12 @@ impl Command {
         // To have asked does not make what was copied visible (OpenCL API 3.0, "clGetEventInfo"); a wait does, and ends
         // at once. What it says of a command that failed is known.
         // SAFETY: one living event.
-        unsafe { (api.wait)(1, &raw const self.event) };
-        Some(status)
+        let visible = unsafe { (api.wait)(1, &raw const self.event) };
+        Some(if status < CL_COMPLETE {
+            status
+        } else {
+            visible
+        })
     }
 
     /// How it has ended, if it does within so long. What it used is nobody's then.
@@ -463,9 +487,14 @@ impl Command {
             // Late by no more than a part of what it took.
             let pause = (waited / 8).clamp(PAUSES.start, PAUSES.end);
             if left.is_zero() {
-                break self.end.told()?;
+                break self.end.as_ref()?.told()?;
             }
-            if let Some(code) = self.end.wait(left.min(pause)) {
+            let pause = left.min(pause);
+            let Some(end) = &self.end else {
+                std::thread::sleep(pause);
+                continue;
+            };
+            if let Some(code) = end.wait(pause) {
                 break code;
             }
         };
@@ -476,7 +505,7 @@ impl Command {
 
 impl Pending for Command {
     fn wait(&mut self, limit: Duration) -> Result<bool> {
-        if let Some(error) = &self.unflushed {
+        if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         let Some(code) = self.ended(limit) else {
@@ -499,20 +528,25 @@ impl Pending for Command {
 
 impl Drop for Command {
     fn drop(&mut self) {
+        if self.queue.device.is_inherited() {
+            // What it uses is the parent's.
+            return;
+        }
         if let Some(used) = self.used.take()
             && self.ask().is_none()
         {
-            keep(Arc::clone(&self.end), used);
+            keep(self.end.take(), used);
         }
         // SAFETY: this gives back the reference that the call made.
         unsafe { (self.queue.device.api.release_event)(self.event) };
     }
 }
 
-/// Keeps what a command uses until its end, of a command that nobody waits for any more. If there can be no thread for
-/// that, it is kept for good.
-fn keep(end: Arc<End<i32>>, used: Used) {
+/// Keeps what a command uses until its end, of a command that nobody waits for any more. If nobody is told of that, or there
+/// can be no thread for it, it is kept for good.
+fn keep(end: Option<Arc<End<i32>>>, used: Used) {
     let used = std::mem::ManuallyDrop::new(used);
+    let Some(end) = end else { return };
     let wait = move || {
         end.wait_for_good();
         drop(std::mem::ManuallyDrop::into_inner(used));
@@ -599,6 +633,9 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
+        if self.queue.device.is_inherited() {
+            return;
+        }
         let api = self.queue.device.api;
         if !self.base.is_null() {
             // SAFETY: it was mapped there once, and nobody uses the address any more.
@@ -643,3 +680,6 @@ unsafe impl Place for Pinned {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
