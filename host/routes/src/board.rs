@@ -237,8 +237,17 @@ impl Pending for Moving {
     fn end(&mut self, grace: Duration) -> bool {
         // What the board was not given yet it does not get, and others of the queue go on. Only what it has of this one, and
         // does not end, ends them too, which they say.
-        let stopped = self.transfer.stop(grace);
-        // A board that is gone moves nothing. Any other error but the transfer's own leaves it under way.
-        matches!(stopped, Err(peerlane_host::Error::Gone)) || self.transfer.has_ended()
+        rests(&self.transfer.stop(grace))
     }
+}
+
+/// Whether nothing of a transfer is on its way any more that was stopped so ([`Transfer::stop`]): it has ended, or its board
+/// was reset or is gone, which moves nothing. Any other error means that it goes on, or that nothing proves that what it has
+/// written has arrived.
+fn rests(stopped: &peerlane_host::Result<u64>) -> bool {
+    use peerlane_host::Error;
+    matches!(
+        stopped,
+        Ok(_) | Err(Error::Stopped | Error::Restarted | Error::Fault { .. } | Error::Gone)
+    )
 }

@@ -283,6 +283,39 @@ fn what_a_broken_queue_has_is_under_way() {
     assert!(transfer.is_err(), "nobody uses it on");
 }
 
+/// What a board has written, and nothing proves to have arrived, may still come: memory that is used again is not safe from it.
+#[test]
+fn a_write_whose_flush_fails_is_under_way() {
+    let flushes = |refused: Option<(Errno, u32)>| {
+        let (board, side) = with_room(WINDOW);
+        let least = side.room.as_ref().unwrap().0.clone();
+        *least.refuse_flush.lock().unwrap() = refused;
+        // Called off when the board has the first transfer, which it ends while it is being stopped.
+        let cancel = crate::limits::Cancel::default();
+        let off = cancel.clone();
+        *least.in_post.lock().unwrap() = Some(Box::new(move || off.cancel()));
+        let limits = Limits {
+            deadline: None,
+            cancel: Some(cancel),
+        };
+        let job = Job {
+            direction: Direction::Write,
+            fpga: 0,
+            at: 0,
+            length: 4096,
+            permissions: Permissions::Write,
+        };
+        let clock = Clock::Process(Instant::now());
+        let watch = Watch::new(&clock, &limits, job.length);
+        by_board(&board, &side, &mut Reached::default(), &job, &watch).unwrap_err()
+    };
+    let error = flushes(None);
+    assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+    let error = flushes(Some((Errno::IO, u32::MAX)));
+    assert!(matches!(error, Error::UnderWay { .. }), "{error}");
+    assert!(error.to_string().contains("called off"), "{error}");
+}
+
 /// A piece that records what is done to it.
 struct Recording(char, Arc<Mutex<String>>);
 
