@@ -41,7 +41,7 @@ use api::{
     CL_MEM_BUS_ADDRESSABLE_AMD, CL_MEM_EXTERNAL_PHYSICAL_AMD, CL_SUCCESS, CL_TRUE, EXTENSION,
     Extension, lacks, made,
 };
-use peerlane_host::{Device, Errno, Permissions};
+use peerlane_host::{Device, Errno, Permissions, Process};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
@@ -64,6 +64,7 @@ struct Context {
     device: Handle,
     name: String,
     bus: Option<String>,
+    owner: Process,
 }
 
 // SAFETY: OpenCL's objects may be used by any thread, and by several at once (OpenCL API 3.0, "Multiple Host Threads").
@@ -80,8 +81,19 @@ impl fmt::Debug for GmaDevice {
     }
 }
 
+impl Context {
+    /// Whether this is the child of a fork: it has none of the runtime's threads, so that a call may never return, and what
+    /// the parent has is not to be given back.
+    fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
+    }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return;
+        }
         // SAFETY: this gives back the reference that was taken.
         unsafe { (self.api.release_context)(self.context) };
     }
@@ -145,7 +157,12 @@ impl GmaDevice {
             device,
             name,
             bus: topology.as_deref().and_then(slot),
+            owner: Process::current(),
         })))
+    }
+
+    fn is_inherited(&self) -> bool {
+        self.0.is_inherited()
     }
 
     /// Its name.
@@ -291,6 +308,9 @@ unsafe impl Sync for Object {}
 
 impl Drop for Object {
     fn drop(&mut self) {
+        if self.device.is_inherited() {
+            return;
+        }
         // SAFETY: this gives back the reference that was taken. Commands under way keep theirs.
         unsafe { (self.device.0.api.release_memory)(self.raw) };
     }
@@ -309,6 +329,9 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
+        if self.device.is_inherited() {
+            return;
+        }
         // SAFETY: the queue is this value's. Commands under way go on to their ends.
         unsafe { (self.device.0.api.release_queue)(self.raw) };
     }
@@ -539,6 +562,9 @@ impl Signal {
 
 impl Drop for Signal {
     fn drop(&mut self) {
+        if self.device.is_inherited() {
+            return;
+        }
         // SAFETY: this gives back the reference that the call made.
         unsafe { (self.device.0.api.release_event)(self.event) };
     }
@@ -571,11 +597,14 @@ impl Remote {
     /// # Errors
     /// [`Error::Bounds`] and [`Error::OpenClCall`].
     pub fn push(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<()> {
-        self.begin(from, at, to, length).map(drop)
+        match self.enqueue(from, at, to, length)? {
+            Some(copy) => self.begin(copy).map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// The same, with its end where there is something to copy.
-    fn begin(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<Option<Signal>> {
+    /// Enqueues a copy where there is something to copy; its event. An error of this one means that there is no copy.
+    fn enqueue(&self, from: &BusBuffer, at: u64, to: u64, length: u64) -> Result<Option<Handle>> {
         for (offset, size) in [(at, from.length()), (to, self.length)] {
             within(offset, length, size)?;
         }
@@ -591,9 +620,14 @@ impl Remote {
         // keeps what commands use.
         let code = unsafe { copy(queue, source, target, at, to, length, 0, null(), end) };
         check("clEnqueueCopyBuffer", code)?;
-        let end = Signal::new(&self.memory.device, event)?;
+        Ok(Some(event))
+    }
+
+    /// Has the GPU begin a copy that was enqueued. It may begin it also where this fails.
+    fn begin(&self, copy: Handle) -> Result<Signal> {
+        let end = Signal::new(&self.memory.device, copy)?;
         self.queue.flush()?;
-        Ok(Some(end))
+        Ok(end)
     }
 
     /// Has the GPU write a number at `offset` of the page for signals, behind what it has pushed.
@@ -632,18 +666,4 @@ impl Remote {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_says_where_it_is() {
-        // cl_device_topology_amd: a type of 32 bits, 17 bytes of nothing, bus, device, function.
-        let mut topology = [0_u8; 24];
-        topology[..4].copy_from_slice(&1_u32.to_ne_bytes());
-        topology[21..].copy_from_slice(&[0x3b, 0x1f, 1]);
-        assert_eq!(slot(&topology).unwrap(), "0000:3b:1f.1");
-        assert!(slot(&topology[..23]).is_none() && slot(&[]).is_none());
-        topology[0] = 0;
-        assert!(slot(&topology).is_none(), "no PCIe device");
-    }
-}
+mod tests;

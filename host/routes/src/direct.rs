@@ -243,17 +243,19 @@ pub(crate) fn by_push(
     let before = device.query()?;
     let mut stored = store(push, job, watch);
     if let Err(error) = stored {
-        // What was begun ends before somebody else has the window, or the memory.
-        let rests = push.settle(GRACE).unwrap_or(true);
+        // What was begun ends before somebody else has the window, or the memory. Who cannot be asked may store on.
+        let rests = push.settle(GRACE).unwrap_or(false);
         stored = Err(error.with(usize::from(!rests)));
+    }
+    // Neither what was stored nor how much is known, but a device that goes on must be told of, whatever the board says.
+    if let Err(Error::UnderWay { .. }) = stored {
+        return stored;
     }
     // In this order: a board that shows its window and has the same generation was not reset.
     let shown = push.confirm();
     let after = device.query()?;
     let memory = after.resets != before.resets;
     match (shown, stored) {
-        // Neither what was stored nor how much is known, but a device that goes on must be told of.
-        (_, Err(error @ Error::UnderWay { .. })) => Err(error),
         (Err(error @ Error::Board(peerlane_host::Error::Gone)), _) => Err(error),
         (shown, _) if shown.is_err() || memory || after.generation != before.generation => {
             Err(Error::Lost {

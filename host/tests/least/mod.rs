@@ -51,6 +51,8 @@ pub struct State {
     last: AtomicU32,
     /// What it says of itself.
     pub query: Mutex<uapi::Query>,
+    /// It says nothing of itself any more.
+    pub gone: AtomicBool,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
@@ -241,7 +243,10 @@ impl Context for Least {
 
     fn query(&self) -> Result<uapi::Query> {
         self.called();
-        Ok(*self.query.lock().unwrap())
+        match self.gone.load(Ordering::Relaxed) {
+            true => Err(Error::Gone),
+            false => Ok(*self.query.lock().unwrap()),
+        }
     }
 
     fn await_event(&self, _: Option<Duration>) -> Result<bool> {

@@ -196,42 +196,55 @@ impl Side for GmaMemory {
     }
 
     fn pusher(&self, device: &Device) -> Result<Box<dyn Push>> {
-        let gpu = self.buffer.device();
         let Some(open) = &self.aperture else {
             return Err(peerlane_routes::Error::side(
                 self.name(),
                 "nobody has told the bus address of the board's window (GmaMemory::with_aperture)",
             ));
         };
-        let aperture = open(device)?;
-        let (bus, length) = (aperture.bus_address(), aperture.length());
-        // Signals, of which a push has none, would go to the last page.
-        let marker = (bus + length).saturating_sub(PAGE);
-        // SAFETY: the window is the caller's for as long as there is the aperture, which is dropped behind this.
-        let remote = unsafe { gpu.remote(bus, marker, length) };
-        Ok(Box::new(Stores {
-            remote: remote.map_err(|error| told(gpu, error))?,
-            buffer: self.buffer.clone(),
-            pushed: None,
-            aperture,
-        }))
+        Ok(Box::new(Stores::over(&self.buffer, open(device)?)?))
     }
+}
+
+/// What is known of the copy that was begun last.
+enum Pushed {
+    /// It has ended, or there was none.
+    Nothing,
+    /// Its end.
+    Begun(Signal),
+    /// Its queue has it, and nobody is told of its end: only a wait for all of the queue tells.
+    Untold,
 }
 
 /// The GPU's stores to a board's window.
 ///
 /// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
 /// of itself: that they have arrived when the window moves is a matter of time.
-struct Stores {
+pub(super) struct Stores {
     // Before the window goes.
     remote: Remote,
     buffer: BusBuffer,
-    /// The end of the copy that was begun last.
-    pushed: Option<Signal>,
+    pushed: Pushed,
     aperture: Box<dyn Aperture>,
 }
 
 impl Stores {
+    /// Has the GPU of a buffer store from there to a window.
+    pub(super) fn over(buffer: &BusBuffer, aperture: Box<dyn Aperture>) -> Result<Self> {
+        let gpu = buffer.device();
+        let (bus, length) = (aperture.bus_address(), aperture.length());
+        // Signals, of which a push has none, would go to the last page.
+        let marker = (bus + length).saturating_sub(PAGE);
+        // SAFETY: the window is the caller's for as long as there is the aperture, which is dropped behind this.
+        let remote = unsafe { gpu.remote(bus, marker, length) };
+        Ok(Self {
+            remote: remote.map_err(|error| told(gpu, error))?,
+            buffer: buffer.clone(),
+            pushed: Pushed::Nothing,
+            aperture,
+        })
+    }
+
     fn told(&self) -> impl Fn(Error) -> peerlane_routes::Error + use<> {
         let device = self.buffer.device().clone();
         move |error| told(&device, error)
@@ -246,21 +259,30 @@ impl Push for Stores {
     fn place(&mut self, fpga: u64) -> Result<()> {
         // What the GPU still sends is for the old place.
         self.remote.finish().map_err(self.told())?;
+        self.pushed = Pushed::Nothing;
         self.aperture.place(fpga)
     }
 
     fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
-        let begun = self.remote.begin(&self.buffer, from, to, length);
-        self.pushed = begun.map_err(self.told())?;
+        let copy = (self.remote.enqueue(&self.buffer, from, to, length)).map_err(self.told())?;
+        if let Some(copy) = copy {
+            self.pushed = Pushed::Untold;
+            self.pushed = Pushed::Begun(self.remote.begin(copy).map_err(self.told())?);
+        }
         Ok(())
     }
 
     fn settle(&mut self, limit: Duration) -> Result<bool> {
-        if let Some(pushed) = &self.pushed {
-            if !pushed.wait(limit).map_err(self.told())? {
-                return Ok(false);
+        match &self.pushed {
+            Pushed::Nothing => {}
+            Pushed::Begun(copy) => {
+                if !copy.wait(limit).map_err(self.told())? {
+                    return Ok(false);
+                }
+                self.pushed = Pushed::Nothing;
             }
-            self.pushed = None;
+            // A wait for all of the queue has no limit.
+            Pushed::Untold => return Ok(false),
         }
         self.aperture.settle()?;
         Ok(true)
@@ -268,15 +290,19 @@ impl Push for Stores {
 
     fn confirm(&mut self) -> Result<()> {
         match self.pushed {
-            None => self.aperture.confirm(),
+            Pushed::Nothing => self.aperture.confirm(),
             // It would be moved under them, to where it is.
-            Some(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }
 
 impl Drop for Stores {
     fn drop(&mut self) {
+        // A child's copy waits for nothing: it has none of the runtime's threads.
+        if self.buffer.device().is_inherited() {
+            return;
+        }
         // Nothing is stored to a window that is another's by then.
         let _ = self.remote.finish();
     }

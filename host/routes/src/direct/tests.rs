@@ -94,6 +94,10 @@ enum Meanwhile {
     Hang,
     /// The first part of a copy fails, and the board is reset.
     FailInRestart,
+    /// A copy fails, and the device cannot be asked whether it has ended what it has begun.
+    Unknown,
+    /// The same, and then the board is gone.
+    UnknownAndGone,
 }
 
 struct Stores(Least, Meanwhile);
@@ -117,11 +121,22 @@ impl Push for Stores {
                 query.generation += 1;
                 return Err(Error::side("a device", "it fails"));
             }
+            Meanwhile::Unknown | Meanwhile::UnknownAndGone => {
+                return Err(Error::side("a device", "it fails"));
+            }
             _ => {}
         }
         Ok(())
     }
     fn settle(&mut self, limit: Duration) -> Result<bool> {
+        match self.1 {
+            Meanwhile::Unknown => return Err(Error::side("a device", "it cannot be asked")),
+            Meanwhile::UnknownAndGone => {
+                self.0.gone.store(true, Ordering::Relaxed);
+                return Err(Error::side("a device", "it cannot be asked"));
+            }
+            _ => {}
+        }
         if self.1 == Meanwhile::Hang {
             std::thread::sleep(limit);
             return Ok(false);
@@ -173,6 +188,16 @@ fn a_device_that_does_not_end_its_stores_is_told_of() {
     let error = pushed(Meanwhile::Hang).unwrap_err();
     assert!(matches!(error, Error::UnderWay { .. }), "{error}");
     assert!(error.to_string().contains("when the deadline"), "{error}");
+}
+
+/// Nobody knows whether its stores have ended: so they may go on.
+#[test]
+fn a_device_that_cannot_be_asked_may_store_on() {
+    for meanwhile in [Meanwhile::Unknown, Meanwhile::UnknownAndGone] {
+        let error = pushed(meanwhile).unwrap_err();
+        assert!(matches!(error, Error::UnderWay { .. }), "{error}");
+        assert!(error.to_string().contains("it fails"), "{error}");
+    }
 }
 
 /// A board that ends everything at once, and memory of six windows with room for some bytes of it.
