@@ -21,16 +21,8 @@ LACKS(cuModuleLoadData)
 LACKS(cuModuleUnload)
 LACKS(cuModuleGetFunction)
 LACKS(cuLaunchKernel)
-LACKS(cuStreamIsCapturing)
 LACKS(cuEventCreate)
 LACKS(cuEventRecord)
 LACKS(cuEventQuery)
 LACKS(cuEventSynchronize)
 LACKS(cuEventDestroy_v2)
-
-/* Nothing is captured here. */
-CUresult cuThreadExchangeStreamCaptureMode(int *mode)
-{
-	(void)mode;
-	return (CUresult)0;
-}

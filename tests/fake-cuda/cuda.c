@@ -4,10 +4,16 @@
  * files, which stand for dma-bufs, too. After NVIDIA's CUDA Driver API manual:
  *
  * - A small allocation shares a page of 2 MiB with others.
- * - What is exported begins and ends at the host's pages, inside of one allocation (cuMemGetHandleForAddressRange).
+ * - What is exported begins and ends at the host's pages (cuMemGetHandleForAddressRange). Each has something of an
+ *   allocation; it may have others' bytes, too (measured with driver 580, for allocations of 256 bytes to 3 MiB).
+ * - An allocation has the size that was asked for (cuMemGetAddressRange), and begins at a multiple of 512 bytes (as above).
  * - A copy from pageable memory may return when it is staged ("API synchronization behavior"): here it then lies in the
- *   memory when the program waits, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for the memory.
+ *   memory when the program waits for its stream, unless CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is set for the memory.
  * - Memory is of the current context.
+ * - While a stream is captured that is not CU_STREAM_NON_BLOCKING, whoever uses the legacy default stream gets
+ *   CUDA_ERROR_STREAM_CAPTURE_IMPLICIT and invalidates the graph, whatever the thread's mode (measured with driver 580).
+ *   While one is captured in global mode, to allocate and to free does so unless the thread has relaxed that
+ *   (cuThreadExchangeStreamCaptureMode).
  *
  * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for them in
  * the GPU's BAR.
@@ -44,8 +50,16 @@ struct export {
 	struct export *next;
 };
 
+struct CUstream_st {
+	unsigned int flags;
+	CUstreamCaptureStatus status;
+	CUstreamCaptureMode mode;
+	struct CUstream_st *next;
+};
+
 /* A copy that is staged. */
 struct staged {
+	CUstream stream;
 	void *to;
 	size_t size;
 	struct staged *next;
@@ -55,13 +69,15 @@ struct staged {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation *allocations;
 static struct export *exports;
-static struct staged *staged, **last = &staged;
+static struct staged *staged;
+static CUstream streams;
 static uint64_t identity = 900;
 static uint8_t *page, *arena;
 static size_t taken;
 static int context_of_gpu;
 static __thread CUcontext contexts[16];
 static __thread int depth;
+static __thread CUstreamCaptureMode mode_of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 static struct allocation *find(CUdeviceptr address)
 {
@@ -72,16 +88,62 @@ static struct allocation *find(CUdeviceptr address)
 	return at;
 }
 
+/* What a wait for a stream brings: also that of the streams that the default stream waits for. */
+static void land_of(CUstream stream)
+{
+	struct staged **at = &staged, *one;
+
+	while ((one = *at)) {
+		if (one->stream != stream && (stream || (one->stream && one->stream->flags & CU_STREAM_NON_BLOCKING))) {
+			at = &one->next;
+			continue;
+		}
+		memcpy(one->to, one->bytes, one->size);
+		*at = one->next;
+		free(one);
+	}
+}
+
 static void land(void)
 {
-	while (staged) {
-		struct staged *next = staged->next;
+	for (CUstream of = streams; of; of = of->next)
+		land_of(of);
+	land_of(NULL);
+}
 
-		memcpy(staged->to, staged->bytes, staged->size);
-		free(staged);
-		staged = next;
+/* Whether a command may be given to a stream, and is to be done now: what is captured is not. */
+static CUresult take(CUstream stream, int *now)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	*now = 1;
+	if (stream) {
+		*now = stream->status == CU_STREAM_CAPTURE_STATUS_NONE;
+		return stream->status == CU_STREAM_CAPTURE_STATUS_INVALIDATED ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+									      : CUDA_SUCCESS;
 	}
-	last = &staged;
+	for (CUstream of = streams; of; of = of->next) {
+		if (of->status == CU_STREAM_CAPTURE_STATUS_NONE || of->flags & CU_STREAM_NON_BLOCKING)
+			continue;
+		of->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+		result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	}
+	*now = !result;
+	return result;
+}
+
+/* What a graph cannot have, of a thread that has not relaxed that. */
+static CUresult prohibited(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (CUstream of = streams; of && mode_of_thread != CU_STREAM_CAPTURE_MODE_RELAXED; of = of->next) {
+		if (of->status != CU_STREAM_CAPTURE_STATUS_ACTIVE || of->mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
+			continue;
+		of->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	return result;
 }
 
 static int lacks_context(void)
@@ -117,6 +179,12 @@ CUresult cuGetErrorName(CUresult error, const char **name)
 		return CUDA_SUCCESS;
 	case CUDA_ERROR_INVALID_CONTEXT:
 		*name = "CUDA_ERROR_INVALID_CONTEXT";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+		*name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED";
+		return CUDA_SUCCESS;
+	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+		*name = "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT";
 		return CUDA_SUCCESS;
 	case CUDA_ERROR_NOT_SUPPORTED:
 		*name = "CUDA_ERROR_NOT_SUPPORTED";
@@ -224,10 +292,106 @@ CUresult cuCtxSynchronize(void)
 	return CUDA_SUCCESS;
 }
 
+CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+	CUstream made;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (flags > CU_STREAM_NON_BLOCKING)
+		return CUDA_ERROR_INVALID_VALUE;
+	made = calloc(1, sizeof(*made));
+	made->flags = flags;
+	pthread_mutex_lock(&lock);
+	made->next = streams;
+	streams = made;
+	pthread_mutex_unlock(&lock);
+	*stream = made;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream stream)
+{
+	CUstream *at = &streams;
+
+	pthread_mutex_lock(&lock);
+	land_of(stream);
+	while (*at && *at != stream)
+		at = &(*at)->next;
+	if (*at)
+		*at = stream->next;
+	pthread_mutex_unlock(&lock);
+	free(stream);
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamSynchronize(CUstream stream)
 {
-	(void)stream;
-	return cuCtxSynchronize();
+	CUresult result;
+	int now;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_lock(&lock);
+	result = take(stream, &now);
+	if (now)
+		land_of(stream);
+	else if (!result) {
+		stream->status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+	/* The default stream is not captured. */
+	if (!stream)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	pthread_mutex_lock(&lock);
+	stream->status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	stream->mode = mode;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	CUstreamCaptureStatus status;
+
+	pthread_mutex_lock(&lock);
+	status = stream->status;
+	stream->status = CU_STREAM_CAPTURE_STATUS_NONE;
+	pthread_mutex_unlock(&lock);
+	/* Nobody launches it here. */
+	*graph = NULL;
+	if (status == CU_STREAM_CAPTURE_STATUS_NONE)
+		return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&lock);
+	*status = stream ? stream->status : CU_STREAM_CAPTURE_STATUS_NONE;
+	/* It invalidates nothing. */
+	for (CUstream of = streams; of && !stream; of = of->next)
+		if (of->status != CU_STREAM_CAPTURE_STATUS_NONE && !(of->flags & CU_STREAM_NON_BLOCKING))
+			result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	CUstreamCaptureMode before = mode_of_thread;
+
+	mode_of_thread = *mode;
+	*mode = before;
+	return CUDA_SUCCESS;
 }
 
 /* Addresses of the GPU's, at a page's start. They are not used again. */
@@ -256,10 +420,10 @@ static uint8_t *pages(size_t size)
 
 CUresult cuMemAlloc(CUdeviceptr *address, size_t size)
 {
-	/* Addresses of allocations are multiples of 256 at least. */
-	size_t whole = (size + 255) & ~(size_t)255;
+	size_t whole = (size + 511) & ~(size_t)511;
 	static size_t used = PAGE;
 	struct allocation *made;
+	CUresult result;
 	uint8_t *base;
 
 	if (lacks_context())
@@ -267,6 +431,11 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t size)
 	if (!size)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
+	result = prohibited();
+	if (result) {
+		pthread_mutex_unlock(&lock);
+		return result;
+	}
 	if (whole >= PAGE) {
 		base = pages(whole);
 	} else {
@@ -293,8 +462,14 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t size)
 CUresult cuMemFree(CUdeviceptr address)
 {
 	struct allocation **at = &allocations, *gone;
+	CUresult result;
 
 	pthread_mutex_lock(&lock);
+	result = prohibited();
+	if (result) {
+		pthread_mutex_unlock(&lock);
+		return result;
+	}
 	land();
 	while (*at && (uintptr_t)(*at)->base != address)
 		at = &(*at)->next;
@@ -315,53 +490,86 @@ static struct allocation *within(CUdeviceptr address, size_t size)
 	return of && size <= of->size - (address - (uintptr_t)of->base) ? of : NULL;
 }
 
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
+	struct staged *made, **at = &staged;
 	struct allocation *of;
-	struct staged *made;
+	CUresult result;
+	int now;
 
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&lock);
+	result = take(stream, &now);
 	of = within(to, size);
-	if (of && of->ordered) {
+	if (!result && !of)
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result && now && of->ordered) {
 		land();
 		memcpy((void *)(uintptr_t)to, from, size);
-	} else if (of) {
+	} else if (!result && now) {
 		made = malloc(sizeof(*made) + size);
-		made->to = (void *)(uintptr_t)to;
-		made->size = size;
-		made->next = NULL;
+		*made = (struct staged){ .stream = stream, .to = (void *)(uintptr_t)to, .size = size };
 		memcpy(made->bytes, from, size);
-		*last = made;
-		last = &made->next;
+		while (*at)
+			at = &(*at)->next;
+		*at = made;
 	}
 	pthread_mutex_unlock(&lock);
-	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return result;
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
+{
+	return cuMemcpyHtoDAsync(to, from, size, NULL);
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	CUresult result;
+	int now;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_lock(&lock);
+	result = take(stream, &now);
+	if (!result && !within(from, size))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result && now) {
+		land_of(stream);
+		memcpy(to, (void *)(uintptr_t)from, size);
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
 }
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
 {
-	struct allocation *of;
+	return cuMemcpyDtoHAsync(to, from, size, NULL);
+}
 
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, CUstream stream)
+{
+	CUresult result;
+	int now;
+
+	if (lacks_context())
+		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&lock);
-	land();
-	of = within(from, size);
-	if (of)
-		memcpy(to, (void *)(uintptr_t)from, size);
+	result = take(stream, &now);
+	if (!result && !within(to, size))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (!result && now) {
+		land_of(stream);
+		memset((void *)(uintptr_t)to, value, size);
+	}
 	pthread_mutex_unlock(&lock);
-	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return result;
 }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t size)
 {
-	struct allocation *of;
-
-	pthread_mutex_lock(&lock);
-	land();
-	of = within(to, size);
-	if (of)
-		memset((void *)(uintptr_t)to, value, size);
-	pthread_mutex_unlock(&lock);
-	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return cuMemsetD8Async(to, value, size, NULL);
 }
 
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
@@ -409,6 +617,20 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr addre
 	return of ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Whether all pages of a range have something of an allocation. */
+static int backed(CUdeviceptr address, size_t size)
+{
+	for (CUdeviceptr at = address; at < address + size; at += HOST_PAGE) {
+		struct allocation *of = allocations;
+
+		while (of && ((uintptr_t)of->base >= at + HOST_PAGE || (uintptr_t)of->base + of->size <= at))
+			of = of->next;
+		if (!of)
+			return 0;
+	}
+	return 1;
+}
+
 /* The file of a range, which is made for it: the pages move there. One page has one file. */
 static int file_of(uint8_t *base, size_t size)
 {
@@ -450,7 +672,7 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&lock);
 	if (type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && !flags && size && !((address | size) % HOST_PAGE) &&
-	    within(address, size)) {
+	    backed(address, size)) {
 		*(int *)handle = file_of((uint8_t *)(uintptr_t)address, size);
 		result = *(int *)handle < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 	}

@@ -37,6 +37,10 @@ struct Context {
     /// The program's own, or `None`: a share of the GPU's primary context.
     program: Option<Arc<CudaContext>>,
     owner: Process,
+    /// For the library's own fills and copies, or null before it is made. The legacy default stream is not for them: to use
+    /// it while another thread captures a stream that is not `CU_STREAM_NON_BLOCKING` fails and invalidates the graph, whatever
+    /// the thread's mode (driver 580: `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`).
+    stream: sys::CUstream,
 }
 
 // SAFETY: CUDA's contexts are used by any thread ("Context management"); nothing is accessed through the pointer.
@@ -44,9 +48,48 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
+impl Context {
+    /// Makes it the thread's, until the result is dropped: [`Gpu::bind`].
+    fn bind(&self) -> Result<Bound> {
+        let driver = self.driver;
+        // SAFETY: the context lives as long as this, and as what it is made current for.
+        let code = unsafe { (driver.context_push)(self.raw) };
+        driver.check("cuCtxPushCurrent", code)?;
+        let mut bound = Bound {
+            driver,
+            mode: None,
+            thread: PhantomData,
+        };
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_int;
+        // SAFETY: a place with a mode, which gets the thread's mode of before.
+        let code = unsafe { (driver.exchange_capture_mode)(&raw mut mode) };
+        driver.check("cuThreadExchangeStreamCaptureMode", code)?;
+        bound.mode = Some(mode);
+        Ok(bound)
+    }
+
+    /// Makes its stream.
+    fn make_stream(&mut self) -> Result<()> {
+        let _bound = self.bind()?;
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: the context is the thread's, the first argument a place for the stream.
+        let code = unsafe { (self.driver.stream_create)(&raw mut self.stream, flags) };
+        self.driver.check("cuStreamCreate", code)
+    }
+}
+
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.program.is_none() && self.owner == Process::current() {
+        if self.owner != Process::current() {
+            return;
+        }
+        if !self.stream.is_null()
+            && let Ok(_bound) = self.bind()
+        {
+            // SAFETY: the stream is this value's, and whoever has used it has waited for it.
+            let _ = unsafe { (self.driver.stream_destroy)(self.stream) };
+        }
+        if self.program.is_none() {
             // SAFETY: this gives back the one share that `Gpu::open` took.
             let _ = unsafe { (self.driver.primary_release)(self.device) };
         }
@@ -197,6 +240,7 @@ impl Gpu {
             device,
             program: None,
             owner: Process::current(),
+            stream: std::ptr::null_mut(),
         })
     }
 
@@ -211,16 +255,18 @@ impl Gpu {
             device: context.cu_device(),
             program: Some(context),
             owner: Process::current(),
+            stream: std::ptr::null_mut(),
         })
     }
 
-    fn of(context: Context) -> Result<Self> {
+    fn of(mut context: Context) -> Result<Self> {
         let abilities = Abilities::of(&context)?;
         let bus = text(|place, length| {
             // SAFETY: the place is as long as it says.
             let code = unsafe { (context.driver.device_bus)(place, length, context.device) };
             context.driver.check("cuDeviceGetPCIBusId", code)
         })?;
+        context.make_stream()?;
         Ok(Self {
             context: Arc::new(context),
             abilities,
@@ -373,21 +419,21 @@ impl Gpu {
     /// What the library does in between is none of a graph's that another thread captures: to allocate and to free would
     /// be refused then, and invalidate the graph ("Stream Management", `cuThreadExchangeStreamCaptureMode`).
     pub(crate) fn bind(&self) -> Result<Bound> {
-        let driver = self.driver();
-        // SAFETY: the context lives as long as this, and as what it is made current for.
-        let code = unsafe { (driver.context_push)(self.context.raw) };
-        driver.check("cuCtxPushCurrent", code)?;
-        let mut bound = Bound {
-            driver,
-            mode: None,
-            thread: PhantomData,
-        };
-        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED as c_int;
-        // SAFETY: a place with a mode, which gets the thread's mode of before.
-        let code = unsafe { (driver.exchange_capture_mode)(&raw mut mode) };
-        driver.check("cuThreadExchangeStreamCaptureMode", code)?;
-        bound.mode = Some(mode);
-        Ok(bound)
+        self.context.bind()
+    }
+
+    /// Has the library's own stream do something, and waits for it.
+    pub(crate) fn by_stream(
+        &self,
+        call: &'static str,
+        does: impl FnOnce(&Driver, sys::CUstream) -> c_int,
+    ) -> Result<()> {
+        let _bound = self.bind()?;
+        let (driver, stream) = (self.driver(), self.context.stream);
+        driver.check(call, does(driver, stream))?;
+        // SAFETY: a living stream.
+        let code = unsafe { (driver.stream_synchronize)(stream) };
+        driver.check("cuStreamSynchronize", code)
     }
 
     /// Has copies and fills of memory of the program's own be complete when their call returns, as a peer must see them

@@ -108,7 +108,8 @@ fn call(name: &str, does: impl FnOnce()) -> c_int {
     0
 }
 
-/// A graph that another thread captures in global mode.
+/// A graph that another thread captures in global mode, of a stream that is not `CU_STREAM_NON_BLOCKING`: the legacy default
+/// stream may not be used meanwhile, by whatever mode (measured with driver 580).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Capture {
     None,
@@ -155,12 +156,19 @@ pub(crate) fn stall() {
 const INVALID_CONTEXT: c_int = 201;
 /// As above.
 const INVALID_HANDLE: c_int = 400;
+/// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`.
+const CAPTURE_IMPLICIT: c_int = 906;
 
 /// What CUDA says of a stream: null is the default stream of the thread's context, which is another one's where another
 /// context is current.
 fn of_stream(stream: sys::CUstream, does: impl FnOnce() -> c_int) -> c_int {
     match current() {
         None if stream.is_null() => INVALID_CONTEXT,
+        // The legacy default stream would wait for the stream that is captured.
+        Some(_) if stream.is_null() && CAPTURE.get() != Capture::None => {
+            CAPTURE.set(Capture::Invalid);
+            CAPTURE_IMPLICIT
+        }
         Some(context) if stream.is_null() && context != handle() => INVALID_HANDLE,
         _ => does(),
     }
@@ -237,11 +245,37 @@ unsafe extern "C" fn free(address: sys::CUdeviceptr) -> c_int {
         assert!(there.is_some(), "{address:#x} was not allocated");
     })
 }
-unsafe extern "C" fn fill(_: sys::CUdeviceptr, _: c_uchar, _: usize) -> c_int {
-    call("fill", || ())
+unsafe extern "C" fn fill(
+    _: sys::CUdeviceptr,
+    _: c_uchar,
+    _: usize,
+    stream: sys::CUstream,
+) -> c_int {
+    of_stream(stream, || call("fill", || ()))
 }
-unsafe extern "C" fn copy_in(_: sys::CUdeviceptr, _: *const c_void, _: usize) -> c_int {
-    call("copy_in", || ())
+unsafe extern "C" fn copy_in(
+    _: sys::CUdeviceptr,
+    _: *const c_void,
+    _: usize,
+    stream: sys::CUstream,
+) -> c_int {
+    of_stream(stream, || call("copy_in", || ()))
+}
+unsafe extern "C" fn copy_out(
+    _: *mut c_void,
+    _: sys::CUdeviceptr,
+    _: usize,
+    stream: sys::CUstream,
+) -> c_int {
+    of_stream(stream, || call("copy_out", || ()))
+}
+/// Streams that are not of the kind that the default stream waits for are the library's own.
+unsafe extern "C" fn stream_create(place: *mut sys::CUstream, flags: c_uint) -> c_int {
+    assert_eq!(flags, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint);
+    call("stream_create", || put(place, handle()))
+}
+unsafe extern "C" fn stream_destroy(_: sys::CUstream) -> c_int {
+    call("stream_destroy", || ())
 }
 /// The allocation with an address: its address, size and identity, and its handle if it is mapped.
 fn holder(address: u64) -> Option<(u64, (usize, u64), Option<u64>)> {
@@ -405,8 +439,8 @@ unsafe extern "C" fn pointer_set(
         ORDERED.with_borrow_mut(|ordered| ordered.push(at));
     })
 }
-unsafe extern "C" fn stream_synchronize(_: sys::CUstream) -> c_int {
-    call("stream_synchronize", || ())
+unsafe extern "C" fn stream_synchronize(stream: sys::CUstream) -> c_int {
+    of_stream(stream, || call("stream_synchronize", || ()))
 }
 unsafe extern "C" fn host_register(_: *mut c_void, _: usize, _: c_uint) -> c_int {
     call("host_register", || REGISTERED.set(REGISTERED.get() + 1))
@@ -444,6 +478,10 @@ unsafe extern "C" fn event_record(_: sys::CUevent, stream: sys::CUstream) -> c_i
     of_stream(stream, || call("event_record", does))
 }
 unsafe extern "C" fn stream_capture(stream: sys::CUstream, place: *mut c_int) -> c_int {
+    // It asks and uses nothing, and so invalidates nothing ("Stream Management", `cuStreamIsCapturing`).
+    if stream.is_null() && CAPTURE.get() != Capture::None {
+        return CAPTURE_IMPLICIT;
+    }
     of_stream(stream, || call("stream_capture", || put(place, 0)))
 }
 unsafe extern "C" fn launch(
@@ -493,6 +531,9 @@ pub(crate) fn gpu() -> Gpu {
         free,
         fill,
         copy_in,
+        copy_out,
+        stream_create,
+        stream_destroy,
         pointer_set,
         pointer_get,
         address_range,

@@ -96,11 +96,49 @@ pub fn beside(bench: &Bench<'_>) -> Result<String> {
         stays / MIB,
         4 * LENGTH / MIB
     );
+    blocking(bench)?;
     Ok(format!(
-        "4 buffers made and given back by another thread, the graph valid; {}; {}",
+        "4 buffers made and given back by another thread, the graph valid, also of a stream that the default stream waits for; {}; {}",
         synchronised(bench)?,
         waited(bench)?
     ))
+}
+
+/// The same for a stream that the legacy default stream waits for: whoever uses that one meanwhile invalidates the graph.
+fn blocking(bench: &Bench<'_>) -> Result<()> {
+    let (mut stream, mut graph) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let mut after = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+    // SAFETY: a place for the stream, of the thread's context; and the stream is a living one.
+    unsafe {
+        sys::cuStreamCreate(&raw mut stream, 0).result()?;
+        sys::cuStreamBeginCapture_v2(stream, mode).result()?;
+    }
+    let used = elsewhere(bench, || {
+        for buffer in [bench.gpu.plain_buffer(MIB)?, bench.gpu.buffer(MIB)?] {
+            let mut found = [0; 4];
+            buffer.write(8, &[1, 2, 3, 4])?;
+            buffer.read(8, &mut found)?;
+            ensure!(found == [1, 2, 3, 4], "other bytes came back");
+        }
+        Ok(())
+    });
+    // SAFETY: the stream is a living one, with places for its state and its graph; nobody has either after this.
+    let ended = unsafe {
+        sys::cuStreamIsCapturing(stream, &raw mut after).result()?;
+        let ended = sys::cuStreamEndCapture(stream, &raw mut graph);
+        if !graph.is_null() {
+            sys::cuGraphDestroy(graph).result()?;
+        }
+        sys::cuStreamDestroy_v2(stream).result()?;
+        ended
+    };
+    used?;
+    ensure!(
+        after == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
+        "another thread's copies have left the graph {after:?}"
+    );
+    Ok(ended.result()?)
 }
 
 /// What would become of a graph if the context was synchronised, as the library does not.

@@ -157,26 +157,16 @@ impl GpuBuffer {
         Ok(buffer)
     }
 
-    /// Has copies by CUDA be complete when their call returns, and fills the memory with zeros. Memory of virtual memory
-    /// management does not take the attribute for that: see [`settle`](Self::settle).
+    /// Has copies by CUDA be complete when their call returns, also those of the program's own, and fills the memory with
+    /// zeros. Memory of virtual memory management does not take the attribute for that ([`Gpu::order_copies`]).
     fn prepare(&self) -> Result<()> {
         if self.kind == Kind::Plain {
             self.gpu.order_copies(self.address)?;
         }
-        // SAFETY: the memory is the buffer's, of this size.
-        let code = unsafe { (self.driver().fill)(self.address, 0, self.size) };
-        self.driver().check("cuMemsetD8", code)?;
-        self.settle()
-    }
-
-    /// Waits until what was copied lies in the memory: a copy from pageable memory may return when it has been
-    /// staged ("API synchronization behavior"). Copies are of the default stream; a kernel that runs on
-    /// another one may be what waits for them.
-    fn settle(&self) -> Result<()> {
-        let default = std::ptr::null_mut();
-        // SAFETY: null is the default stream.
-        let code = unsafe { (self.driver().stream_synchronize)(default) };
-        self.driver().check("cuStreamSynchronize", code)
+        self.gpu.by_stream("cuMemsetD8Async", |driver, stream| {
+            // SAFETY: the memory is the buffer's, of this size, and the stream a living one.
+            unsafe { (driver.fill)(self.address, 0, self.size, stream) }
+        })
     }
 
     fn driver(&self) -> &'static Driver {
@@ -211,32 +201,30 @@ impl GpuBuffer {
         self.gpu.identity(self.address)
     }
 
-    /// Copies from the host's memory, and has arrived when it returns.
+    /// Copies from the host's memory, and has arrived when it returns: for kernels that are launched then, and for boards. The
+    /// library's own stream does it, beside all others: work of the program's that uses the bytes has ended before.
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::Cuda`].
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        let _bound = self.gpu.bind()?;
-        // SAFETY: the range was found to lie in the buffer.
-        let code = unsafe { (self.driver().copy_in)(at, bytes.as_ptr().cast(), bytes.len()) };
-        self.driver().check("cuMemcpyHtoD", code)?;
-        match self.kind {
-            Kind::Plain => Ok(()),
-            Kind::Shareable(_) => self.settle(),
-        }
+        self.gpu.by_stream("cuMemcpyHtoDAsync", |driver, stream| {
+            // SAFETY: the range was found to lie in the buffer, and the stream is waited for.
+            unsafe { (driver.copy_in)(at, bytes.as_ptr().cast(), bytes.len(), stream) }
+        })
     }
 
-    /// Copies to the host's memory.
+    /// Copies to the host's memory. The library's own stream does it, beside all others: work of the program's that writes the
+    /// bytes has ended before (`cuStreamSynchronize`).
     ///
     /// # Errors
     /// [`Error::Bounds`] and [`Error::Cuda`].
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let at = self.at(offset, bytes.len() as u64)?;
-        let _bound = self.gpu.bind()?;
-        // SAFETY: the range was found to lie in the buffer.
-        let code = unsafe { (self.driver().copy_out)(bytes.as_mut_ptr().cast(), at, bytes.len()) };
-        self.driver().check("cuMemcpyDtoH", code)
+        self.gpu.by_stream("cuMemcpyDtoHAsync", |driver, stream| {
+            // SAFETY: as above.
+            unsafe { (driver.copy_out)(bytes.as_mut_ptr().cast(), at, bytes.len(), stream) }
+        })
     }
 
     /// A part of it as a dma-buf, in whole pages.

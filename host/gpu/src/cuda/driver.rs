@@ -82,9 +82,9 @@ functions! {
     flush_writes = "cuFlushGPUDirectRDMAWrites" (c_int, c_int);
     allocate = "cuMemAlloc_v2" (*mut sys::CUdeviceptr, usize);
     free = "cuMemFree_v2" (sys::CUdeviceptr);
-    fill = "cuMemsetD8_v2" (sys::CUdeviceptr, c_uchar, usize);
-    copy_in = "cuMemcpyHtoD_v2" (sys::CUdeviceptr, *const c_void, usize);
-    copy_out = "cuMemcpyDtoH_v2" (*mut c_void, sys::CUdeviceptr, usize);
+    fill = "cuMemsetD8Async" (sys::CUdeviceptr, c_uchar, usize, sys::CUstream);
+    copy_in = "cuMemcpyHtoDAsync_v2" (sys::CUdeviceptr, *const c_void, usize, sys::CUstream);
+    copy_out = "cuMemcpyDtoHAsync_v2" (*mut c_void, sys::CUdeviceptr, usize, sys::CUstream);
     pointer_set = "cuPointerSetAttribute" (*const c_void, c_int, sys::CUdeviceptr);
     pointer_get = "cuPointerGetAttribute" (*mut c_void, c_int, sys::CUdeviceptr);
     address_range = "cuMemGetAddressRange_v2" (*mut sys::CUdeviceptr, *mut usize, sys::CUdeviceptr);
@@ -109,6 +109,8 @@ functions! {
         sys::CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint,
         sys::CUstream, *mut *mut c_void, *mut *mut c_void
     );
+    stream_create = "cuStreamCreate" (*mut sys::CUstream, c_uint);
+    stream_destroy = "cuStreamDestroy_v2" (sys::CUstream);
     stream_capture = "cuStreamIsCapturing" (sys::CUstream, *mut c_int);
     stream_synchronize = "cuStreamSynchronize" (sys::CUstream);
     event_create = "cuEventCreate" (*mut sys::CUevent, c_uint);

@@ -163,11 +163,20 @@ fn a_step_goes_to_the_queues_context_from_any_thread() {
 fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
     let gpu = standin::gpu();
     let before = gpu.plain_buffer(1 << 20).unwrap();
+    let (_, another) = device();
     let (_, device) = device();
     let queue = GpuQueue::new(&gpu, &device).unwrap();
     standin::capture(standin::Capture::Valid);
     let meanwhile = gpu.plain_buffer(1 << 20).unwrap();
-    drop((before, queue, meanwhile));
+    meanwhile.write(0, &[1; 8]).unwrap();
+    meanwhile.read(0, &mut [0; 8]).unwrap();
+    queue.outcome().unwrap();
+    drop((
+        before,
+        queue,
+        meanwhile,
+        GpuQueue::new(&gpu, &another).unwrap(),
+    ));
     // The thread takes to captures as before.
     assert_eq!(standin::captured(), (standin::Capture::Valid, 0));
     assert_eq!((standin::memory(), standin::registered()), (0, 0));
@@ -178,6 +187,15 @@ fn what_is_made_and_given_back_beside_a_capture_leaves_it_alone() {
         (code, standin::captured().0),
         (900, standin::Capture::Invalid)
     );
+    let implicit = |call: &dyn Fn() -> i32| {
+        standin::capture(standin::Capture::Valid);
+        (call(), standin::captured().0)
+    };
+    let bound = gpu.bind().unwrap();
+    // SAFETY: as above.
+    let code = implicit(&|| unsafe { (gpu.driver().stream_synchronize)(std::ptr::null_mut()) });
+    assert_eq!(code, (906, standin::Capture::Invalid));
+    drop(bound);
     standin::capture(standin::Capture::None);
 }
 
