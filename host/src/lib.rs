@@ -98,7 +98,7 @@ pub use list::TransferList;
 pub use mapping::Mapping;
 pub use memory::{Memory, MemoryKind, Place};
 pub use opencl::{Area, OpenCl, Packing};
-pub use pages::widen;
+pub use pages::{Pages, widen};
 pub use peerlane_core;
 pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;

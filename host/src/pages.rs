@@ -4,17 +4,45 @@ use std::ops::Range;
 
 /// Pages that a GPU's memory has at its BAR, the largest first: 2 MiB, 64 KiB (NVIDIA TB-06712-001, "Pinning
 /// GPU memory"), and the host's, which a dma-buf must keep to (`cuMemGetHandleForAddressRange`).
-const PAGES: [u64; 3] = [2 << 20, 64 << 10, 4 << 10];
+const PAGES: [u64; 3] = [2 << 20, 64 << 10, HOST_PAGE];
 
-/// A range of a GPU's addresses in the largest pages that the allocation has room for, so that a board needs
-/// few entries for it: what to export as a dma-buf, and to register all of. `None`: the range is not in the
-/// allocation, or the allocation not in whole pages of the host.
-pub fn widen(asked: &Range<u64>, allocation: &Range<u64>) -> Option<Range<u64>> {
-    PAGES.into_iter().find_map(|page| {
+/// The host's page.
+const HOST_PAGE: u64 = 4 << 10;
+
+/// Pages of a GPU's memory around a range of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pages {
+    /// What to export as a dma-buf: whole pages.
+    pub export: Range<u64>,
+    /// What of it to register: all of it where it is the allocation's, or else what was asked for.
+    pub register: Range<u64>,
+}
+
+/// A range of a GPU's addresses in the largest pages that the allocation has room for, so that a board needs few entries for
+/// it. An allocation that does not consist of pages of the host's shares them with others of the program, and CUDA exports
+/// them all the same (driver 580, for allocations of 256 bytes to 3 MiB): then those around the range. `None`: the range is
+/// not in the allocation.
+pub fn widen(asked: &Range<u64>, allocation: &Range<u64>) -> Option<Pages> {
+    let around = |page: u64| {
         let start = asked.start / page * page;
-        let end = asked.end.checked_next_multiple_of(page)?;
-        (allocation.start <= start && end <= allocation.end).then_some(start..end)
-    })
+        Some(start..asked.end.checked_next_multiple_of(page)?)
+    };
+    if asked.start < allocation.start || asked.end > allocation.end {
+        return None;
+    }
+    let inside = PAGES.into_iter().find_map(|page| {
+        around(page).filter(|all| allocation.start <= all.start && all.end <= allocation.end)
+    });
+    match inside {
+        Some(pages) => Some(Pages {
+            export: pages.clone(),
+            register: pages,
+        }),
+        None => Some(Pages {
+            export: around(HOST_PAGE)?,
+            register: asked.clone(),
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -27,23 +55,49 @@ mod tests {
     fn ranges_widen_to_the_largest_pages_that_fit() {
         let base = 0x7f00_0000_0000;
         let of = |start: u64, end: u64| base + start..base + end;
+        let whole = |asked: Range<u64>, allocation: &Range<u64>| {
+            let pages = widen(&asked, allocation).expect("it is inside");
+            assert_eq!(pages.export, pages.register);
+            pages.export
+        };
         // A pool of 8 MiB: a small piece of it is a page of 2 MiB.
         let pool = of(0, 8 * MIB);
-        assert_eq!(widen(&of(100, 200), &pool), Some(of(0, 2 * MIB)));
-        assert_eq!(
-            widen(&of(2 * MIB - 1, 2 * MIB + 1), &pool),
-            Some(of(0, 4 * MIB))
-        );
+        assert_eq!(whole(of(100, 200), &pool), of(0, 2 * MIB));
+        assert_eq!(whole(of(2 * MIB - 1, 2 * MIB + 1), &pool), of(0, 4 * MIB));
         // An allocation of 1 MiB has no such page, but pages of 64 KiB.
         let small = of(0, MIB);
-        assert_eq!(
-            widen(&of(70_000, 70_001), &small),
-            Some(of(65_536, 131_072))
-        );
+        assert_eq!(whole(of(70_000, 70_001), &small), of(65_536, 131_072));
         // One that does not begin or end at such a page keeps to what it has.
         let odd = of(4096, 12_288);
-        assert_eq!(widen(&of(5000, 6000), &odd), Some(of(4096, 8192)));
-        assert_eq!(widen(&of(5000, 6000), &of(5000, 6000)), None);
+        assert_eq!(whole(of(5000, 6000), &odd), of(4096, 8192));
+    }
+
+    /// Other allocations of the program lie in the same pages: they are exported with it, and not registered.
+    #[test]
+    fn an_allocation_that_is_no_whole_pages_is_exported_in_those_around_it() {
+        let base = 0x7f00_0000_0000;
+        let of = |start: u64, end: u64| base + start..base + end;
+        let around = |asked: Range<u64>, allocation: Range<u64>| {
+            let pages = widen(&asked, &allocation).expect("it is inside");
+            assert_eq!(pages.register, asked);
+            pages.export
+        };
+        let array = of(512, 100_512);
+        assert_eq!(around(array.clone(), array.clone()), of(0, 102_400));
+        assert_eq!(
+            around(of(100_511, 100_512), array.clone()),
+            of(98_304, 102_400)
+        );
+        assert_eq!(around(of(5000, 6000), of(5000, 6000)), of(4096, 8192));
+        // Its middle has pages of its own.
+        let middle = widen(&of(5000, 6000), &array).expect("it is inside");
+        assert_eq!(
+            (middle.export, middle.register),
+            (of(4096, 8192), of(4096, 8192))
+        );
+        for outside in [of(511, 600), of(100_000, 100_513)] {
+            assert_eq!(widen(&outside, &array), None);
+        }
         assert_eq!(widen(&(u64::MAX - 1..u64::MAX), &(0..u64::MAX)), None);
     }
 }

@@ -122,7 +122,8 @@ impl Gpu {
     /// them. For memory of virtual memory management CUDA does not offer that: wait for the stream before the board reads.
     ///
     /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
-    /// for: the board may then reach bytes of the same allocation around the range. Otherwise it goes by
+    /// for: the board may then reach bytes of the same allocation around the range. (An allocation that does not consist of
+    /// whole pages shares them with others of the program: then the region has only the range.) Otherwise it goes by
     /// NVIDIA's interface for peers. Memory of several allocations that virtual memory management has mapped side by side, of
     /// PyTorch's `expandable_segments` for one, is one region where the driver exports it as one.
     ///
@@ -232,8 +233,9 @@ impl Gpu {
         let (region, offset) = match self.abilities().dma_buf && device.has(feature::DMABUF) {
             true => {
                 let dmabuf = self.export_in(address, length, backing)?;
-                let all = device.register_dmabuf(&dmabuf.file, 0, dmabuf.length, permissions)?;
-                (all, dmabuf.offset)
+                let Range { start, end } = dmabuf.register;
+                let region = device.register_dmabuf(&dmabuf.file, start, end - start, permissions);
+                (region?, dmabuf.offset - start)
             }
             false => {
                 let identity = self.identity(address)?;

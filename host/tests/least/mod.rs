@@ -89,11 +89,17 @@ impl std::ops::Deref for Least {
 
 impl Least {
     pub fn new() -> Self {
+        Self::with(0)
+    }
+
+    /// With some features: bits of [`uapi::feature`].
+    pub fn with(features: u64) -> Self {
         let mut empty = [0; record::DWORDS];
         empty[record::STATUS] = record::empty();
         Self(Arc::new(State {
             info: uapi::Info {
                 map_id: MAP_ID,
+                features,
                 // 8 channels, 16 bytes, 64 bits; 2^12 descriptors and entries, 2^9 bytes, 2^40 bytes; 2^5 reads.
                 caps: [
                     1 | 8 << 8 | 16 << 16 | 64 << 24,

@@ -271,7 +271,7 @@ impl AmdDmaBuf {
         // An allocation has its last page to itself (ROCR-Runtime, `MemoryRegion::Allocate`), whatever size was asked for.
         let end = allocation.end.checked_next_multiple_of(PAGE);
         let whole = allocation.start..end.unwrap_or(allocation.end);
-        let range = widen(&asked, &whole).ok_or_else(bounds)?;
+        let range = widen(&asked, &whole).ok_or_else(bounds)?.register;
         let at = self.offset + (range.start - allocation.start);
         let whole = range.end - range.start;
         let region = device.register_dmabuf(&self.file, at, whole, permissions)?;

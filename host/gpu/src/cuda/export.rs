@@ -3,7 +3,7 @@
 use super::{Backing, Gpu};
 use crate::error::{Error, Result};
 use cudarc::driver::sys;
-use peerlane_host::widen;
+use peerlane_host::{Pages, widen};
 use std::ffi::c_int;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -13,10 +13,12 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 pub struct DmaBuf {
     /// The dma-buf.
     pub file: OwnedFd,
-    /// Its bytes: whole pages, the largest that the allocation has room for.
+    /// Its bytes: whole pages, the largest that the allocation has room for, or the host's pages around the range.
     pub length: u64,
     /// Where in it the range begins that was asked for.
     pub offset: u64,
+    /// What of it a board is let into: all of it, unless other allocations of the program lie in its pages.
+    pub(crate) register: Range<u64>,
 }
 
 /// What CUDA may say of a range that cannot be one dma-buf (`cuMemGetHandleForAddressRange`).
@@ -49,7 +51,7 @@ impl Gpu {
     }
 
     /// GPU memory of the program's own as a dma-buf, by its address. It has whole pages: other bytes of the
-    /// same allocation may be in it. Pieces that were mapped side by side by virtual memory management are one dma-buf where they
+    /// same allocation may be in it, and those of other allocations where this one does not consist of whole pages. Pieces that were mapped side by side by virtual memory management are one dma-buf where they
     /// were made with the same properties ("Memory Management", `cuMemGetHandleForAddressRange`).
     ///
     /// # Errors
@@ -78,7 +80,10 @@ impl Gpu {
             .checked_add(length)
             .filter(|end| *end <= allocation.end);
         let asked = address..end.ok_or_else(outside)?;
-        let range = widen(&asked, allocation).ok_or_else(outside)?;
+        let Pages {
+            export: range,
+            register,
+        } = widen(&asked, allocation).ok_or_else(outside)?;
         let _bound = self.bind()?;
         let mut file: RawFd = -1;
         let kind = sys::CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD as c_int;
@@ -104,6 +109,7 @@ impl Gpu {
             file,
             length: range.end - range.start,
             offset: asked.start - range.start,
+            register: register.start - range.start..register.end - range.start,
         })
     }
 }

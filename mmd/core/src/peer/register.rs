@@ -10,7 +10,7 @@ use super::{PeerMemory, Peers, cl_peer_memory_peerlane};
 use crate::board::Board;
 use crate::end::say;
 use peerlane_host::peerlane_core::uapi::feature;
-use peerlane_host::{Device, Error, Permissions, Region, widen};
+use peerlane_host::{Device, Error, Pages, Permissions, Region};
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -142,11 +142,11 @@ impl Peers {
         })?;
         let asked = first..behind;
         if device.has(feature::DMABUF)
-            && let Some((file, pages)) = cuda::dma_buf(&self.opencl, &asked)
+            && let Some((file, Pages { export, register })) = cuda::dma_buf(&self.opencl, &asked)
         {
-            let bytes = pages.end - pages.start;
-            let region = device.register_dmabuf(file.as_fd(), 0, bytes, permissions);
-            return Ok(region.map(|region| (region, first - pages.start)));
+            let (at, bytes) = (register.start - export.start, register.end - register.start);
+            let region = device.register_dmabuf(file.as_fd(), at, bytes, permissions);
+            return Ok(region.map(|region| (region, first - register.start)));
         }
         if !device.has(feature::NVIDIA) {
             let cause = "neither CUDA nor the driver has a way to memory by its pointer";
@@ -212,7 +212,8 @@ impl Peers {
 /// CUDA, where the program has loaded it: NVIDIA CUDA Driver API, "Memory Management" and "Unified
 /// Addressing".
 mod cuda {
-    use super::{CStr, FromRawFd, OpenCl, OwnedFd, Range, c_int, c_void, widen};
+    use super::{CStr, FromRawFd, OpenCl, OwnedFd, Pages, Range, c_int, c_void};
+    use peerlane_host::widen;
 
     /// `CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD`.
     const DMA_BUF_FD: c_int = 1;
@@ -269,7 +270,7 @@ mod cuda {
     }
 
     /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations.
-    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Range<u64>)> {
+    pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
         let found = find(opencl, c"cuMemGetAddressRange_v2")?;
         // SAFETY: that is its type in `cuda.h`.
         let allocation: Allocation = unsafe { std::mem::transmute(found) };
@@ -286,9 +287,10 @@ mod cuda {
         }
         let pages = widen(asked, &(base..base.checked_add(size as u64)?))?;
         let mut file: c_int = -1;
-        let bytes = usize::try_from(pages.end - pages.start).ok()?;
-        // SAFETY: there is room for a file descriptor, and the range is the allocation's.
-        let result = unsafe { export((&raw mut file).cast(), pages.start, bytes, DMA_BUF_FD, 0) };
+        let Range { start, end } = pages.export;
+        let bytes = usize::try_from(end - start).ok()?;
+        // SAFETY: there is room for a file descriptor.
+        let result = unsafe { export((&raw mut file).cast(), start, bytes, DMA_BUF_FD, 0) };
         // SAFETY: it is new, and the caller's.
         (result == 0 && file >= 0).then(|| unsafe { (OwnedFd::from_raw_fd(file), pages) })
     }
