@@ -151,6 +151,9 @@ pub enum Error {
     /// The stream is being captured.
     #[error("the stream is being captured into a graph")]
     Capturing,
+    /// The stream is not being captured, or its graph was invalidated.
+    #[error("the stream is not being captured into a graph")]
+    NotCapturing,
     /// The board's side failed.
     #[error(transparent)]
     Board(#[from] peerlane_host::Error),
@@ -213,6 +216,9 @@ impl Error {
             Self::Foreign => "Make the stream in the context of the queue's GPU.",
             Self::Capturing => {
                 "Take the call for a stream that is captured, which asks for a promise about the graph."
+            }
+            Self::NotCapturing => {
+                "Take the call for a stream that runs what it is given, or begin the capture before (cuStreamBeginCapture)."
             }
             Self::OpenCl { .. } => {
                 "Use a GPU driver whose OpenCL has cl_khr_external_memory_opaque_fd, or copy through host memory, by clEnqueueReadBuffer and clEnqueueWriteBuffer."

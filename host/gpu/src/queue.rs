@@ -5,7 +5,8 @@ mod stop;
 
 use crate::cuda::{Gpu, GpuBuffer, Ordering};
 use crate::error::{Error, Result};
-use cudarc::driver::{CudaStream, sys};
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::{self, CUstreamCaptureStatus as Status};
 use peerlane_host::peerlane_core::record::Record;
 use peerlane_host::peerlane_core::regs;
 use peerlane_host::{
@@ -280,12 +281,8 @@ impl GpuQueue {
         // A context's default stream has no handle of its own: it is that of the thread's current context ("Stream
         // synchronization behavior").
         let _bound = self.state.gpu().bind()?;
-        let driver = self.state.gpu().driver();
-        let mut status = 0;
-        // SAFETY: the caller promises the stream; the second argument is a place for its state.
-        let code = unsafe { (driver.stream_capture)(stream, &raw mut status) };
-        driver.check("cuStreamIsCapturing", code)?;
-        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE as c_int {
+        // SAFETY: the caller promises the stream.
+        if unsafe { self.status(stream) }? != Status::CU_STREAM_CAPTURE_STATUS_NONE as c_int {
             return Err(Error::Capturing);
         }
         let mut last = self.lock();
@@ -311,7 +308,7 @@ impl GpuQueue {
     /// No launch of the graph is under way when the queue is dropped, and none comes after.
     ///
     /// # Errors
-    /// As [`enqueue`](Self::enqueue).
+    /// As [`enqueue`](Self::enqueue), but [`Error::NotCapturing`].
     pub unsafe fn capture(
         &self,
         stream: &CudaStream,
@@ -320,7 +317,38 @@ impl GpuQueue {
     ) -> Result<()> {
         let stream = self.own(stream)?;
         // SAFETY: a living stream of the queue's context; the caller promises the rest.
+        unsafe { self.capture_on(stream, request, limit) }
+    }
+
+    /// # Safety
+    /// As [`capture`](Self::capture); the stream is a living one of the queue's context.
+    unsafe fn capture_on(
+        &self,
+        stream: sys::CUstream,
+        request: &Request<'_>,
+        limit: Duration,
+    ) -> Result<()> {
+        let _bound = self.state.gpu().bind()?;
+        // A step that runs now would have nothing behind it that the drop could wait for.
+        // SAFETY: the caller promises the stream.
+        if unsafe { self.status(stream) }? != Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_int {
+            return Err(Error::NotCapturing);
+        }
+        // SAFETY: the caller promises it.
         unsafe { self.launch(&mut self.lock(), stream, request, limit) }
+    }
+
+    /// `CUstreamCaptureStatus` of a stream. The queue's context is the thread's.
+    ///
+    /// # Safety
+    /// The stream is a living one of the queue's context, or that context's default stream.
+    unsafe fn status(&self, stream: sys::CUstream) -> Result<c_int> {
+        let driver = self.state.gpu().driver();
+        let mut status = 0;
+        // SAFETY: the caller promises the stream; the second argument is a place for its state.
+        let code = unsafe { (driver.stream_capture)(stream, &raw mut status) };
+        driver.check("cuStreamIsCapturing", code)?;
+        Ok(status)
     }
 
     fn lock(&self) -> MutexGuard<'_, Last> {

@@ -183,6 +183,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if self.gpu.is_inherited() {
+            return;
+        }
         if let Ok(_bound) = self.gpu.bind() {
             // SAFETY: the stream is this value's. What was enqueued goes on to its end ("cuStreamDestroy").
             unsafe { (self.functions.destroy)(self.raw) };

@@ -44,6 +44,8 @@ thread_local! {
     static LAUNCHED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
     /// What another thread captures.
     static CAPTURE: Cell<Capture> = const { Cell::new(Capture::None) };
+    /// `CUstreamCaptureStatus` of streams that are not the default one.
+    static STATUS: Cell<c_int> = const { Cell::new(0) };
     /// `CUstreamCaptureMode` of the thread.
     static MODE: Cell<c_int> = const { Cell::new(0) };
     /// Streams do nothing until somebody waits.
@@ -139,6 +141,16 @@ pub(crate) fn capture(capture: Capture) {
 /// What became of the graph, and how the thread takes to captures: 0 is global, CUDA's default.
 pub(crate) fn captured() -> (Capture, c_int) {
     (CAPTURE.get(), MODE.get())
+}
+
+/// Has streams be captured: a `CUstreamCaptureStatus`.
+pub(crate) fn capture_streams(status: c_int) {
+    STATUS.set(status);
+}
+
+/// How often a function was called since it was named as one that [fails](fail), if in no call.
+pub(crate) fn calls() -> u32 {
+    CALLS.get()
 }
 
 /// Forgets what was registered, and lets streams run.
@@ -482,7 +494,8 @@ unsafe extern "C" fn stream_capture(stream: sys::CUstream, place: *mut c_int) ->
     if stream.is_null() && CAPTURE.get() != Capture::None {
         return CAPTURE_IMPLICIT;
     }
-    of_stream(stream, || call("stream_capture", || put(place, 0)))
+    let status = if stream.is_null() { 0 } else { STATUS.get() };
+    of_stream(stream, || call("stream_capture", || put(place, status)))
 }
 unsafe extern "C" fn launch(
     _: sys::CUfunction,

@@ -225,3 +225,31 @@ fn a_queue_waits_for_its_own_steps() {
         standin::reset();
     }
 }
+
+/// A step on a stream that does not capture runs at once, and nothing stands behind it that the queue's drop waits for.
+#[test]
+fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
+    let (_, device) = device();
+    let queue = GpuQueue::new(&standin::gpu(), &device).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::Read).unwrap();
+    let stream = std::ptr::without_provenance_mut(16);
+    let before = standin::launched();
+    // CU_STREAM_CAPTURE_STATUS_NONE, _ACTIVE and _INVALIDATED of cuda.h.
+    for (status, launched) in [(0, 0), (1, 1), (2, 1)] {
+        standin::capture_streams(status);
+        let request = request(&region, Direction::Read);
+        // SAFETY: the stand-in runs nothing.
+        let captured = unsafe { queue.capture_on(stream, &request, LONGEST) };
+        match status {
+            1 => captured.unwrap(),
+            _ => assert!(matches!(captured, Err(Error::NotCapturing)), "{status}"),
+        }
+        assert_eq!(
+            standin::launched(),
+            (before.0 + launched, before.1),
+            "{status}"
+        );
+    }
+    standin::capture_streams(0);
+}

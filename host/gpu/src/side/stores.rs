@@ -8,6 +8,7 @@ use cudarc::driver::sys;
 use peerlane_host::Window;
 use peerlane_routes::{Error as RouteError, Push, Result, Way};
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -76,13 +77,18 @@ enum State {
 /// Not tried for want of a board: see [`GpuQueue`](crate::GpuQueue) for what NVIDIA's driver asks for before it maps a
 /// device's registers.
 pub(super) struct Stores<W: Shown> {
+    used: ManuallyDrop<Used<W>>,
+    state: State,
+}
+
+/// What stores use that are on their way.
+struct Used<W> {
     // Given back before the window goes.
     _registered: Registered,
     stream: Stream,
     buffer: Arc<GpuBuffer>,
     /// What is read back.
     back: GpuBuffer,
-    state: State,
     window: W,
 }
 
@@ -98,31 +104,34 @@ impl<W: Shown> Stores<W> {
         // SAFETY: the window is mapped for as long as it lives, and is dropped behind the registration.
         // A window in memory stands for one in a test.
         let registered = unsafe { Registered::new(gpu, base, length, [registers, 0]) };
-        Ok(Self {
+        let used = Used {
             _registered: registered.map_err(told)?,
             stream,
             buffer: Arc::clone(&memory.buffer),
             back: gpu.plain_buffer(WORD).map_err(told)?,
-            state: State::Settled,
             window,
+        };
+        Ok(Self {
+            used: ManuallyDrop::new(used),
+            state: State::Settled,
         })
     }
 
     /// A place of the window, in this process.
     fn at(&self, offset: u64) -> *mut c_void {
-        std::ptr::with_exposed_provenance_mut((self.window.address() + offset) as usize)
+        std::ptr::with_exposed_provenance_mut((self.used.window.address() + offset) as usize)
     }
 }
 
 impl<W: Shown> Push for Stores<W> {
     fn window(&self) -> u64 {
-        self.window.length()
+        self.used.window.length()
     }
 
     /// The registration stays: it is of the window's place in this process, and nothing is stored while it moves.
     fn place(&mut self, fpga: u64) -> Result<()> {
         match self.settle(LAST)? {
-            true => self.window.place(fpga),
+            true => self.used.window.place(fpga),
             false => Err(RouteError::side(
                 "the GPU",
                 format!("what it has stored to the window has not arrived after {LAST:?}"),
@@ -131,8 +140,8 @@ impl<W: Shown> Push for Stores<W> {
     }
 
     fn push(&mut self, from: u64, to: u64, length: u64) -> Result<()> {
-        let at = self.buffer.at(from, length).map_err(told)?;
-        let size = self.window.length();
+        let at = self.used.buffer.at(from, length).map_err(told)?;
+        let size = self.used.window.length();
         let end = to.checked_add(length).filter(|end| *end <= size);
         let Some(end) = end else {
             return Err(RouteError::Bounds {
@@ -149,20 +158,20 @@ impl<W: Shown> Push for Stores<W> {
         self.state = State::Stored((end - 1) / WORD * WORD);
         // SAFETY: both ranges were checked; the window moves when the stream has done it, and the drop of the
         // registration waits for that, too.
-        unsafe { (self.stream).copy(Way::Out, at, self.at(to), length as usize) }
+        unsafe { (self.used.stream).copy(Way::Out, at, self.at(to), length as usize) }
     }
 
     fn settle(&mut self, limit: Duration) -> Result<bool> {
         if let State::Stored(last) = self.state {
-            let at = self.back.at(0, WORD).map_err(told)?;
+            let at = self.used.back.at(0, WORD).map_err(told)?;
             // SAFETY: a word of the window, which is mapped for as long as this lives, into memory of as many bytes. It
             // stands behind the stores in the stream.
-            unsafe { (self.stream).copy(Way::In, at, self.at(last), WORD as usize) }?;
+            unsafe { (self.used.stream).copy(Way::In, at, self.at(last), WORD as usize) }?;
             self.state = State::Reading;
         }
         let begin = Instant::now();
         while self.state == State::Reading {
-            if self.stream.rests()? {
+            if self.used.stream.rests()? {
                 self.state = State::Settled;
                 break;
             }
@@ -178,7 +187,7 @@ impl<W: Shown> Push for Stores<W> {
 
     fn confirm(&mut self) -> Result<()> {
         match self.state {
-            State::Settled => self.window.confirm(),
+            State::Settled => self.used.window.confirm(),
             // It would be moved under them, to where it is.
             _ => Ok(()),
         }
@@ -187,8 +196,13 @@ impl<W: Shown> Push for Stores<W> {
 
 impl<W: Shown> Drop for Stores<W> {
     fn drop(&mut self) {
-        // The next who has the window has other FPGA memory in it. A GPU that has failed stores nothing more.
-        let _ = self.settle(LAST);
+        // A child's copy waits for nothing, and gives nothing back.
+        let rests = self.used.stream.gpu.is_inherited() || matches!(self.settle(LAST), Ok(true));
+        if rests {
+            // SAFETY: it is used no more, and dropped once.
+            unsafe { ManuallyDrop::drop(&mut self.used) };
+        }
+        // Or else it stays this process's: whoever had the window next would find late stores in other FPGA memory.
     }
 }
 

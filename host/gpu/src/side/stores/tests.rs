@@ -7,6 +7,7 @@ use crate::standin;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint};
+use std::os::unix::process::CommandExt;
 
 /// Bytes of the window of these tests.
 const WINDOW: u64 = 4096;
@@ -28,6 +29,8 @@ thread_local! {
     static POSTED: RefCell<VecDeque<(u64, Vec<u8>)>> = const { RefCell::new(VecDeque::new()) };
     /// A read stands in the stream behind the stores.
     static READS: Cell<bool> = const { Cell::new(false) };
+    /// Windows that were given back.
+    static GIVEN_BACK: Cell<u32> = const { Cell::new(0) };
     /// The stream does nothing.
     static HANGS: Cell<bool> = const { Cell::new(false) };
 }
@@ -106,6 +109,12 @@ static FUNCTIONS: Functions = Functions {
 /// A window of memory that nobody looks at: what the GPU stores goes to `FPGA`.
 struct Fake(Vec<u64>);
 
+impl Drop for Fake {
+    fn drop(&mut self) {
+        GIVEN_BACK.set(GIVEN_BACK.get() + 1);
+    }
+}
+
 impl Shown for Fake {
     fn address(&self) -> u64 {
         self.0.as_ptr().expose_provenance() as u64
@@ -137,7 +146,7 @@ fn stores() -> (Stores<Fake>, u64) {
     };
     FPGA.set(vec![0; 9 * WINDOW as usize]);
     let stores = Stores::new(&memory, Fake(vec![0; WINDOW as usize / 8])).unwrap();
-    ADDRESS.set(stores.window.address());
+    ADDRESS.set(stores.used.window.address());
     (stores, address)
 }
 
@@ -196,4 +205,49 @@ fn a_gpu_that_hangs_does_not_hold_its_program_up() {
             "{from} {to} {length}"
         );
     }
+}
+
+/// Whoever had it next would have late stores in other FPGA memory.
+#[test]
+fn a_window_that_is_still_stored_to_is_nobody_elses() {
+    let (stores, _) = stores();
+    drop(stores);
+    assert_eq!((GIVEN_BACK.get(), standin::registered()), (1, 0));
+    let (mut stores, _) = self::stores();
+    HANGS.set(true);
+    stores.push(0, 0, 64).unwrap();
+    drop(stores);
+    assert_eq!((GIVEN_BACK.get(), standin::registered()), (1, 1));
+    HANGS.set(false);
+    standin::reset();
+}
+
+/// CUDA is not for children of a fork.
+#[test]
+fn what_a_child_drops_the_parent_keeps() {
+    let (mut stores, _) = stores();
+    HANGS.set(true);
+    stores.push(0, 0, 64).unwrap();
+    standin::fail(standin::Failure {
+        call: "context_push",
+        which: 0..0,
+    });
+    let inherited = std::sync::Mutex::new(Some(ManuallyDrop::new(stores)));
+    let mut command = std::process::Command::new("true");
+    // SAFETY: the closure calls nothing but the allocator, whose state the C library takes care of across a fork, and a lock
+    // that no other thread knows.
+    unsafe {
+        command.pre_exec(move || {
+            let given = inherited.lock().expect("no other thread").take();
+            drop(given.map(ManuallyDrop::into_inner));
+            match (standin::calls(), standin::registered()) {
+                (0, 1) => Ok(()),
+                _ => Err(std::io::Error::from_raw_os_error(1)),
+            }
+        });
+    }
+    assert!(command.status().unwrap().success());
+    standin::fail(standin::NOTHING);
+    HANGS.set(false);
+    standin::reset();
 }
