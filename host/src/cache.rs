@@ -45,6 +45,7 @@
 //!   any thread, and from an allocator's own hooks), and [`Region::forget`] a region with which transfers fail.
 //! - In a child of a fork a cache is empty, and keeps nothing: its regions are the parent's.
 
+mod leaving;
 mod parts;
 mod table;
 
@@ -52,13 +53,14 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::region::Region;
 use crate::sys::Process;
+use leaving::{Departures, let_go};
 pub use parts::{Part, Parts};
 use peerlane_core::att::Permissions;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use table::{Gone, Place, Seen, Table};
+use table::{Place, Seen, Table};
 
 /// Which memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -229,6 +231,7 @@ struct Shared {
     table: Mutex<Table>,
     /// A registration has ended.
     ended: Condvar,
+    leaving: Departures,
 }
 
 /// A registration that goes on. Others see it until this is dropped.
@@ -265,14 +268,6 @@ impl Drop for Shared {
     }
 }
 
-/// Lets go of regions: at once if nobody else has them, or with whoever is the last. The driver does not keep them.
-fn let_go(gone: Vec<Gone>) {
-    for (region, parts) in gone {
-        region.discard();
-        drop(parts);
-    }
-}
-
 impl Cache {
     /// An empty one.
     pub fn new(limits: Limits) -> Self {
@@ -281,6 +276,7 @@ impl Cache {
             born: Process::current(),
             table: Mutex::default(),
             ended: Condvar::new(),
+            leaving: Departures::default(),
         }))
     }
 
@@ -345,8 +341,12 @@ impl Cache {
             let no_room = error.no_room();
             if no_room || all != range {
                 // In two steps: the lock is held to the end of the first.
-                let out = shared.lock().give_way(going.number, &range, no_room);
-                let_go(out);
+                let leaving = {
+                    let mut table = shared.lock();
+                    let out = table.give_way(going.number, &range, no_room);
+                    shared.leaving.begin(out)
+                };
+                drop(leaving);
                 made = register(range.clone());
             }
         }
@@ -356,9 +356,8 @@ impl Cache {
             // Not what was asked for: whoever has registered it so may use it so, and nobody finds it.
             return Ok(cached);
         }
-        let mut out = Vec::new();
-        {
-            let mut table = shared.lock();
+        let leaving = {
+            let (mut table, mut out) = (shared.lock(), Vec::new());
             table.insert(
                 going.number,
                 made.range,
@@ -366,8 +365,9 @@ impl Cache {
                 &shared.limits,
                 &mut out,
             );
-        }
-        let_go(out);
+            shared.leaving.begin(out)
+        };
+        drop(leaving);
         Ok(cached)
     }
 
@@ -390,7 +390,8 @@ impl Cache {
         })
     }
 
-    /// Lets go of all regions of a buffer: for whoever frees it, before. Regions that are in use stay with their users.
+    /// Lets go of all regions of a buffer: for whoever frees it, before. Regions that are in use stay with their users. What
+    /// other threads let go of meanwhile has gone, too, when this returns.
     pub fn invalidate(&self, buffer: &Buffer) {
         self.invalidate_if(|seen| seen.is_of(buffer));
     }
@@ -407,8 +408,14 @@ impl Cache {
 
     fn invalidate_if(&self, which: impl Fn(&Seen<'_>) -> bool) {
         if !self.0.is_inherited() {
-            let out = self.0.lock().take(which);
-            let_go(out);
+            let (leaving, last) = {
+                let mut table = self.0.lock();
+                let leaving = self.0.leaving.begin(table.take(which));
+                (leaving, self.0.leaving.last())
+            };
+            drop(leaving);
+            // The table has not what another thread has taken out of it, and the board may still have that.
+            self.0.leaving.wait(last);
         }
     }
 
@@ -439,33 +446,37 @@ enum Begun<'a> {
 
 impl Shared {
     fn find_or_begin(&self, place: &Place, parts: Option<&Parts>, range: &Range<u64>) -> Begun<'_> {
-        let mut out = Vec::new();
-        let begun = {
-            let mut table = self.lock();
-            loop {
-                if let Some((region, base)) = table.find(place, parts, range) {
-                    break Begun::Found(Cached {
-                        region,
-                        offset: range.start - base,
-                        length: range.end - range.start,
-                    });
+        let mut table = self.lock();
+        loop {
+            if let Some((region, base)) = table.find(place, parts, range) {
+                return Begun::Found(Cached {
+                    region,
+                    offset: range.start - base,
+                    length: range.end - range.start,
+                });
+            }
+            let mut out = Vec::new();
+            table.expel(place, parts, range, &mut out);
+            if !out.is_empty() {
+                // Before this waits for anybody.
+                let leaving = self.leaving.begin(out);
+                drop(table);
+                drop(leaving);
+                table = self.lock();
+                continue;
+            }
+            let all = table.with_overlapping(place, range);
+            match table.begin(place, &all) {
+                Some(number) => {
+                    let shared = self;
+                    return Begun::Going(Going { shared, number }, all);
                 }
-                table.expel(place, parts, range, &mut out);
-                let all = table.with_overlapping(place, range);
-                match table.begin(place, &all) {
-                    Some(number) => {
-                        let shared = self;
-                        break Begun::Going(Going { shared, number }, all);
-                    }
-                    // Somebody registers some of it.
-                    None => {
-                        let woken = self.ended.wait(table);
-                        table = woken.unwrap_or_else(PoisonError::into_inner);
-                    }
+                // Somebody registers some of it.
+                None => {
+                    let woken = self.ended.wait(table);
+                    table = woken.unwrap_or_else(PoisonError::into_inner);
                 }
             }
-        };
-        let_go(out);
-        begun
+        }
     }
 }

@@ -367,8 +367,9 @@ impl Region {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Drops it, and has the driver not keep it when the last clone is dropped.
-    pub(crate) fn discard(self) {
+    /// Has the driver not keep it when the last clone is dropped. For memory that nobody registers again by the same name: a
+    /// dma-buf that was exported for this region is another one each time, and to keep it would only keep its memory taken.
+    pub fn do_not_keep(&self) {
         self.0.discarded.store(true, Ordering::Relaxed);
     }
 

@@ -552,6 +552,75 @@ fn what_goes_goes_without_a_lock() {
     }
 }
 
+/// Whoever invalidates frees the memory then: what another thread has begun to let go of is the board's until that has ended.
+#[test]
+fn an_invalidation_waits_for_what_others_let_go_of() {
+    let rig = Rig::new();
+    let cache = Cache::new(limits(1, u64::MAX, 0));
+    let [first, second] = [1, 2].map(Buffer::cuda);
+    drop(rig.get(&cache, &first, 0..4096));
+    let (begin, begun) = std::sync::mpsc::channel();
+    let (tell, told) = std::sync::mpsc::channel::<()>();
+    *rig.least.in_unregister.lock().unwrap() = Some(Box::new(move || {
+        begin.send(()).unwrap();
+        // Until the other thread has had time to return too early.
+        let _ = told.recv_timeout(std::time::Duration::from_secs(10));
+    }));
+    std::thread::scope(|scope| {
+        // There is room for one: the first goes.
+        scope.spawn(|| drop(rig.get(&cache, &second, 0..4096)));
+        begun.recv().unwrap();
+        let (end, ended) = std::sync::mpsc::channel();
+        let (cache, first) = (&cache, &first);
+        scope.spawn(move || {
+            cache.invalidate(first);
+            end.send(()).unwrap();
+        });
+        let early = ended.recv_timeout(std::time::Duration::from_millis(100));
+        tell.send(()).unwrap();
+        assert!(early.is_err(), "the board still has the memory");
+        ended
+            .recv_timeout(std::time::Duration::from_secs(10))
+            .unwrap();
+    });
+}
+
+/// A registration that waits for another one has let go before of what it found dead.
+#[test]
+fn who_waits_for_a_registration_holds_nothing_back() {
+    let rig = Rig::new();
+    let cache = Cache::new(Limits::default());
+    let [dead, living] = [1, 2].map(Buffer::cuda);
+    drop(rig.get(&cache, &dead, 0..4096));
+    let (both, gate) = (Permissions::ReadWrite, Barrier::new(2));
+    std::thread::scope(|scope| {
+        let (cache, rig, gate, living) = (&cache, &rig, &gate, &living);
+        let (go, goes) = std::sync::mpsc::channel::<()>();
+        // Registers memory beside it, for as long as it takes.
+        scope.spawn(move || {
+            let register = |range: Range<u64>| {
+                gate.wait();
+                goes.recv().unwrap();
+                rig.register(range, both)
+            };
+            drop(cache.get(living, 4096..8192, both, register));
+        });
+        gate.wait();
+        // The buffer at the address of the dead one.
+        scope.spawn(move || drop(rig.get(cache, living, 0..8192)));
+        let begin = std::time::Instant::now();
+        while !rig.known().is_empty() && begin.elapsed() < std::time::Duration::from_secs(5) {
+            std::thread::yield_now();
+        }
+        let known = rig.known();
+        go.send(()).unwrap();
+        assert!(
+            known.is_empty(),
+            "{known:?}: the dead one is still the board's"
+        );
+    });
+}
+
 #[test]
 fn a_region_that_was_forgotten_is_not_found() {
     let rig = Rig::new();
