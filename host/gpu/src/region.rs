@@ -235,7 +235,9 @@ impl Gpu {
                 let dmabuf = self.export_in(address, length, backing)?;
                 let Range { start, end } = dmabuf.register;
                 let region = device.register_dmabuf(&dmabuf.file, start, end - start, permissions);
-                (region?, dmabuf.offset - start)
+                let region = region?;
+                region.do_not_keep();
+                (region, dmabuf.offset - start)
             }
             false => {
                 let identity = self.identity(address)?;

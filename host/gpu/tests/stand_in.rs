@@ -1,4 +1,7 @@
-//! The library by CUDA's functions, which a stand-in in C has (`tests/fake-cuda`).
+//! The library by the functions of CUDA and ROCm, which stand-ins in C have (`tests/fake-cuda`, `tests/fake-amd`).
+
+#[path = "../../../tests/fake-amd/mod.rs"]
+mod fake_amd;
 
 #[path = "../../../tests/fake-cuda/mod.rs"]
 mod fake_cuda;
@@ -7,15 +10,18 @@ mod fake_cuda;
 #[path = "../../tests/least/mod.rs"]
 mod least;
 
+use fake_amd::FakeAmd;
 use fake_cuda::FakeCuda;
 use least::Least;
 use libloading::Library;
-use peerlane_core::uapi::provider;
-use peerlane_gpu::Gpu;
+use peerlane_core::uapi::{feature, provider};
+use peerlane_gpu::amd::AmdGpu;
+use peerlane_gpu::{Gpu, GpuRegion};
 use peerlane_host::{Device, Permissions};
 use std::ffi::{c_int, c_uint, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The stand-in, as the library finds it: by its name.
@@ -112,7 +118,7 @@ fn memory_of_any_size_is_registered_without_its_neighbours() {
     let _turn = turn();
     let gpu = Gpu::open(0).unwrap();
     with_context(&gpu);
-    let least = Least::with(peerlane_core::uapi::feature::DMABUF);
+    let least = Least::with(feature::DMABUF);
     let device = Device::over(least.clone()).unwrap();
     for length in [1000_u64, 100_000, 3_145_733] {
         let mut address = 0_u64;
@@ -137,4 +143,44 @@ fn memory_of_any_size_is_registered_without_its_neighbours() {
         let next = call!(b"cuMemAlloc_v2"(*mut u64 = at, usize = 8192));
         assert_eq!(next, 0);
     }
+}
+
+/// Drops a region of memory with a dma-buf that was exported for it, and looks whether the driver was allowed to keep it.
+fn is_let_go(register: impl FnOnce(&Device) -> GpuRegion) {
+    let least = Least::with(feature::DMABUF);
+    let device = Device::over(least.clone()).unwrap();
+    let region = register(&device);
+    let handle = region.region().handle();
+    let provider = least.regions.lock().unwrap()[&handle].provider;
+    assert_eq!(provider, provider::DMABUF);
+    drop(region);
+    let [gone, kept] = [&least.unregistered, &least.kept].map(|count| count.load(Relaxed));
+    assert_eq!((gone, kept), (1, 0));
+}
+
+/// Nobody finds such a region again: a driver that kept it would keep the GPU's memory taken, and for nothing.
+#[test]
+fn a_region_of_memory_that_is_given_back_is_not_kept() {
+    let _turn = turn();
+    let buffer = Gpu::open(0).unwrap().buffer(1 << 20).unwrap();
+    is_let_go(|device| {
+        let all = 0..buffer.length();
+        buffer
+            .register(device, all, Permissions::ReadWrite)
+            .unwrap()
+    });
+
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fake-amd");
+    let files = FakeAmd::new(&sources);
+    for name in ["libhsa-runtime64.so.1", "libamdhip64.so.6"] {
+        // SAFETY: nothing runs when it is loaded. It stays, so that it is found by its name.
+        std::mem::forget(unsafe { Library::new(files.path(name)) }.unwrap());
+    }
+    let buffer = AmdGpu::open(0).unwrap().buffer(1 << 20).unwrap();
+    is_let_go(|device| {
+        let all = 0..buffer.length();
+        buffer
+            .register(device, all, Permissions::ReadWrite)
+            .unwrap()
+    });
 }

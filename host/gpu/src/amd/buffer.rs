@@ -275,6 +275,7 @@ impl AmdDmaBuf {
         let at = self.offset + (range.start - allocation.start);
         let whole = range.end - range.start;
         let region = device.register_dmabuf(&self.file, at, whole, permissions)?;
+        region.do_not_keep();
         GpuRegion::new(region, asked.start - range.start, length)
     }
 }

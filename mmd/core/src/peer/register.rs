@@ -146,7 +146,10 @@ impl Peers {
         {
             let (at, bytes) = (register.start - export.start, register.end - register.start);
             let region = device.register_dmabuf(file.as_fd(), at, bytes, permissions);
-            return Ok(region.map(|region| (region, first - register.start)));
+            return Ok(region.map(|region| {
+                region.do_not_keep();
+                (region, first - register.start)
+            }));
         }
         if !device.has(feature::NVIDIA) {
             let cause = "neither CUDA nor the driver has a way to memory by its pointer";
