@@ -44,7 +44,12 @@ extern "C" {
 #define CLRDMA_FAILED 3
 /* The thesis's: get_address.aocx could not be loaded. Never a result here. Appendix A. */
 #define CLRDMA_NO_KERNEL 4
-/* The time is over. The transfer may go on, for a minute at most; its memory is kept until then. */
+/*
+ * The time is over. clrdma_error_text() says whether the copy goes on, for a minute at most: it does where the board had
+ * begun it. Until its end the GPU's buffer is the board's. It is kept, also if it is released; commands that use it fail, and
+ * transfers with it wait: a transfer of 0 bytes with it returns when the copy has ended. The board's buffer is only an
+ * address here and is not kept: do not release it before that.
+ */
 #define CLRDMA_TIMEOUT 5
 /* An argument is wrong: a null pointer, or addresses that are not those of a buffer. */
 #define CLRDMA_INVALID 6
@@ -118,11 +123,15 @@ int clrdma_get_buffer_address_nvidia(cl_mem buffer, cl_command_queue queue, unsi
  *                  of that buffer. Commands of OpenCL's that write the buffer must have ended (clFinish).
  * gpu_address      First byte in the GPU's memory: as clrdma_get_buffer_address_nvidia(). No alignment is needed,
  *                  of either.
- * size             Bytes; 0 copies nothing.
- * timeout_seconds  How long the call waits; 0 or less: as long as it takes. The board's library ends a copy that
- *                  takes more than a minute.
+ * size             Bytes; 0 copies nothing, and waits for transfers with the same GPU buffer.
+ * timeout_seconds  How long the call waits, for its turn and for the queue's commands as well; 0 or less: as long as it
+ *                  takes. No copy is begun after that. The board's library ends a copy that takes more than a minute:
+ *                  CLRDMA_TIMEOUT, too, and nothing goes on.
  *
- * Returns when the bytes lie in the GPU's memory. After an error some of them may.
+ * Returns when the bytes lie in the GPU's memory. After an error some of them may. The board makes sure of that by a read
+ * behind them. Where the platform passes no reads between devices, as the thesis's, that fails, and the copy is made again
+ * without it, as are all later ones with this buffer: the bytes are on their way then when the call returns, and only time
+ * (microseconds) brings them.
  *
  * Returns CLRDMA_OK, CLRDMA_NOT_INITIALIZED, CLRDMA_INVALID, CLRDMA_TIMEOUT, CLRDMA_FAILED.
  */

@@ -1,6 +1,8 @@
 //! The board's side: the extension of its library (`peerlane_ext.h`).
 
-use crate::error::{CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_WRONG_DRIVER, Failure};
+use crate::error::{
+    CLRDMA_FAILED, CLRDMA_INVALID, CLRDMA_NO_DRIVER, CLRDMA_TIMEOUT, CLRDMA_WRONG_DRIVER, Failure,
+};
 use crate::opencl::{self, Handle, SUCCESS};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -8,12 +10,15 @@ use std::sync::Arc;
 
 // Numbers of CL/cl.h and peerlane_ext.h.
 const CL_MEM_READ_WRITE: u64 = 1 << 0;
+const CL_MEM_WRITE_ONLY: u64 = 1 << 1;
 const CL_MEM_OBJECT_ALLOCATION_FAILURE: c_int = -4;
 const CL_INVALID_VALUE: c_int = -30;
 const CL_INVALID_DEVICE: c_int = -33;
 const CL_INVALID_MEM_OBJECT: c_int = -38;
 const CL_INVALID_PEER_MEMORY_PEERLANE: c_int = -10001;
 const CL_PEER_MEMORY_REVOKED_PEERLANE: c_int = -10002;
+const CL_PEER_TRANSFER_FAILED_PEERLANE: c_int = -10005;
+const CL_PEER_TRANSFER_TIMEOUT_PEERLANE: c_int = -10006;
 
 /// `pfn_notify` of a copy.
 pub(crate) type Notify = unsafe extern "C" fn(c_int, *mut c_void);
@@ -43,10 +48,24 @@ impl Code {
         .contains(&self.0)
     }
 
+    /// The peer or the way to it has refused an access: a read, for one, by which the board looks whether what it has written
+    /// has arrived.
+    pub(crate) fn is_refused(self) -> bool {
+        self.0 == CL_PEER_TRANSFER_FAILED_PEERLANE
+    }
+
     /// Less memory may have room.
     pub(crate) fn is_no_room(self) -> bool {
         self.0 == CL_MEM_OBJECT_ALLOCATION_FAILURE
     }
+}
+
+/// What a board may do with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Both,
+    /// Then nothing proves that what it has written has arrived.
+    Write,
 }
 
 /// A device, and the functions of its board's library.
@@ -134,12 +153,13 @@ impl Board {
     fn failure(&self, code: c_int) -> Failure {
         // SAFETY: any number may be asked for; the text stays.
         let text = unsafe { CStr::from_ptr((self.text)(code)) }.to_string_lossy();
-        let wrong = [CL_INVALID_VALUE, CL_INVALID_MEM_OBJECT].contains(&code);
-        let text = format!("{text} ({code})");
-        match wrong {
-            true => Failure::new(CLRDMA_INVALID, text),
-            false => Failure::failed(text),
-        }
+        let number = match code {
+            CL_INVALID_VALUE | CL_INVALID_MEM_OBJECT => CLRDMA_INVALID,
+            // The library has stopped it: nothing goes on.
+            CL_PEER_TRANSFER_TIMEOUT_PEERLANE => CLRDMA_TIMEOUT,
+            _ => CLRDMA_FAILED,
+        };
+        Failure::new(number, format!("{text} ({code})"))
     }
 
     /// Where a buffer lies.
@@ -164,14 +184,19 @@ impl Board {
         address: u64,
         bytes: usize,
         identity: u64,
+        access: Access,
     ) -> Result<Peer, Code> {
+        let flags = match access {
+            Access::Both => CL_MEM_READ_WRITE,
+            Access::Write => CL_MEM_WRITE_ONLY,
+        };
         let mut error = SUCCESS;
         let pointer = std::ptr::without_provenance_mut(address as usize);
         // SAFETY: the caller promises the memory; the device is the board's, and there is room for the error.
         let handle = unsafe {
             (self.create)(
                 self.device(),
-                CL_MEM_READ_WRITE,
+                flags,
                 pointer,
                 bytes,
                 identity,

@@ -1,25 +1,52 @@
 //! A buffer of the GPU's.
 
-use crate::board::{Board, Code, Peer};
+use crate::board::{Access, Board, Code, Peer};
 use crate::error::Failure;
 use crate::opencl::{self, Handle};
+use crate::transfer::Direction;
 use peerlane_gpu::opencl::Imported;
 use peerlane_gpu::{Gpu, GpuBuffer};
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Memory that CUDA has made and OpenCL has imported.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     /// Given back before the memory.
-    peer: Mutex<Option<Arc<Peer>>>,
+    peers: Mutex<Peers>,
     /// The one reference that it has is the program's.
     imported: ManuallyDrop<Imported>,
     memory: GpuBuffer,
     /// The address of the `cl_command_queue`, which is retained.
     queue: usize,
-    /// Held while a transfer goes on.
-    turn: Mutex<()>,
+    /// Somebody has it for a transfer.
+    taken: Mutex<bool>,
+    free: Condvar,
+}
+
+/// All of a buffer, registered at a board.
+#[derive(Debug, Default)]
+struct Peers {
+    known: Vec<(Access, Arc<Peer>)>,
+    /// The board may not read it for transfers to it: the platform passes writes only.
+    writes_only: bool,
+}
+
+/// A buffer that is somebody's for a transfer, until this is dropped.
+pub(crate) struct Turn(Arc<Buffer>);
+
+impl Turn {
+    pub(crate) fn buffer(&self) -> &Arc<Buffer> {
+        &self.0
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.0.taken() = false;
+        self.0.free.notify_all();
+    }
 }
 
 impl Buffer {
@@ -40,11 +67,12 @@ impl Buffer {
             imported
         };
         Ok(Self {
-            peer: Mutex::default(),
+            peers: Mutex::default(),
             imported: ManuallyDrop::new(imported),
             memory,
             queue: queue.expose_provenance(),
-            turn: Mutex::new(()),
+            taken: Mutex::default(),
+            free: Condvar::new(),
         })
     }
 
@@ -73,65 +101,112 @@ impl Buffer {
         end.is_some_and(|end| end <= self.memory.size())
     }
 
-    /// Its turn for a transfer.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn taken(&self) -> MutexGuard<'_, bool> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its turn for a transfer; none before the deadline is `None`.
+    pub(crate) fn turn(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
+        let mut taken = self.taken();
+        while *taken {
+            taken = match deadline.map(|at| at.saturating_duration_since(Instant::now())) {
+                None => (self.free.wait(taken)).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return None,
+                Some(left) => {
+                    let woken = self.free.wait_timeout(taken, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        *taken = true;
+        Some(Turn(Arc::clone(self)))
     }
 
     fn queue(&self) -> Handle {
         std::ptr::with_exposed_provenance_mut(self.queue)
     }
 
-    /// Hands it over to the board: what was enqueued before has ended.
-    pub(crate) fn hand_over(&self) -> Result<(), Failure> {
-        // SAFETY: the queue is retained, of the buffer's context.
-        unsafe {
-            self.imported.release(self.queue())?;
-            opencl::finish(self.queue())
+    /// Hands it over to the board: what was enqueued before has ended. `false`: it has not before the deadline, and the buffer
+    /// is the program's again. Until it is taken back its `cl_mem` lives.
+    pub(crate) fn hand_over(&self, deadline: Option<Instant>) -> Result<bool, Failure> {
+        // SAFETY: the program has the buffer; the queue is retained, of the buffer's context.
+        let over = unsafe {
+            opencl::retain_memory(self.handle())?;
+            let released = self.imported.release(self.queue()).map_err(Failure::from);
+            released.and_then(|()| opencl::finish_by(self.queue(), deadline))
+        };
+        if !matches!(over, Ok(true)) {
+            // What has gone wrong is told already.
+            let _ = self.take_back();
         }
+        over
     }
 
     /// Takes it back: what is enqueued from now on sees what the board has written.
     pub(crate) fn take_back(&self) -> Result<(), Failure> {
-        // SAFETY: as above.
-        unsafe { self.imported.acquire(self.queue()) }.map_err(Failure::from)
+        // SAFETY: the queue is retained, and so is the buffer, which is given back.
+        unsafe {
+            let taken = self.imported.acquire(self.queue());
+            opencl::release_memory(self.handle())?;
+            taken.map_err(Failure::from)
+        }
+    }
+
+    /// What the board may do with it for a transfer.
+    pub(crate) fn access(&self, direction: Direction) -> Access {
+        match direction {
+            Direction::ToGpu if self.peers().writes_only => Access::Write,
+            _ => Access::Both,
+        }
+    }
+
+    /// Whether the board may only write it for transfers to it, from now on; whether that is new.
+    pub(crate) fn set_writes_only(&self, only: bool) -> bool {
+        let mut peers = self.peers();
+        std::mem::replace(&mut peers.writes_only, only) != only
     }
 
     /// A range of it, registered at a board for as long as the result lives.
     pub(crate) fn register(
         &self,
         board: &Arc<Board>,
-        offset: u64,
-        bytes: usize,
+        (offset, bytes): (u64, usize),
+        access: Access,
     ) -> Result<Result<Peer, Code>, Failure> {
         let identity = self.memory.identity()?;
         // SAFETY: the memory is this buffer's, which whoever copies keeps.
-        Ok(unsafe { board.register(self.address() + offset, bytes, identity) })
+        Ok(unsafe { board.register(self.address() + offset, bytes, identity, access) })
     }
 
     /// All of it, registered at a board: the first time, and kept from then on.
-    pub(crate) fn whole(&self, board: &Arc<Board>) -> Result<Result<Arc<Peer>, Code>, Failure> {
-        let mut peer = self.peer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(peer) = peer.as_ref().filter(|peer| peer.is_of(board)) {
+    pub(crate) fn whole(
+        &self,
+        board: &Arc<Board>,
+        access: Access,
+    ) -> Result<Result<Arc<Peer>, Code>, Failure> {
+        let mut peers = self.peers();
+        peers.known.retain(|(_, peer)| peer.is_of(board));
+        let mut known = peers.known.iter();
+        if let Some((_, peer)) = known.find(|(may, _)| *may == access) {
             return Ok(Ok(Arc::clone(peer)));
         }
         let size = self.memory.size() as usize;
-        let registered = self.register(board, 0, size)?;
+        let registered = self.register(board, (0, size), access)?;
         Ok(registered.map(|registered| {
             let registered = Arc::new(registered);
-            *peer = Some(Arc::clone(&registered));
+            peers.known.push((access, Arc::clone(&registered)));
             registered
         }))
     }
 
-    /// Forgets that registration.
+    /// Forgets its registrations.
     pub(crate) fn forget(&self) {
-        let peer = self
-            .peer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(peer);
+        let known = std::mem::take(&mut self.peers().known);
+        drop(known);
     }
 }
 

@@ -5,7 +5,9 @@
 
 use crate::error::Failure;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::null_mut;
+use std::ops::Range;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
 
 /// A handle of OpenCL's: of a context, a device, a queue, a buffer.
 pub(crate) type Handle = *mut c_void;
@@ -13,6 +15,9 @@ pub(crate) type Handle = *mut c_void;
 /// `CL_SUCCESS`.
 pub(crate) const SUCCESS: c_int = 0;
 const CL_DEVICE_PLATFORM: u32 = 0x1031;
+/// `CL_EVENT_COMMAND_EXECUTION_STATUS`.
+const CL_STATUS: u32 = 0x11D3;
+const CL_COMPLETE: c_int = 0;
 
 /// What OpenCL calls when a buffer is gone.
 pub(crate) type Gone = unsafe extern "C" fn(Handle, *mut c_void);
@@ -21,6 +26,10 @@ type DeviceInfo = unsafe extern "C" fn(Handle, u32, usize, *mut c_void, *mut usi
 type ForPlatform = unsafe extern "C" fn(Handle, *const c_char) -> *mut c_void;
 type OnEnd = unsafe extern "C" fn(Handle, Gone, *mut c_void) -> c_int;
 type One = unsafe extern "C" fn(Handle) -> c_int;
+type Marker = unsafe extern "C" fn(Handle, u32, *const Handle, *mut Handle) -> c_int;
+
+/// How long to sleep between two looks at a queue, from the first time to any later one.
+const PAUSES: Range<Duration> = Duration::from_micros(20)..Duration::from_millis(1);
 
 /// A function of the OpenCL that the program has: linked with it, or loaded since.
 fn find(name: &CStr) -> Result<*mut c_void, Failure> {
@@ -98,6 +107,74 @@ pub(crate) unsafe fn finish(queue: Handle) -> Result<(), Failure> {
     let finish = function!(c"clFinish", One);
     // SAFETY: the caller promises the queue.
     check("clFinish", unsafe { finish(queue) })
+}
+
+/// The same until a deadline: whether they have.
+///
+/// # Safety
+/// As [`finish`].
+pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Result<bool, Failure> {
+    let Some(deadline) = deadline else {
+        // SAFETY: the caller promises the queue.
+        return unsafe { finish(queue) }.map(|()| true);
+    };
+    let marker = function!(c"clEnqueueMarkerWithWaitList", Marker);
+    let flush = function!(c"clFlush", One);
+    let info = function!(c"clGetEventInfo", DeviceInfo);
+    let release = function!(c"clReleaseEvent", One);
+    let mut event = null_mut();
+    // SAFETY: the caller promises the queue; no list, and a place for the event.
+    let code = unsafe { marker(queue, 0, null(), &raw mut event) };
+    check("clEnqueueMarkerWithWaitList", code)?;
+    // SAFETY: as above.
+    let flushed = check("clFlush", unsafe { flush(queue) });
+    let begin = Instant::now();
+    let ask = || {
+        let mut status = CL_COMPLETE;
+        let place = (&raw mut status).cast();
+        // SAFETY: a living event, and a place for a `cl_int`.
+        let code = unsafe { info(event, CL_STATUS, size_of::<c_int>(), place, null_mut()) };
+        check("clGetEventInfo", code).map(|()| status)
+    };
+    let ended = flushed.and_then(|()| {
+        loop {
+            let status = ask()?;
+            if status <= CL_COMPLETE {
+                check("a command of the buffer's queue", status)?;
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            // Late by no more than a part of what it took.
+            let pause = (begin.elapsed() / 8).clamp(PAUSES.start, PAUSES.end);
+            std::thread::sleep(pause.min(left));
+        }
+    });
+    // SAFETY: this gives back the reference that the call made.
+    unsafe { release(event) };
+    ended
+}
+
+/// Keeps a buffer until [`release_memory`].
+///
+/// # Safety
+/// It is a `cl_mem`.
+pub(crate) unsafe fn retain_memory(buffer: Handle) -> Result<(), Failure> {
+    let retain = function!(c"clRetainMemObject", One);
+    // SAFETY: the caller promises the buffer.
+    check("clRetainMemObject", unsafe { retain(buffer) })
+}
+
+/// Gives a buffer back.
+///
+/// # Safety
+/// It is a `cl_mem` that was retained.
+pub(crate) unsafe fn release_memory(buffer: Handle) -> Result<(), Failure> {
+    let release = function!(c"clReleaseMemObject", One);
+    // SAFETY: the caller promises the buffer.
+    check("clReleaseMemObject", unsafe { release(buffer) })
 }
 
 /// Keeps a queue until [`release_queue`].

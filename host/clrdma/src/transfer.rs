@@ -1,11 +1,11 @@
 //! Transfers.
 
 use crate::board::{Board, Code, Peer, result};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Turn};
 use crate::error::{CLRDMA_TIMEOUT, Failure};
 use crate::state::STATE;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Which way.
@@ -29,18 +29,56 @@ struct Waited {
     _buffer: Arc<Buffer>,
 }
 
+impl Waited {
+    fn lock(&self) -> MutexGuard<'_, Option<c_int>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end, until a deadline.
+    fn wait(&self, deadline: Option<Instant>) -> Option<c_int> {
+        let mut end = self.lock();
+        while end.is_none() {
+            end = match deadline.map(|at| at.saturating_duration_since(Instant::now())) {
+                None => (self.told.wait(end)).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return None,
+                Some(left) => {
+                    let woken = self.told.wait_timeout(end, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        *end
+    }
+}
+
 /// Why a copy has not ended well.
 enum Why {
     Code(Code),
+    /// The time was over before it was begun.
     Late,
+    /// It goes on.
+    GoesOn(Arc<Waited>),
+}
+
+/// A copy that nobody waits for any more. Until its end the buffer is the board's: the drop waits for it.
+struct Behind {
+    waited: Arc<Waited>,
+    turn: Turn,
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        self.waited.wait(None);
+        // There is nobody to tell.
+        let _ = self.turn.buffer().take_back();
+    }
 }
 
 /// Told by the board's library that a copy has ended.
 unsafe extern "C" fn ended(status: c_int, user: *mut c_void) {
     // SAFETY: it is the reference that was given to the copy, and this is called once.
     let waited = unsafe { Arc::from_raw(user.cast::<Waited>().cast_const()) };
-    let mut ended = waited.ended.lock().unwrap_or_else(PoisonError::into_inner);
-    *ended = Some(status);
+    *waited.lock() = Some(status);
     waited.told.notify_all();
 }
 
@@ -53,13 +91,16 @@ struct Part {
 }
 
 /// Copies between registered memory and the board's, and waits for the end. `first` is the registration's place in the
-/// buffer.
+/// buffer. What is late is not begun.
 fn copy(
     (board, buffer, direction): (&Board, &Arc<Buffer>, Direction),
     (peer, first): (Arc<Peer>, u64),
     part: Part,
     deadline: Option<Instant>,
 ) -> Result<(), Why> {
+    if deadline.is_some_and(|at| at <= Instant::now()) {
+        return Err(Why::Late);
+    }
     let waited = Arc::new(Waited {
         ended: Mutex::new(None),
         told: Condvar::new(),
@@ -84,19 +125,9 @@ fn copy(
         drop(unsafe { Arc::from_raw(user) });
         return Err(Why::Code(code));
     }
-    let mut end = waited.ended.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        if let Some(status) = *end {
-            return result(status).map_err(Why::Code);
-        }
-        end = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
-            None => (waited.told.wait(end)).unwrap_or_else(PoisonError::into_inner),
-            Some(Duration::ZERO) => return Err(Why::Late),
-            Some(left) => {
-                let woken = waited.told.wait_timeout(end, left);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            }
-        };
+    match waited.wait(deadline) {
+        Some(status) => result(status).map_err(Why::Code),
+        None => Err(Why::GoesOn(waited)),
     }
 }
 
@@ -107,7 +138,8 @@ fn move_all(
     deadline: Option<Instant>,
 ) -> Result<Result<(), Why>, Failure> {
     let (board, buffer, direction) = which;
-    match buffer.whole(board)? {
+    let access = buffer.access(direction);
+    match buffer.whole(board, access)? {
         Ok(peer) => {
             let copied = copy((board, buffer, direction), (peer, 0), all, deadline);
             return Ok(copied);
@@ -122,7 +154,7 @@ fn move_all(
             offset: all.offset + done as u64,
             bytes: (all.bytes - done).min(BLOCK),
         };
-        let peer = match buffer.register(board, part.offset, part.bytes)? {
+        let peer = match buffer.register(board, (part.offset, part.bytes), access)? {
             Ok(peer) => (Arc::new(peer), part.offset),
             Err(code) => return Ok(Err(Why::Code(code))),
         };
@@ -134,6 +166,38 @@ fn move_all(
     Ok(Ok(()))
 }
 
+/// The same, with what may be mended on the way.
+fn move_or_mend(
+    which: (&Arc<Board>, &Arc<Buffer>, Direction),
+    all: Part,
+    deadline: Option<Instant>,
+) -> Result<Result<(), Why>, Failure> {
+    let (_, buffer, direction) = which;
+    let mut moved = move_all(which, all, deadline)?;
+    for _ in 1..ATTEMPTS {
+        match moved {
+            Err(Why::Code(code)) if code.is_stale() => buffer.forget(),
+            _ => break,
+        }
+        moved = move_all(which, all, deadline)?;
+    }
+    // The board reads behind what it has written, to look whether that has arrived. A platform that passes writes only, as
+    // the thesis's, refuses that; to memory that the board may only write it does without.
+    if let (Direction::ToGpu, Err(Why::Code(code))) = (direction, &moved)
+        && code.is_refused()
+        && buffer.set_writes_only(true)
+    {
+        // Before it takes entries of the board's twice.
+        buffer.forget();
+        moved = move_all(which, all, deadline)?;
+        if matches!(moved, Err(Why::Code(_))) {
+            // That was not why.
+            buffer.set_writes_only(false);
+        }
+    }
+    Ok(moved)
+}
+
 /// Moves bytes between the board's memory and the GPU's.
 pub(crate) fn run(
     direction: Direction,
@@ -142,39 +206,47 @@ pub(crate) fn run(
     bytes: usize,
     timeout_seconds: c_int,
 ) -> Result<(), Failure> {
-    let board = STATE.board()?;
-    let buffer = STATE.at(gpu, bytes)?;
-    if bytes == 0 {
-        return Ok(());
-    }
     let limit = u64::try_from(timeout_seconds)
         .ok()
         .filter(|&limit| limit > 0);
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let board = STATE.board()?;
+    let buffer = STATE.at(gpu, bytes)?;
+    let late = |why: &str| {
+        let text = format!("{bytes} bytes were not moved in {timeout_seconds} s: {why}");
+        Err(Failure::new(CLRDMA_TIMEOUT, text))
+    };
+    let Some(turn) = buffer.turn(deadline) else {
+        return late("another transfer with the GPU's buffer goes on. Give this one more time");
+    };
+    if bytes == 0 {
+        return Ok(());
+    }
     let all = Part {
         fpga,
         offset: gpu - buffer.address(),
         bytes,
     };
-    let _turn = buffer.turn();
-    buffer.hand_over()?;
-    let mut moved = move_all((&board, &buffer, direction), all, deadline);
-    for _ in 1..ATTEMPTS {
-        match moved {
-            Ok(Err(Why::Code(code))) if code.is_stale() => buffer.forget(),
-            _ => break,
-        }
-        moved = move_all((&board, &buffer, direction), all, deadline);
+    if !buffer.hand_over(deadline)? {
+        return late(
+            "commands of the GPU's queue go on. End them before (clFinish), or give the transfer more time",
+        );
+    }
+    let moved = move_or_mend((&board, &buffer, direction), all, deadline);
+    if let Ok(Err(Why::GoesOn(waited))) = moved {
+        let behind = Behind { waited, turn };
+        // Where there can be no thread the drop waits here.
+        let thread = std::thread::Builder::new().name("clrdma".into());
+        let _ = thread.spawn(move || drop(behind));
+        return late(
+            "the copy goes on, for a minute at most. Neither use nor release both buffers until then; a transfer of 0 \
+             bytes with the GPU's waits for it",
+        );
     }
     let taken = buffer.take_back();
     match moved? {
         Ok(()) => taken,
         Err(Why::Code(code)) => Err(board.explain(code)),
-        Err(Why::Late) => Err(Failure::new(
-            CLRDMA_TIMEOUT,
-            format!(
-                "{bytes} bytes were not moved in {timeout_seconds} s. Give the transfer more time"
-            ),
-        )),
+        Err(_) => late("nothing of it goes on. Give the transfer more time"),
     }
 }

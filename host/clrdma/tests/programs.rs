@@ -99,6 +99,25 @@ fn a_program_without_board_and_gpu_is_told() {
     lab.passes(&program, &["gpu", "2"], &[("STANDIN_OLD_CUDA", "1")]);
 }
 
+/// What takes longer than it may, and what a platform does not pass.
+#[test]
+fn time_is_kept_to_and_a_platform_may_pass_writes_only() {
+    let lab = Lab::new();
+    let library = lab.board_library();
+    let program = lab.program("tests/late.c", &["-std=c99", "-pthread"]);
+    let library = [("STANDIN_MMD", library.to_str().unwrap())];
+    for part in [
+        "turn",
+        "commands",
+        "behind",
+        "stopped",
+        "writes_only",
+        "refused",
+    ] {
+        lab.passes(&program, &[part], &library);
+    }
+}
+
 /// The listing of a document that names memory of a GPU to OpenCL.
 #[test]
 fn the_listing_of_a_direct_buffer_compiles() {

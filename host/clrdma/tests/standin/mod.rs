@@ -48,6 +48,20 @@ impl Lab {
         lab
     }
 
+    /// A board library without a board, for [`passes`](Self::passes).
+    pub fn board_library(&self) -> PathBuf {
+        let (standin, library) = (root().join("tests/standin"), self.path("board.so"));
+        compile(
+            Command::new("cc")
+                .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+                .args(["-fPIC", "-shared", "-pthread"])
+                .arg(standin.join("board.c"))
+                .arg("-o")
+                .arg(&library),
+        );
+        library
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -16,4 +16,7 @@ uintptr_t memory_of(int file, size_t size);
 int gpu_read(const void *from, void *to, size_t bytes);
 int gpu_write(void *to, const void *from, size_t bytes);
 
+/* Commands of all queues go on for so many milliseconds. */
+void standin_busy(int milliseconds);
+
 #endif

@@ -63,12 +63,17 @@ extern cl_int clReleaseContext(cl_context);
 extern cl_command_queue clCreateCommandQueue(cl_context, cl_device_id, cl_bitfield, cl_int *);
 extern cl_int clRetainCommandQueue(cl_command_queue);
 extern cl_int clReleaseCommandQueue(cl_command_queue);
+extern cl_int clFlush(cl_command_queue);
 extern cl_int clFinish(cl_command_queue);
+extern cl_int clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, const cl_event *, cl_event *);
+extern cl_int clGetEventInfo(cl_event, cl_uint, size_t, void *, size_t *);
+extern cl_int clReleaseEvent(cl_event);
 extern cl_mem clCreateBuffer(cl_context, cl_bitfield, size_t, void *, cl_int *);
 extern cl_mem clCreateBufferWithProperties(cl_context, const cl_mem_properties *, cl_bitfield, size_t, void *,
 					   cl_int *);
 extern cl_int clSetMemObjectDestructorCallback(cl_mem, void (*)(cl_mem, void *), void *);
 extern cl_int clGetMemObjectInfo(cl_mem, cl_uint, size_t, void *, size_t *);
+extern cl_int clRetainMemObject(cl_mem);
 extern cl_int clReleaseMemObject(cl_mem);
 extern cl_int clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint,
 				  const cl_event *, cl_event *);

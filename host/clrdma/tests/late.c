@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Time, and platforms that pass writes only, with a board library whose copies take as long as they are told to. */
+#define _GNU_SOURCE
+#include <clrdma.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "standin.h"
+
+enum { BYTES = 5000 };
+
+#define GIVES(call, expected) gives((call), (expected), #call, __LINE__)
+#define MUST(condition) gives(!(condition), 0, #condition, __LINE__)
+
+static void gives(int found, int expected, const char *call, int line)
+{
+	if (found != expected) {
+		fprintf(stderr, "%d: %s = %d, not %d: %s\n", line, call, found, expected, clrdma_error_text());
+		exit(1);
+	}
+}
+
+static struct standin_board *board;
+static cl_command_queue queue;
+static cl_mem buffer;
+static unsigned long gpu;
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void make(void)
+{
+	cl_platform_id platforms[2];
+	cl_device_id devices[2];
+	cl_context contexts[2];
+	cl_int error;
+
+	MUST(!clGetPlatformIDs(2, platforms, NULL));
+	for (int side = 0; side < 2; side++) {
+		MUST(!clGetDeviceIDs(platforms[side], CL_DEVICE_TYPE_ALL, 1, &devices[side], NULL));
+		contexts[side] = clCreateContext(NULL, 1, &devices[side], NULL, NULL, &error);
+		MUST(!error);
+	}
+	board = dlsym(dlopen(getenv("STANDIN_MMD"), RTLD_NOW | RTLD_NOLOAD), "standin_board");
+	MUST(board != NULL);
+	queue = clCreateCommandQueue(contexts[1], devices[1], 0, &error);
+	MUST(!error);
+	GIVES(clrdma_init_altera(contexts[0], devices[0]), CLRDMA_OK);
+	GIVES(clrdma_init_nvidia(contexts[1]), CLRDMA_OK);
+	GIVES(clrdma_create_pinnable_buffer_nvidia(contexts[1], queue, &buffer, BYTES), CLRDMA_OK);
+	GIVES(clrdma_get_buffer_address_nvidia(buffer, queue, &gpu), CLRDMA_OK);
+	for (int i = 0; i < BYTES; i++)
+		board->memory[i] = (unsigned char)(i * 7 + i / 256);
+}
+
+static int is_there(void)
+{
+	static unsigned char found[BYTES];
+
+	MUST(!clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, BYTES, found, 0, NULL, NULL));
+	return !memcmp(found, board->memory, BYTES);
+}
+
+static void *first(void *unused)
+{
+	(void)unused;
+	GIVES(read_rdma(0, gpu, BYTES, 0), CLRDMA_OK);
+	return NULL;
+}
+
+/* Another transfer has the buffer for longer than the second may take. */
+static void turn(void)
+{
+	pthread_t thread;
+	double begin;
+
+	board->takes = 3000;
+	pthread_create(&thread, NULL, first, NULL);
+	while (!board->begun)
+		usleep(1000);
+	begin = now();
+	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
+	MUST(now() - begin < 2);
+	MUST(board->begun == 1);
+	pthread_join(thread, NULL);
+	MUST(is_there());
+}
+
+/* So do commands of the queue; and what is late is not begun. */
+static void commands(void)
+{
+	double begin = now();
+
+	standin_busy(3000);
+	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
+	MUST(now() - begin < 2);
+	MUST(strstr(clrdma_error_text(), "clFinish") && !board->begun);
+	/* The program has its buffer again, and a transfer that may take longer is made. */
+	MUST(!is_there());
+	GIVES(read_rdma(0, gpu, BYTES, 30), CLRDMA_OK);
+	MUST(now() - begin >= 3 && is_there());
+}
+
+/* A copy that nobody waits for any more has the buffer to its end. */
+static void behind(void)
+{
+	double begin = now();
+
+	board->takes = 3000;
+	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
+	MUST(now() - begin < 2 && board->begun == 1 && !board->ended);
+	MUST(strstr(clrdma_error_text(), "goes on"));
+	/* It is not the program's yet. */
+	MUST(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1, &begin, 0, NULL, NULL) == CL_INVALID_OPERATION);
+	begin = now();
+	GIVES(read_rdma(0, gpu, 0, 1), CLRDMA_TIMEOUT);
+	GIVES(read_rdma(0, gpu, 0, 30), CLRDMA_OK);
+	MUST(board->begun == 1 && board->ended == 1 && is_there());
+
+	/* Memory that is released meanwhile stays until its end. */
+	board->takes = 1500;
+	GIVES(read_rdma(0, gpu, BYTES, 1), CLRDMA_TIMEOUT);
+	MUST(!clReleaseMemObject(buffer));
+	MUST(!board->released);
+	begin = now();
+	while (!board->released && now() - begin < 10)
+		usleep(1000);
+	MUST(board->ended == 2 && board->released == board->made);
+	GIVES(read_rdma(0, gpu, 1, 1), CLRDMA_INVALID);
+}
+
+/* The board's library has stopped a copy after its minute. */
+static void stopped(void)
+{
+	board->fails = -10006;
+	GIVES(read_rdma(0, gpu, BYTES, 0), CLRDMA_TIMEOUT);
+	board->fails = 0;
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(is_there());
+}
+
+/* The thesis's own platform: the board cannot read the GPU. */
+static void writes_only(void)
+{
+	board->writes_only = 1;
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(is_there());
+	/* The second attempt is made once. */
+	MUST(board->begun == 2);
+	memset(board->memory, 3, BYTES);
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(is_there() && board->begun == 3);
+	GIVES(write_rdma(0, gpu, BYTES, 5), CLRDMA_FAILED);
+	/* What is refused for another reason stays refused, and the next transfer is proven as before. */
+	board->writes_only = 0;
+	board->begun = 0;
+	GIVES(write_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(board->begun == 1);
+}
+
+/* A failure of another kind is no reason to do without the proof. */
+static void refused(void)
+{
+	board->fails = -10005;
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_FAILED);
+	board->fails = 0;
+	board->begun = 0;
+	board->writes_only = 1;
+	/* Again with the proof first. */
+	GIVES(read_rdma(0, gpu, BYTES, 5), CLRDMA_OK);
+	MUST(board->begun == 2 && is_there());
+}
+
+int main(int count, char **arguments)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} parts[] = {
+		{ "turn", turn },	{ "commands", commands },	{ "behind", behind },
+		{ "stopped", stopped }, { "writes_only", writes_only }, { "refused", refused },
+	};
+
+	make();
+	for (size_t i = 0; count > 1 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(arguments[1], parts[i].name))
+			continue;
+		parts[i].run();
+		return 0;
+	}
+	return 2;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What a test has the stand-in for a board library do (board.c). */
+#ifndef STANDIN_BOARD_H
+#define STANDIN_BOARD_H
+
+struct standin_board {
+	/* The board's memory, from address 0 on. */
+	unsigned char memory[1 << 16];
+	/* Milliseconds that a copy takes. */
+	volatile int takes;
+	/* The platform passes writes between devices, and no reads. */
+	volatile int writes_only;
+	/* Copies end with this error, without a byte. */
+	volatile int fails;
+	/* Copies that were begun, and that have ended. */
+	volatile int begun, ended;
+	/* Regions: made, and given back. */
+	volatile int made, released;
+};
+
+#endif
