@@ -167,7 +167,7 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
         (
             "GPU push, GPU to FPGA",
             &found.push,
-            "CUDA maps a board's window for administrators, or with the parameter PeerMappingOverride=1 of NVIDIA's driver; else data go through the host.",
+            "CUDA maps a board's window for administrators, or with `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` in a file of /etc/modprobe.d; else data go through the host.",
         ),
     ] {
         let text = format!("{names}: {what}: {verdict}");

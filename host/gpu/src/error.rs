@@ -192,7 +192,7 @@ impl Error {
                 "Install the GPU's driver. Without an NVIDIA GPU, transfers through host memory need none."
             }
             Self::OldCuda { .. } => "Install a newer driver of the GPU.",
-            Self::Cuda { code, .. } => cuda_remedy(*code),
+            Self::Cuda { call, code, .. } => cuda_remedy(call, *code),
             Self::NoPeers { .. } => {
                 "Transfer through host memory: this GPU, its driver or a virtual machine lacks GPUDirect RDMA."
             }
@@ -248,8 +248,8 @@ impl Error {
     }
 }
 
-/// What to do about a result of CUDA's.
-fn cuda_remedy(code: i32) -> &'static str {
+/// What to do about a result of a call of CUDA's.
+fn cuda_remedy(call: &str, code: i32) -> &'static str {
     let is = |results: &[CUresult]| results.iter().any(|result| *result as i32 == code);
     if is(&[CUresult::CUDA_ERROR_OUT_OF_MEMORY]) {
         "Free GPU memory, or ask for less. Where an address range is to be exported, the GPU's BAR1 may be full."
@@ -258,6 +258,9 @@ fn cuda_remedy(code: i32) -> &'static str {
         CUresult::CUDA_ERROR_INVALID_DEVICE,
     ]) {
         "Name a GPU that nvidia-smi lists, and look at CUDA_VISIBLE_DEVICES."
+    } else if call == "cuMemHostRegister" {
+        // Of host memory nothing of the kind is asked for: whoever registers that does without.
+        MAP_REGISTERS
     } else if is(&[CUresult::CUDA_ERROR_NOT_SUPPORTED]) {
         "Use the open kernel modules of the GPU's driver: only they export dma-bufs."
     } else if is(&[CUresult::CUDA_ERROR_INVALID_VALUE]) {
@@ -266,6 +269,10 @@ fn cuda_remedy(code: i32) -> &'static str {
         "Look at the result's description in the manual of CUDA's driver API."
     }
 }
+
+/// What NVIDIA's driver asks for before it maps another device's registers into CUDA. The key is one of its registry, which the
+/// module's parameter `NVreg_RegistryDwords` has (NVSHMEM's installation guide, on IBGDA).
+const MAP_REGISTERS: &str = "Run it as an administrator, or have NVIDIA's module permit every process to map other devices' registers: put `options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"` into a file of /etc/modprobe.d, and load the module anew. Else let the host start transfers (Queue).";
 
 /// What to do about a result of HIP's (hip_runtime_api.h) or HSA's (hsa.h, hsa_ext_amd.h), whose numbers are far apart.
 fn rocm_remedy(code: i32) -> &'static str {
@@ -293,6 +300,26 @@ fn rocm_remedy(code: i32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// CUDA says of registers that it does not map them what it says of memory that it does not export.
+    #[test]
+    fn a_remedy_is_for_the_call() {
+        let remedy = |call, code| {
+            let name = String::new();
+            Error::Cuda { call, code, name }.remedy()
+        };
+        // CUDA_ERROR_NOT_SUPPORTED, _INVALID_VALUE and _NOT_PERMITTED of cuda.h.
+        for code in [801, 1, 800] {
+            let told = remedy("cuMemHostRegister", code);
+            let option = "options nvidia NVreg_RegistryDwords=\"PeerMappingOverride=1;\"";
+            assert!(
+                told.contains("administrator") && told.contains(option),
+                "{told}"
+            );
+        }
+        assert!(remedy("cuMemGetHandleForAddressRange", 801).contains("open kernel modules"));
+        assert!(remedy("cuMemHostRegister", 2).contains("Free GPU memory"));
+    }
 
     #[test]
     fn a_version_reads_as_cuda_writes_it() {

@@ -42,8 +42,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 ///
 /// # On a board
 /// The page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with `CU_MEMHOSTREGISTER_IOMEMORY`. NVIDIA's
-/// driver permits that to administrators, or with its module parameter `PeerMappingOverride=1`, and not on all
-/// kernels. It keeps the mapping, whatever Peerlane's driver does: a process that may do this can ring the
+/// driver permits that to administrators, or to everybody where its registry says so (`options nvidia
+/// NVreg_RegistryDwords="PeerMappingOverride=1;"` in a file of `/etc/modprobe.d`), and not on all kernels. It keeps the mapping, whatever Peerlane's driver does: a process that may do this can ring the
 /// doorbells of its channel's page even after the channel was taken from it. None of this was tried for want of a
 /// board; all else was, with the block's RTL and a page in memory (`docs/gpu-results.md`).
 pub struct GpuQueue {
