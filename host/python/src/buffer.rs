@@ -3,10 +3,14 @@
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Memory that an object has given out. The object keeps it where it is until this is dropped.
-pub(crate) struct Buffer(Box<ffi::Py_buffer>);
+pub(crate) struct Buffer {
+    view: Box<ffi::Py_buffer>,
+    /// The view's own reference, which is given back with the view.
+    exporter: Option<ManuallyDrop<Py<PyAny>>>,
+}
 
 // SAFETY: a view may be released by any thread that has the interpreter's lock, which `drop` takes; the numbers in it do not
 // change ("Buffer Protocol", Python/C API).
@@ -22,35 +26,46 @@ impl Buffer {
         let code = unsafe {
             ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), ffi::PyBUF_FULL_RO)
         };
-        match code {
-            // SAFETY: the call has filled it in.
-            0 => Ok(Self(unsafe { view.assume_init() })),
-            _ => Err(PyErr::fetch(object.py())),
+        if code != 0 {
+            return Err(PyErr::fetch(object.py()));
         }
+        // SAFETY: the call has filled it in.
+        let view = unsafe { view.assume_init() };
+        // SAFETY: `obj` is null or a reference to the object that gives the memory out; it is dropped by the view alone.
+        let exporter = unsafe { Py::from_owned_ptr_or_opt(object.py(), view.obj) };
+        Ok(Self {
+            view,
+            exporter: exporter.map(ManuallyDrop::new),
+        })
+    }
+
+    /// Whose memory it is.
+    pub(crate) fn exporter(&self) -> Option<&Py<PyAny>> {
+        self.exporter.as_deref()
     }
 
     pub(crate) fn address(&self) -> u64 {
-        self.0.buf.expose_provenance() as u64
+        self.view.buf.expose_provenance() as u64
     }
 
     pub(crate) fn length(&self) -> u64 {
-        self.0.len.unsigned_abs() as u64
+        self.view.len.unsigned_abs() as u64
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
-        self.0.readonly != 0
+        self.view.readonly != 0
     }
 
     /// Whether its elements lie one behind the other, the last dimension first.
     pub(crate) fn is_compact(&self) -> bool {
         // SAFETY: the view is a good one.
-        unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.0, b'C' as c_char) != 0 }
+        unsafe { ffi::PyBuffer_IsContiguous(&raw const *self.view, b'C' as c_char) != 0 }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the view is released once, with the lock.
-        Python::attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.0) });
+        Python::attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.view) });
     }
 }

@@ -5,6 +5,7 @@ use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
 use peerlane_host::{Direction, Error, Request, Terms};
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,35 +14,34 @@ use std::time::Duration;
 /// How long a wait goes on before signals are looked at.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// A transfer with the memory that it moves. The queue has it, too, until it has ended: a handle that is dropped must not
-/// free memory that the board still writes.
+/// A transfer with the memory that it moves. The queue has it until it has ended: a handle that is dropped must not free
+/// memory that the board still writes.
 struct Moving {
     /// Dropped before the memory.
-    transfer: peerlane_host::Transfer,
-    _memory: Arc<Registered>,
+    transfer: Arc<peerlane_host::Transfer>,
+    memory: Py<Registered>,
+}
+
+impl Moving {
+    /// Whether the board has it no more. A queue that fails has not ended it.
+    fn has_ended(&self) -> bool {
+        // Takes note of what the board has told.
+        let _ = self.transfer.poll();
+        self.transfer.has_ended()
+    }
 }
 
 /// The queue of a device's channel.
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Queue {
     queue: peerlane_host::Queue,
-    moving: Mutex<Vec<Arc<Moving>>>,
+    moving: Mutex<Vec<Moving>>,
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // All handles of its transfers are gone: they have the queue. What nobody waits for is stopped, so that no memory is
-        // freed under it.
-        let moving = self
-            .moving
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        // A child of a fork has the object, and none of the transfers.
-        let goes_on = self.queue.is_inherited()
-            || self.queue.under_way() > 0 && self.queue.restart().is_err();
-        if goes_on {
-            std::mem::forget(std::mem::take(moving));
-        }
+        // All handles of its transfers are gone: they have the queue.
+        self.stop();
     }
 }
 
@@ -53,20 +53,26 @@ impl Queue {
         }
     }
 
-    fn moving(&self) -> MutexGuard<'_, Vec<Arc<Moving>>> {
+    fn moving(&self) -> MutexGuard<'_, Vec<Moving>> {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of the memory of transfers that have ended. A queue that fails has not ended them.
+    /// Stops what is under way and nobody waits for, and lets go of its memory: none is freed under the board.
+    fn stop(&self) {
+        // A child of a fork has the object, and none of the transfers.
+        let goes_on = self.queue.is_inherited()
+            || self.queue.under_way() > 0 && self.queue.restart().is_err();
+        let moving = std::mem::take(&mut *self.moving());
+        if goes_on {
+            std::mem::forget(moving);
+        }
+    }
+
+    /// Lets go of the memory of transfers that have ended.
     fn sweep(&self) {
         let ended = {
             let mut moving = self.moving();
-            let under_way = |moving: &Arc<Moving>| {
-                // Takes note of what the board has told.
-                let _ = moving.transfer.poll();
-                !moving.transfer.has_ended()
-            };
-            let (keep, ended): (Vec<_>, Vec<_>) = moving.drain(..).partition(under_way);
+            let (ended, keep): (Vec<_>, Vec<_>) = moving.drain(..).partition(Moving::has_ended);
             *moving = keep;
             ended
         };
@@ -82,7 +88,8 @@ impl Queue {
         terms: Terms,
     ) -> PyResult<Transfer> {
         let py = slf.py();
-        let registered = region.get().get(py)?;
+        let memory = region.get().get(py)?;
+        let registered = memory.get();
         let length = match length {
             Some(length) => length,
             None => registered.length.saturating_sub(offset),
@@ -105,14 +112,13 @@ impl Queue {
             length,
             piece: None,
         };
-        let transfer = told(py, queue.queue.submit_with(&request, terms))?;
-        let moving = Arc::new(Moving {
-            transfer,
-            _memory: registered,
+        let transfer = Arc::new(told(py, queue.queue.submit_with(&request, terms))?);
+        queue.moving().push(Moving {
+            transfer: Arc::clone(&transfer),
+            memory,
         });
-        queue.moving().push(Arc::clone(&moving));
         Ok(Transfer {
-            moving,
+            transfer,
             queue: slf.clone().unbind(),
         })
     }
@@ -294,6 +300,19 @@ impl Queue {
         format!("<peerlane.Queue of {name}, {under_way} under way>")
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // What another thread is looking at is no garbage; nor is memory that the board may still reach.
+        let Ok(moving) = self.moving.try_lock() else {
+            return Ok(());
+        };
+        let mut ended = moving.iter().filter(|moving| moving.has_ended());
+        ended.try_for_each(|moving| visit.call(&moving.memory))
+    }
+
+    fn __clear__(&self) {
+        self.stop();
+    }
+
     /// For `_asyncio.py`: takes note of what the board has reported.
     fn _turn(&self, py: Python<'_>) -> PyResult<()> {
         told(py, self.queue.turn())
@@ -319,20 +338,21 @@ impl Queue {
 /// A transfer.
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Transfer {
-    moving: Arc<Moving>,
+    transfer: Arc<peerlane_host::Transfer>,
+    /// It has the memory.
     queue: Py<Queue>,
 }
 
 #[pymethods]
 impl Transfer {
     fn poll(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        told(py, self.moving.transfer.poll())
+        told(py, self.transfer.poll())
     }
 
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
         let limit = limit(py, timeout)?;
-        let moved = wait(py, limit, |slice| self.moving.transfer.wait(slice));
+        let moved = wait(py, limit, |slice| self.transfer.wait(slice));
         self.queue.get().sweep();
         moved
     }
@@ -341,9 +361,14 @@ impl Transfer {
     fn stop(&self, py: Python<'_>, grace: f64) -> PyResult<u64> {
         // Infinity is for who would wait without a limit.
         let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
-        let stopped = py.detach(|| self.moving.transfer.stop(grace));
+        let stopped = py.detach(|| self.transfer.stop(grace));
         self.queue.get().sweep();
         told(py, stopped)
+    }
+
+    /// It has no `__clear__`: the queue it has is never another's.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.queue)
     }
 
     #[getter]
@@ -352,7 +377,7 @@ impl Transfer {
     }
 
     fn __len__(&self) -> usize {
-        self.moving.transfer.length() as usize
+        self.transfer.length() as usize
     }
 
     fn __await__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -362,7 +387,7 @@ impl Transfer {
     }
 
     fn __repr__(&self) -> String {
-        let transfer = &self.moving.transfer;
+        let transfer = &self.transfer;
         let way = match transfer.direction() {
             Direction::Write => "from",
             Direction::Read => "to",

@@ -7,25 +7,36 @@ use peerlane_gpu::Gpu;
 use peerlane_gpu::amd::AmdGpu;
 use peerlane_host::peerlane_core::uapi::PROBE_BYTES;
 use peerlane_host::{Device, Permissions};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-/// A region, and what keeps its memory. Whoever moves data with it has it, too.
+/// A region, and what keeps its memory. Whoever moves data with it has it, too. It is an object of Python's, so that the
+/// garbage collector counts those who have it.
+#[pyclass(frozen, module = "peerlane")]
 pub(crate) struct Registered {
     pub(crate) region: peerlane_host::Region,
     /// Where the memory begins in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
     /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
-    _keep: Option<Keep>,
+    keep: Option<Keep>,
+}
+
+/// It has no `__clear__`: that would let go of the memory before the region. Cycles are broken where it is held.
+#[pymethods]
+impl Registered {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.keep.as_ref().map_or(Ok(()), |keep| keep.visit(&visit))
+    }
 }
 
 /// Memory of another object that the board reaches.
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Region {
-    registered: Mutex<Option<Arc<Registered>>>,
+    registered: Mutex<Option<Py<Registered>>>,
     length: u64,
     is_gpu: bool,
 }
@@ -61,16 +72,13 @@ impl Region {
                 (region.region().clone(), region.offset())
             }
         };
-        Ok(Self {
-            registered: Mutex::new(Some(Arc::new(Registered {
-                region,
-                offset,
-                length,
-                _keep: Some(source.keep),
-            }))),
+        let registered = Registered {
+            region,
+            offset,
             length,
-            is_gpu: source.kind != Kind::Host,
-        })
+            keep: Some(source.keep),
+        };
+        Self::over(py, registered, source.kind != Kind::Host)
     }
 
     /// A part of a dma-buf, whose descriptor nobody closes meanwhile.
@@ -82,24 +90,31 @@ impl Region {
     ) -> PyResult<Self> {
         let register = || device.register_dmabuf(file, offset, length, permissions);
         let region = told(py, py.detach(register))?;
-        Ok(Self {
-            registered: Mutex::new(Some(Arc::new(Registered {
-                region,
-                offset: 0,
-                length,
-                _keep: None,
-            }))),
+        let registered = Registered {
+            region,
+            offset: 0,
             length,
-            is_gpu: true,
+            keep: None,
+        };
+        Self::over(py, registered, true)
+    }
+
+    fn over(py: Python<'_>, registered: Registered, is_gpu: bool) -> PyResult<Self> {
+        let length = registered.length;
+        Ok(Self {
+            registered: Mutex::new(Some(Py::new(py, registered)?)),
+            length,
+            is_gpu,
         })
     }
 
-    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Arc<Registered>> {
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Py<Registered>> {
         let registered = self
             .registered
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        registered.clone().ok_or_else(|| closed(py, "the region"))
+        let registered = registered.as_ref().map(|held| held.clone_ref(py));
+        registered.ok_or_else(|| closed(py, "the region"))
     }
 }
 
@@ -122,6 +137,7 @@ impl Region {
         offset: u64,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let registered = self.get(py)?;
+        let registered = registered.get();
         let local = fpga.address();
         // A GPU's region has whole pages around the memory.
         let end = offset.checked_add(PROBE_BYTES as u64);
@@ -138,12 +154,21 @@ impl Region {
     }
 
     fn close(&self) {
-        let mut registered = self
-            .registered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let registered = registered.take();
+        let registered = (self.registered.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        // Without the lock: what lets go of the object runs code of its own, which may come back here.
         drop(registered);
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // What another thread is looking at is no garbage.
+        let held = self.registered.try_lock();
+        held.map_or(Ok(()), |held| visit.call(held.as_ref()))
+    }
+
+    fn __clear__(&self) {
+        self.close();
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -3,6 +3,7 @@
 use crate::buffer::Buffer;
 use crate::error;
 use pyo3::exceptions::PyBufferError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use std::ffi::{c_int, c_void};
@@ -18,12 +19,22 @@ pub(crate) enum Kind {
 }
 
 /// What keeps memory where it is. It is let go of when this is dropped.
-#[allow(dead_code, reason = "they are only kept")]
 pub(crate) enum Keep {
     Buffer(Buffer),
     Object(Py<PyAny>),
-    /// A tensor: its deleter is called by the capsule that nobody has consumed.
+    /// A tensor: its deleter is called by the capsule that nobody has consumed. What that keeps it does not tell.
     Tensor(Py<PyCapsule>),
+}
+
+impl Keep {
+    /// Shows the garbage collector the object.
+    pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Self::Buffer(buffer) => visit.call(buffer.exporter()),
+            Self::Object(object) => visit.call(object),
+            Self::Tensor(capsule) => visit.call(capsule),
+        }
+    }
 }
 
 /// Memory of another object.

@@ -3,6 +3,7 @@
 
 import asyncio
 import ctypes
+import faulthandler
 import gc
 import os
 import runpy
@@ -164,6 +165,64 @@ def test_a_transfer_keeps_its_memory(device):
     queue.drain()
     gc.collect()
     assert gone() is None
+
+
+class Memory(bytearray):
+    """With attributes, and so with weak references and cycles."""
+
+
+@pytest.fixture
+def hangs_end():
+    """A test that hangs ends the tests, with a trace of its threads."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.mark.usefixtures("hangs_end")
+def test_what_a_region_lets_go_of_may_come_back_to_it(device):
+    class Late(Memory):
+        def __del__(self):
+            self.region.close()
+            other = threading.Thread(target=self.region.close)
+            other.start()
+            other.join()
+            with pytest.raises(peerlane.InvalidError, match="closed"):
+                self.queue.read(self.region, 0)
+            ends.append("came back")
+
+    ends = []
+    memory = Late(8)
+    memory.queue = device.queue()
+    region = memory.region = device.register(memory)
+    del memory
+    region.close()
+    assert ends == ["came back"]
+
+
+def test_cycles_of_regions_are_garbage(device):
+    memory = Memory(8)
+    memory.region = device.register(memory)
+    gone = weakref.ref(memory)
+    del memory
+    gc.collect()
+    assert gone() is None
+
+
+def test_cycles_of_queues_are_garbage_when_their_transfers_have_ended(device):
+    fpga = device.allocate(1 << 20)
+    memory = Memory(1 << 20)
+    memory.region = device.register(memory)
+    memory.transfer = device.queue().copy(fpga, memory.region)
+    # Nobody asks what becomes of it.
+    transfer, gone, queue = memory.transfer, weakref.ref(memory), weakref.ref(memory.transfer.queue)
+    del memory
+    gc.collect()
+    assert gone() is not None and transfer.poll() is None
+    transfer.queue._await_event(10.0)
+    del transfer
+    gc.collect()
+    assert gone() is None and queue() is None
 
 
 def test_a_queue_that_goes_stops_what_is_under_way(device):

@@ -36,7 +36,9 @@ class Device:
 
         source: an object with the buffer protocol, ``__cuda_array_interface__`` or ``__dlpack__``, whose elements lie one
         behind the other. It is kept until the region is closed and no transfer with it is under way. Work of a GPU's
-        that writes the memory must have ended (``torch.cuda.synchronize()``) before a transfer reads it.
+        that writes the memory must have ended (``torch.cuda.synchronize()``) before a transfer reads it. An object may have
+        its own region as an attribute: the garbage collector ends both. Not so where only ``__dlpack__`` gives the memory:
+        close that region.
         read: the board may read it (transfers to the FPGA).
         write: the board may write it (transfers from the FPGA). With this alone, the end of a transfer says that its data
         were sent, not that they have arrived.
