@@ -65,6 +65,11 @@ fn known(code: i32) {
     }
 }
 
+/// What lies where a handle is to go: as good as any address, and none that a function gives.
+fn stale<T>() -> *mut T {
+    std::ptr::without_provenance_mut(0xdead)
+}
+
 /// What a function with a place for a handle may leave there.
 fn made<T>(code: i32, handle: *mut T, of: &mut Vec<*mut T>) {
     known(code);
@@ -99,7 +104,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     let bytes = (0..length).map(|_| input.byte().max(1));
                     let path: Vec<u8> = b"/dev/null/".iter().copied().chain(bytes).collect();
                     let path = CString::new(path).expect("there is no zero in it");
-                    let mut device = null_mut();
+                    let mut device = stale();
                     let code = pl_open(path.as_ptr(), &raw mut device);
                     known(code);
                     assert!(code < 0 && device.is_null());
@@ -115,7 +120,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     known(pl_allocate(input.handle(&devices), input.number(), place));
                 }
                 3 => {
-                    let mut region = null_mut();
+                    let mut region = stale();
                     let at = std::ptr::without_provenance_mut(input.number() as usize);
                     let (bytes, access) = (input.number(), input.byte() % 6);
                     let device = input.handle(&devices);
@@ -123,7 +128,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     made(code, region, &mut regions);
                 }
                 4 => {
-                    let mut region = null_mut();
+                    let mut region = stale();
                     let file = i32::from(input.byte() as i8).min(2);
                     let (offset, bytes, access) =
                         (input.number(), input.number(), input.byte() % 6);
@@ -134,7 +139,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     made(code, region, &mut regions);
                 }
                 5 => {
-                    let mut region = null_mut();
+                    let mut region = stale();
                     let (at, bytes, identity) = (input.number(), input.number(), input.number());
                     let access = u32::from(input.byte() % 6);
                     let device = input.handle(&devices);
@@ -144,7 +149,7 @@ pub fn calls(device: Device, data: &[u8]) {
                 }
                 6 => pl_unregister(taken(&mut input, &mut regions)),
                 7 => {
-                    let mut queue = null_mut();
+                    let mut queue = stale();
                     let code = pl_queue_open(input.handle(&devices), &raw mut queue);
                     made(code, queue, &mut queues);
                 }
@@ -189,7 +194,7 @@ pub fn calls(device: Device, data: &[u8]) {
                     ));
                 }
                 _ => {
-                    let mut transfer = null_mut();
+                    let mut transfer = stale();
                     let request = pl_request {
                         direction: u32::from(input.byte() % 3),
                         flags: u32::from(input.byte() % 20),

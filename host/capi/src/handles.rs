@@ -68,23 +68,25 @@ pub(crate) unsafe fn get<'a, T>(handle: *const T, name: &str) -> Result<&'a T, F
     unsafe { handle.as_ref() }.ok_or_else(|| Failure::invalid(format!("{name} is null")))
 }
 
-/// Gives a new handle out, if there is a place for it.
+/// Makes a handle and gives it out. Its place is null before anything else is looked at, so that it is after any error.
 ///
 /// # Safety
-/// As [`put`].
+/// `place` is null or a place for a pointer.
 pub(crate) unsafe fn give<T>(
     place: *mut *mut T,
     make: impl FnOnce() -> Result<T, Failure>,
-) -> Result<i32, Failure> {
-    if place.is_null() {
-        return Err(Failure::invalid("the place for the handle is null"));
-    }
-    // SAFETY: the caller promises the place.
-    unsafe { place.write(std::ptr::null_mut()) };
-    let handle = Box::into_raw(Box::new(make()?));
-    // SAFETY: as above.
-    unsafe { place.write(handle) };
-    Ok(PL_OK)
+) -> c_int {
+    run(|| {
+        if place.is_null() {
+            return Err(Failure::invalid("the place for the handle is null"));
+        }
+        // SAFETY: the caller promises the place.
+        unsafe { place.write(std::ptr::null_mut()) };
+        let handle = Box::into_raw(Box::new(make()?));
+        // SAFETY: as above.
+        unsafe { place.write(handle) };
+        Ok(PL_OK)
+    })
 }
 
 /// Registers memory at a device, and gives the region's handle out.
@@ -95,14 +97,15 @@ unsafe fn register(
     device: *const pl_device,
     access: u32,
     region: *mut *mut pl_region,
-    by: impl FnOnce(&Device, Permissions) -> peerlane_host::Result<Region>,
-) -> Result<i32, Failure> {
-    // SAFETY: the caller promises both.
-    unsafe {
-        let device = get(device, "device")?;
-        let permissions = permissions(access)?;
-        give(region, || Ok(pl_region(by(&device.0, permissions)?)))
-    }
+    by: impl FnOnce(&Device, Permissions) -> Result<Region, Failure>,
+) -> c_int {
+    let make = || {
+        // SAFETY: the caller promises the handle.
+        let device = unsafe { get(device, "device") }?;
+        Ok(pl_region(by(&device.0, permissions(access)?)?))
+    };
+    // SAFETY: the caller promises the place.
+    unsafe { give(region, make) }
 }
 
 /// Ends a handle.
@@ -130,19 +133,17 @@ pub(crate) unsafe fn end<T>(handle: *mut T) {
 /// `path` is null or a string; `device` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pl_open(path: *const c_char, device: *mut *mut pl_device) -> c_int {
-    run(|| {
-        let open = || {
-            if path.is_null() {
-                return Ok(pl_device(open_device(None)?));
-            }
-            // SAFETY: the caller promises a string.
-            let path = unsafe { CStr::from_ptr(path) }.to_str();
-            let path = path.map_err(|_| Failure::invalid("the path is no UTF-8"))?;
-            Ok(pl_device(open_device(Some(path))?))
-        };
-        // SAFETY: the caller promises the place.
-        unsafe { give(device, open) }
-    })
+    let open = || {
+        if path.is_null() {
+            return Ok(pl_device(open_device(None)?));
+        }
+        // SAFETY: the caller promises a string.
+        let path = unsafe { CStr::from_ptr(path) }.to_str();
+        let path = path.map_err(|_| Failure::invalid("the path is no UTF-8"))?;
+        Ok(pl_device(open_device(Some(path))?))
+    };
+    // SAFETY: the caller promises the place.
+    unsafe { give(device, open) }
 }
 
 /// Ends a device's handle; null is nothing. The board is closed when all regions, queues and transfers of it
@@ -219,15 +220,13 @@ pub unsafe extern "C" fn pl_register(
     access: u32,
     region: *mut *mut pl_region,
 ) -> c_int {
-    run(|| {
-        // SAFETY: the caller promises handle and place, and what the library asks of the memory.
-        unsafe {
-            let address = address.expose_provenance() as u64;
-            register(device, access, region, |device, permissions| {
-                device.register_address(address, bytes, permissions)
-            })
-        }
-    })
+    let address = address.expose_provenance() as u64;
+    // SAFETY: the caller promises handle and place, and what the library asks of the memory.
+    unsafe {
+        register(device, access, region, |device, permissions| {
+            Ok(device.register_address(address, bytes, permissions)?)
+        })
+    }
 }
 
 /// Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver.
@@ -251,19 +250,16 @@ pub unsafe extern "C" fn pl_register_dmabuf(
     access: u32,
     region: *mut *mut pl_region,
 ) -> c_int {
-    run(|| {
+    let by = |device: &Device, permissions| {
         if file < 0 {
             return Err(Failure::invalid(format!("{file} is no file descriptor")));
         }
-        // SAFETY: the caller promises handle and place. The descriptor is used within the call only; one that
-        // is not open is refused by the driver.
-        unsafe {
-            let file = BorrowedFd::borrow_raw(file);
-            register(device, access, region, |device, permissions| {
-                device.register_dmabuf(file, offset, bytes, permissions)
-            })
-        }
-    })
+        // SAFETY: it is used within the call only; one that is not open is refused by the driver.
+        let file = unsafe { BorrowedFd::borrow_raw(file) };
+        Ok(device.register_dmabuf(file, offset, bytes, permissions)?)
+    };
+    // SAFETY: the caller promises handle and place.
+    unsafe { register(device, access, region, by) }
 }
 
 /// Registers memory of an NVIDIA GPU by its device pointer, through NVIDIA's interface for peers. Where the GPU's driver
@@ -289,14 +285,12 @@ pub unsafe extern "C" fn pl_register_nvidia(
     access: u32,
     region: *mut *mut pl_region,
 ) -> c_int {
-    run(|| {
-        // SAFETY: the caller promises handle and place, and what the library asks of the memory.
-        unsafe {
-            register(device, access, region, |device, permissions| {
-                device.register_nvidia(address, bytes, identity, permissions)
-            })
-        }
-    })
+    // SAFETY: the caller promises handle and place, and what the library asks of the memory.
+    unsafe {
+        register(device, access, region, |device, permissions| {
+            Ok(device.register_nvidia(address, bytes, identity, permissions)?)
+        })
+    }
 }
 
 /// Bytes that `pl_region_probe` reads.

@@ -44,6 +44,31 @@ pub struct pl_request {
     pub length: u64,
 }
 
+impl pl_request {
+    fn direction(&self) -> Result<Direction, Failure> {
+        match self.direction {
+            PL_FROM_FPGA => Ok(Direction::Write),
+            PL_TO_FPGA => Ok(Direction::Read),
+            other => Err(Failure::invalid(format!("{other} is no direction"))),
+        }
+    }
+
+    fn terms(&self) -> Result<Terms, Failure> {
+        let known = PL_AFTER_FROM_FPGA | PL_AFTER_TO_FPGA | PL_URGENT | PL_NO_FLUSH;
+        let unknown = self.flags & !known;
+        if unknown != 0 {
+            return Err(Failure::invalid(format!("flags {unknown:#x} are unknown")));
+        }
+        let has = |flag| self.flags & flag != 0;
+        Ok(Terms {
+            after_writes: has(PL_AFTER_FROM_FPGA),
+            after_reads: has(PL_AFTER_TO_FPGA),
+            urgent: has(PL_URGENT),
+            no_flush: has(PL_NO_FLUSH),
+        })
+    }
+}
+
 /// A limit in nanoseconds; below 0 there is none.
 fn limit(nanoseconds: i64) -> Option<Duration> {
     u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
@@ -73,13 +98,8 @@ pub unsafe extern "C" fn pl_queue_open(
     device: *const pl_device,
     queue: *mut *mut pl_queue,
 ) -> c_int {
-    run(|| {
-        // SAFETY: the caller promises both.
-        unsafe {
-            let device = get(device, "device")?;
-            give(queue, || Ok(pl_queue(device.0.queue()?)))
-        }
-    })
+    // SAFETY: the caller promises both.
+    unsafe { give(queue, || Ok(pl_queue(get(device, "device")?.0.queue()?))) }
 }
 
 /// Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
@@ -107,43 +127,24 @@ pub unsafe extern "C" fn pl_submit(
     request: *const pl_request,
     transfer: *mut *mut pl_transfer,
 ) -> c_int {
-    run(|| {
+    let submit = || {
         // SAFETY: the caller promises all of them.
         let (queue, request) = unsafe { (get(queue, "queue")?, get(request, "request")?) };
         // SAFETY: as above.
         let region = unsafe { get(request.region, "region") }?;
-        let direction = match request.direction {
-            PL_FROM_FPGA => Direction::Write,
-            PL_TO_FPGA => Direction::Read,
-            other => return Err(Failure::invalid(format!("{other} is no direction"))),
-        };
-        let known = PL_AFTER_FROM_FPGA | PL_AFTER_TO_FPGA | PL_URGENT | PL_NO_FLUSH;
-        if request.flags & !known != 0 {
-            let unknown = request.flags & !known;
-            return Err(Failure::invalid(format!("flags {unknown:#x} are unknown")));
-        }
-        let has = |flag| request.flags & flag != 0;
-        let terms = Terms {
-            after_writes: has(PL_AFTER_FROM_FPGA),
-            after_reads: has(PL_AFTER_TO_FPGA),
-            urgent: has(PL_URGENT),
-            no_flush: has(PL_NO_FLUSH),
-        };
         let asked = Request {
-            direction,
+            direction: request.direction()?,
             region: &region.0,
             offset: request.offset,
             fpga_address: request.fpga_address,
             length: request.length,
             piece: None,
         };
-        // SAFETY: the caller promises the place.
-        unsafe {
-            give(transfer, || {
-                Ok(pl_transfer(queue.0.submit_with(&asked, terms)?))
-            })
-        }
-    })
+        let transfer = queue.0.submit_with(&asked, request.terms()?);
+        Ok(pl_transfer(transfer?))
+    };
+    // SAFETY: the caller promises the place.
+    unsafe { give(transfer, submit) }
 }
 
 /// Looks whether a transfer has ended, without waiting.
