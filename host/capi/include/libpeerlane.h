@@ -62,7 +62,7 @@
 #define PL_BUSY -5
 
 /**
- * It has not ended in time, and goes on.
+ * It has not ended in time, and goes on: memory may still change.
  */
 #define PL_TIMEOUT -6
 
@@ -82,12 +82,12 @@
 #define PL_STOPPED -9
 
 /**
- * The board does not answer any more.
+ * The board does not answer any more, and moves nothing.
  */
 #define PL_GONE -10
 
 /**
- * Board and library do not agree any more: `pl_queue_restart`, or open the device anew.
+ * Board and library do not agree any more, and memory may still change: `pl_queue_restart`, or open the device anew.
  */
 #define PL_BROKEN -11
 
@@ -102,8 +102,9 @@
 #define PL_READ 1
 
 /**
- * The board writes the memory: transfers from the FPGA. With this alone, the end of a transfer says that its
- * data were sent, not that they have arrived.
+ * The board writes the memory: transfers from the FPGA. With PL_READ, too, the board reads back behind the data, so the end
+ * of a transfer says that they have arrived. With this alone it says that they were sent. It is for a GPU's memory in a
+ * computer that passes no reads between devices: there such a read ends the transfer with PL_FAULT.
  */
 #define PL_WRITE 2
 
@@ -128,7 +129,9 @@
 #define PL_AFTER_FROM_FPGA 1
 
 /**
- * Start when all transfers to the FPGA that were submitted before have ended.
+ * Start when all transfers to the FPGA that were submitted before have ended. A transfer from the FPGA then finds in FPGA
+ * memory what they brought, if the board's BSP has no interconnect stage between Peerlane's block and that memory. This is
+ * Peerlane's default; `peerlane check` of the BSP says so where it is otherwise, and there the program has to wait.
  */
 #define PL_AFTER_TO_FPGA 2
 
@@ -240,8 +243,18 @@ int pl_open(const char *path, struct pl_device **device);
 void pl_close(struct pl_device *device);
 
 /**
- * The device's file, for poll(): it can be read when the board has reported something. -1 if it has none.
- * It stays the library's. Thread-safe.
+ * The device's file, for poll(): it can be read (POLLIN) while the board has reported something that nobody has
+ * acknowledged. `pl_queue_turn` acknowledges it; a program that calls only `pl_transfer_poll` finds the file readable for
+ * up to a second more. Transfers may end without an interrupt, so the wait has an end of its own:
+ *
+ *     pl_queue_next_turn(queue, &nanoseconds);
+ *     ppoll(&(struct pollfd){ .fd = file, .events = POLLIN }, 1, &(struct timespec){
+ *             .tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000 }, NULL);
+ *     pl_queue_turn(queue);
+ *     ended = pl_transfer_poll(transfer, &bytes);
+ *
+ * Returns the file, 0 or more, which stays the library's; PL_UNSUPPORTED: a board in the process has none; PL_INVALID.
+ * Thread-safe.
  *
  * # Safety
  * The handle was not ended.
@@ -333,10 +346,11 @@ int pl_register_nvidia(const struct pl_device *device,
  * Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
  * error: neither the board nor this library can tell such bytes from data. So fill the memory with bytes that are not
  * all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
- * GPU's own driver first. Transfers from the FPGA write, and are not concerned; nor is host memory.
+ * GPU's own driver first. Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
+ * region is PL_READ | PL_WRITE: register memory as PL_WRITE alone where reads fail (PL_FAULT).
  *
- * The device has no queue yet, and none afterwards (`pl_queue_open` then says PL_BUSY): open one for the probe, register
- * the memory there, and close it.
+ * The device has no queue yet, and gets none afterwards (`pl_queue_open` then says PL_BUSY). So open another device for the
+ * probe by `pl_open`, register the memory there, and close it.
  *
  * region: memory that the board may read.
  * offset: first byte in the region.
@@ -436,8 +450,9 @@ int pl_transfer_wait(const struct pl_transfer *transfer,
  * bytes: where the bytes go that were moved, if it has ended well all the same; or null.
  *
  * Returns PL_STOPPED: it was called off before it had moved all; PL_OK, PL_FAULT, PL_RESTARTED: it had ended before, or
- * did meanwhile. In all of these cases the queue can be used on. PL_GONE, PL_BROKEN: as `pl_queue_restart`; only then it
- * may be under way. PL_INVALID. Thread-safe.
+ * did meanwhile. In all of these cases the queue can be used on. PL_TIMEOUT, PL_BROKEN, PL_GONE, PL_REFUSED: as
+ * `pl_queue_restart`. After PL_TIMEOUT and PL_BROKEN it may be under way, or its data on their way: keep its memory.
+ * PL_INVALID: nothing was done. Thread-safe.
  *
  * # Safety
  * The handle was not ended; `bytes` is null or a place for a number.
@@ -467,15 +482,42 @@ void pl_transfer_free(struct pl_transfer *transfer);
 int pl_queue_drain(const struct pl_queue *queue, int64_t nanoseconds);
 
 /**
- * Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail. No
- * DMA of this queue runs any more when it returns PL_OK.
+ * Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail.
  *
- * Returns PL_OK, PL_GONE, PL_BROKEN (open the device anew), PL_INVALID. Thread-safe.
+ * Returns PL_OK: no DMA of this queue runs any more; PL_GONE: none does, and none will; PL_TIMEOUT: the board was not
+ * started again in ten seconds, call it again; PL_BROKEN: open the device anew. After PL_TIMEOUT and PL_BROKEN transfers
+ * may be under way: keep their memory. PL_REFUSED: the queue is the parent's of this child of a fork; PL_INVALID: nothing
+ * was done. Thread-safe.
  *
  * # Safety
  * The handle was not ended.
  */
 int pl_queue_restart(const struct pl_queue *queue);
+
+/**
+ * Takes note of what the board has reported, and acknowledges it, so that `pl_file` can be read no more until there is
+ * more. It does not wait. For a program that waits by poll(): see `pl_file`.
+ *
+ * Returns PL_OK, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended.
+ */
+int pl_queue_turn(const struct pl_queue *queue);
+
+/**
+ * How long poll() may wait before `pl_queue_turn` is called all the same: a second, and a tenth of a millisecond while
+ * nothing under way will raise an interrupt. It changes with what is submitted and ends, so ask before each poll().
+ *
+ * nanoseconds: where the time goes.
+ *
+ * Returns PL_OK, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `nanoseconds` is a place for a number.
+ */
+int pl_queue_next_turn(const struct pl_queue *queue,
+                       uint64_t *nanoseconds);
 
 #ifdef __cplusplus
 }  // extern "C"

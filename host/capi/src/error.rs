@@ -17,7 +17,7 @@ pub const PL_UNSUPPORTED: i32 = -3;
 pub const PL_REFUSED: i32 = -4;
 /// There is no room, or somebody else has it: memory, channels, entries of the address table, the queue.
 pub const PL_BUSY: i32 = -5;
-/// It has not ended in time, and goes on.
+/// It has not ended in time, and goes on: memory may still change.
 pub const PL_TIMEOUT: i32 = -6;
 /// The board ended the transfer with a fault; some of it may have been moved.
 pub const PL_FAULT: i32 = -7;
@@ -25,9 +25,9 @@ pub const PL_FAULT: i32 = -7;
 pub const PL_RESTARTED: i32 = -8;
 /// The program has ended the transfer before its time (`pl_transfer_stop`, `pl_queue_restart`), or the channel was stopped.
 pub const PL_STOPPED: i32 = -9;
-/// The board does not answer any more.
+/// The board does not answer any more, and moves nothing.
 pub const PL_GONE: i32 = -10;
-/// Board and library do not agree any more: `pl_queue_restart`, or open the device anew.
+/// Board and library do not agree any more, and memory may still change: `pl_queue_restart`, or open the device anew.
 pub const PL_BROKEN: i32 = -11;
 /// An error of this library's own.
 pub const PL_INTERNAL: i32 = -12;
@@ -58,6 +58,38 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// The failure of what looks at transfers or begins them. What the driver says is none of the program's arguments, and
+    /// leaves open what the board does: the queue has to be restarted.
+    pub(crate) fn of_transfer(error: Error) -> Self {
+        let broken = match &error {
+            Error::Call { source, .. } => *source != Errno::NODEV,
+            _ => false,
+        };
+        let failure = Self::from(error);
+        let code = if broken { PL_BROKEN } else { failure.code };
+        Self { code, ..failure }
+    }
+
+    /// The failure of what ends transfers. A board that its driver has not started again in time is late.
+    pub(crate) fn of_end(error: Error) -> Self {
+        let late = match &error {
+            Error::Call { source, .. } => [Errno::AGAIN, Errno::IO].contains(source),
+            _ => false,
+        };
+        let failure = Self::of_transfer(error);
+        let code = if late { PL_TIMEOUT } else { failure.code };
+        Self { code, ..failure }
+    }
+
+    pub(crate) fn unsupported(text: &str, remedy: &'static str) -> Self {
+        Self {
+            code: PL_UNSUPPORTED,
+            text: text.into(),
+            remedy,
+            number: Errno::OPNOTSUPP.raw_os_error(),
+        }
+    }
+
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self {
             code: PL_INVALID,
@@ -102,6 +134,8 @@ fn code(error: &Error) -> i32 {
                 // Also a GPU that the board does not reach, or whose driver is not there.
                 Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => PL_UNSUPPORTED,
                 Errno::NODEV => PL_GONE,
+                // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
+                Errno::INVAL | Errno::FAULT | Errno::BADF => PL_INVALID,
                 _ => PL_REFUSED,
             }
         }

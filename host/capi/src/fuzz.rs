@@ -98,7 +98,7 @@ pub fn calls(device: Device, data: &[u8]) {
         // SAFETY: handles are given while they live, once to what ends them; places are places; the driver touches no
         // memory that is registered.
         unsafe {
-            match input.byte() % 17 {
+            match input.byte() % 19 {
                 0 => {
                     let length = usize::from(input.byte() % 32);
                     let bytes = (0..length).map(|_| input.byte().max(1));
@@ -109,7 +109,11 @@ pub fn calls(device: Device, data: &[u8]) {
                     known(code);
                     assert!(code < 0 && device.is_null());
                 }
-                1 => assert_eq!(pl_file(input.handle(&devices)), -1, "it has no file"),
+                1 => {
+                    let code = pl_file(input.handle(&devices));
+                    known(code);
+                    assert!(code < 0, "it has no file");
+                }
                 2 => {
                     let mut address = 0;
                     let place = if input.byte() == 0 {
@@ -177,6 +181,17 @@ pub fn calls(device: Device, data: &[u8]) {
                         grace,
                         null_mut(),
                     ));
+                }
+                17 => known(pl_queue_turn(input.handle(&queues))),
+                18 => {
+                    let mut next = 0;
+                    let place = if input.byte() == 0 {
+                        null_mut()
+                    } else {
+                        &raw mut next
+                    };
+                    known(pl_queue_next_turn(input.handle(&queues), place));
+                    assert!(next <= 1_000_000_000, "{next}");
                 }
                 15 => {
                     let mut data = [0; PL_PROBE_BYTES];

@@ -43,8 +43,9 @@ pub struct pl_region(pub(crate) Region);
 
 /// The board reads the memory: transfers to the FPGA.
 pub const PL_READ: u32 = 1;
-/// The board writes the memory: transfers from the FPGA. With this alone, the end of a transfer says that its
-/// data were sent, not that they have arrived.
+/// The board writes the memory: transfers from the FPGA. With PL_READ, too, the board reads back behind the data, so the end
+/// of a transfer says that they have arrived. With this alone it says that they were sent. It is for a GPU's memory in a
+/// computer that passes no reads between devices: there such a read ends the transfer with PL_FAULT.
 pub const PL_WRITE: u32 = 2;
 
 /// What the board may do.
@@ -157,8 +158,18 @@ pub unsafe extern "C" fn pl_close(device: *mut pl_device) {
     unsafe { end(device) }
 }
 
-/// The device's file, for poll(): it can be read when the board has reported something. -1 if it has none.
-/// It stays the library's. Thread-safe.
+/// The device's file, for poll(): it can be read (POLLIN) while the board has reported something that nobody has
+/// acknowledged. `pl_queue_turn` acknowledges it; a program that calls only `pl_transfer_poll` finds the file readable for
+/// up to a second more. Transfers may end without an interrupt, so the wait has an end of its own:
+///
+///     pl_queue_next_turn(queue, &nanoseconds);
+///     ppoll(&(struct pollfd){ .fd = file, .events = POLLIN }, 1, &(struct timespec){
+///             .tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000 }, NULL);
+///     pl_queue_turn(queue);
+///     ended = pl_transfer_poll(transfer, &bytes);
+///
+/// Returns the file, 0 or more, which stays the library's; PL_UNSUPPORTED: a board in the process has none; PL_INVALID.
+/// Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended.
@@ -167,7 +178,11 @@ pub unsafe extern "C" fn pl_file(device: *const pl_device) -> c_int {
     run(|| {
         // SAFETY: the caller promises it.
         let device = unsafe { get(device, "device") }?;
-        Ok(device.0.file().map_or(-1, |file| file.as_raw_fd()))
+        let file = device.0.file().map(|file| file.as_raw_fd());
+        file.ok_or_else(|| {
+            let text = "this board is in the process and has no file";
+            Failure::unsupported(text, "Wait by pl_transfer_wait in a thread.")
+        })
     })
 }
 
@@ -303,10 +318,11 @@ const _: () = assert!(PL_PROBE_BYTES == PROBE_BYTES);
 /// Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
 /// error: neither the board nor this library can tell such bytes from data. So fill the memory with bytes that are not
 /// all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
-/// GPU's own driver first. Transfers from the FPGA write, and are not concerned; nor is host memory.
+/// GPU's own driver first. Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
+/// region is PL_READ | PL_WRITE: register memory as PL_WRITE alone where reads fail (PL_FAULT).
 ///
-/// The device has no queue yet, and none afterwards (`pl_queue_open` then says PL_BUSY): open one for the probe, register
-/// the memory there, and close it.
+/// The device has no queue yet, and gets none afterwards (`pl_queue_open` then says PL_BUSY). So open another device for the
+/// probe by `pl_open`, register the memory there, and close it.
 ///
 /// region: memory that the board may read.
 /// offset: first byte in the region.

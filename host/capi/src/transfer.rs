@@ -19,7 +19,9 @@ pub const PL_TO_FPGA: u32 = 1;
 
 /// Start when all transfers from the FPGA that were submitted before have ended.
 pub const PL_AFTER_FROM_FPGA: u32 = 1;
-/// Start when all transfers to the FPGA that were submitted before have ended.
+/// Start when all transfers to the FPGA that were submitted before have ended. A transfer from the FPGA then finds in FPGA
+/// memory what they brought, if the board's BSP has no interconnect stage between Peerlane's block and that memory. This is
+/// Peerlane's default; `peerlane check` of the BSP says so where it is otherwise, and there the program has to wait.
 pub const PL_AFTER_TO_FPGA: u32 = 2;
 /// Its interrupt is not held back.
 pub const PL_URGENT: u32 = 4;
@@ -74,7 +76,7 @@ fn limit(nanoseconds: i64) -> Option<Duration> {
     u64::try_from(nanoseconds).ok().map(Duration::from_nanos)
 }
 
-/// The bytes that were moved, for who asks for them.
+/// A number, for who asks for it: the bytes that were moved.
 ///
 /// # Safety
 /// The pointer is null, or a place for a number.
@@ -140,8 +142,8 @@ pub unsafe extern "C" fn pl_submit(
             length: request.length,
             piece: None,
         };
-        let transfer = queue.0.submit_with(&asked, request.terms()?);
-        Ok(pl_transfer(transfer?))
+        let submitted = queue.0.submit_with(&asked, request.terms()?);
+        submitted.map(pl_transfer).map_err(Failure::of_transfer)
     };
     // SAFETY: the caller promises the place.
     unsafe { give(transfer, submit) }
@@ -160,7 +162,8 @@ pub unsafe extern "C" fn pl_transfer_poll(transfer: *const pl_transfer, bytes: *
     run(|| {
         // SAFETY: the caller promises both.
         unsafe {
-            let Some(moved) = get(transfer, "transfer")?.0.poll()? else {
+            let moved = get(transfer, "transfer")?.0.poll();
+            let Some(moved) = moved.map_err(Failure::of_transfer)? else {
                 return Ok(0);
             };
             tell(bytes, moved);
@@ -188,8 +191,8 @@ pub unsafe extern "C" fn pl_transfer_wait(
     run(|| {
         // SAFETY: the caller promises both.
         unsafe {
-            let moved = get(transfer, "transfer")?.0.wait(limit(nanoseconds))?;
-            tell(bytes, moved);
+            let moved = get(transfer, "transfer")?.0.wait(limit(nanoseconds));
+            tell(bytes, moved.map_err(Failure::of_transfer)?);
         }
         Ok(PL_OK)
     })
@@ -204,8 +207,9 @@ pub unsafe extern "C" fn pl_transfer_wait(
 /// bytes: where the bytes go that were moved, if it has ended well all the same; or null.
 ///
 /// Returns PL_STOPPED: it was called off before it had moved all; PL_OK, PL_FAULT, PL_RESTARTED: it had ended before, or
-/// did meanwhile. In all of these cases the queue can be used on. PL_GONE, PL_BROKEN: as `pl_queue_restart`; only then it
-/// may be under way. PL_INVALID. Thread-safe.
+/// did meanwhile. In all of these cases the queue can be used on. PL_TIMEOUT, PL_BROKEN, PL_GONE, PL_REFUSED: as
+/// `pl_queue_restart`. After PL_TIMEOUT and PL_BROKEN it may be under way, or its data on their way: keep its memory.
+/// PL_INVALID: nothing was done. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended; `bytes` is null or a place for a number.
@@ -222,8 +226,14 @@ pub unsafe extern "C" fn pl_transfer_stop(
         };
         // SAFETY: the caller promises both.
         unsafe {
-            let moved = (get(transfer, "transfer")?.0).stop(Duration::from_nanos(grace))?;
-            tell(bytes, moved);
+            let transfer = &get(transfer, "transfer")?.0;
+            let moved = transfer.stop(Duration::from_nanos(grace));
+            let failure = match transfer.has_ended() {
+                // Its data may be on their way, and to call it off once more proves no more.
+                true => Failure::of_transfer,
+                false => Failure::of_end,
+            };
+            tell(bytes, moved.map_err(failure)?);
         }
         Ok(PL_OK)
     })
@@ -251,17 +261,19 @@ pub unsafe extern "C" fn pl_transfer_free(transfer: *mut pl_transfer) {
 pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64) -> c_int {
     run(|| {
         // SAFETY: the caller promises it.
-        unsafe { get(queue, "queue") }?
-            .0
-            .drain(limit(nanoseconds))?;
+        let queue = unsafe { get(queue, "queue") }?;
+        let drained = queue.0.drain(limit(nanoseconds));
+        drained.map_err(Failure::of_transfer)?;
         Ok(PL_OK)
     })
 }
 
-/// Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail. No
-/// DMA of this queue runs any more when it returns PL_OK.
+/// Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail.
 ///
-/// Returns PL_OK, PL_GONE, PL_BROKEN (open the device anew), PL_INVALID. Thread-safe.
+/// Returns PL_OK: no DMA of this queue runs any more; PL_GONE: none does, and none will; PL_TIMEOUT: the board was not
+/// started again in ten seconds, call it again; PL_BROKEN: open the device anew. After PL_TIMEOUT and PL_BROKEN transfers
+/// may be under way: keep their memory. PL_REFUSED: the queue is the parent's of this child of a fork; PL_INVALID: nothing
+/// was done. Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended.
@@ -269,7 +281,52 @@ pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64
 pub unsafe extern "C" fn pl_queue_restart(queue: *const pl_queue) -> c_int {
     run(|| {
         // SAFETY: the caller promises it.
-        unsafe { get(queue, "queue") }?.0.restart()?;
+        let restarted = unsafe { get(queue, "queue") }?.0.restart();
+        restarted.map_err(Failure::of_end)?;
+        Ok(PL_OK)
+    })
+}
+
+/// Takes note of what the board has reported, and acknowledges it, so that `pl_file` can be read no more until there is
+/// more. It does not wait. For a program that waits by poll(): see `pl_file`.
+///
+/// Returns PL_OK, PL_GONE, PL_BROKEN, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_turn(queue: *const pl_queue) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises it.
+        let turned = unsafe { get(queue, "queue") }?.0.turn();
+        turned.map_err(Failure::of_transfer)?;
+        Ok(PL_OK)
+    })
+}
+
+/// How long poll() may wait before `pl_queue_turn` is called all the same: a second, and a tenth of a millisecond while
+/// nothing under way will raise an interrupt. It changes with what is submitted and ends, so ask before each poll().
+///
+/// nanoseconds: where the time goes.
+///
+/// Returns PL_OK, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `nanoseconds` is a place for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_next_turn(
+    queue: *const pl_queue,
+    nanoseconds: *mut u64,
+) -> c_int {
+    run(|| {
+        if nanoseconds.is_null() {
+            return Err(Failure::invalid("the place for the time is null"));
+        }
+        // SAFETY: the caller promises both.
+        unsafe {
+            let next = get(queue, "queue")?.0.next_turn();
+            tell(nanoseconds, next.as_nanos() as u64);
+        }
         Ok(PL_OK)
     })
 }

@@ -185,7 +185,7 @@ type Call = fn(All) -> i32;
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 22] = unsafe {
+    let calls: [(&str, Call); 24] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -246,6 +246,10 @@ fn a_panic_is_an_error_of_every_function() {
             }),
             ("pl_queue_drain", |all| pl_queue_drain(all.queue, 0)),
             ("pl_queue_restart", |all| pl_queue_restart(all.queue)),
+            ("pl_queue_turn", |all| pl_queue_turn(all.queue)),
+            ("pl_queue_next_turn", |all| {
+                pl_queue_next_turn(all.queue, &mut 0)
+            }),
         ]
     };
     let tried: BTreeMap<&str, Call> = calls.into_iter().collect();
@@ -259,6 +263,7 @@ fn a_panic_is_an_error_of_every_function() {
         "pl_close",
         "pl_unregister",
         "pl_queue_close",
+        "pl_queue_next_turn",
         "pl_transfer_free",
     ];
     for (name, call) in tried {

@@ -34,7 +34,10 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
     let (mut address, mut region, mut queue) = (0, null_mut(), null_mut());
     // SAFETY: handles are used while they live, and places are places.
     unsafe {
-        ensure!(pl_file(device) == -1, "a board in the process has no file");
+        ensure!(pl_file(device) == PL_UNSUPPORTED && text().contains("no file"));
+        ensure!(pl_file(null()) == PL_INVALID);
+        let code = pl_allocate(device, 0, &raw mut address);
+        ensure!(code == PL_INVALID, "{code}: {}", text());
         ensure!(
             pl_allocate(device, LENGTH, &raw mut address) == PL_OK,
             "{}",

@@ -7,9 +7,12 @@ use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use peerlane_host::{Context, Errno, Error, Memory, MemoryKind, Moderation, RawChannel, Result};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// log2 of the records in the ring.
@@ -35,6 +38,12 @@ pub struct State {
     left: [AtomicU32; 2],
     /// How long the channel's work had to end by itself, each time that it was stopped.
     pub stops: Mutex<Vec<Duration>>,
+    /// Why the channel cannot be stopped.
+    pub refuse_stop: Mutex<Option<Errno>>,
+    /// Its time, which goes on while somebody waits for events. `None`: it stands still.
+    pub clock: Mutex<Option<Duration>>,
+    /// An eventfd in the place of the device's file: each descriptor is an event, and a query acknowledges all of them.
+    pub file: OnceLock<File>,
     /// Regions that were flushed, by their handles.
     pub flushed: Mutex<Vec<u32>>,
     /// Flushes that fail: with this error, so many times.
@@ -227,6 +236,9 @@ impl Context for Least {
         };
         ring[*sequence as usize % ring.len()] = record.encode();
         *sequence += 1;
+        if let Some(mut file) = self.file.get() {
+            file.write_all(&1_u64.to_ne_bytes()).unwrap();
+        }
         8
     }
 
@@ -249,19 +261,30 @@ impl Context for Least {
 
     fn query(&self) -> Result<uapi::Query> {
         self.called();
+        if let Some(mut file) = self.file.get() {
+            // It does not wait, and there may be none.
+            let _ = file.read(&mut [0; 8]);
+        }
         match self.gone.load(Ordering::Relaxed) {
             true => Err(Error::Gone),
             false => Ok(*self.query.lock().unwrap()),
         }
     }
 
-    fn await_event(&self, _: Option<Duration>) -> Result<bool> {
+    fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
         self.called();
+        if let Some(now) = &mut *self.clock.lock().unwrap() {
+            *now += limit.unwrap_or_default();
+        }
         Ok(true)
     }
 
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.get().map(AsFd::as_fd)
+    }
+
     fn now(&self) -> Duration {
-        Duration::ZERO
+        self.clock.lock().unwrap().unwrap_or_default()
     }
 
     fn pause(&self) {}
@@ -269,7 +292,13 @@ impl Context for Least {
     fn stop(&self, drain: Duration) -> Result<bool> {
         self.called();
         self.stops.lock().unwrap().push(drain);
-        Ok(false)
+        match *self.refuse_stop.lock().unwrap() {
+            Some(source) => Err(Error::Call {
+                call: "STOP",
+                source,
+            }),
+            None => Ok(false),
+        }
     }
 
     fn moderate(&self, _: Moderation) -> Result<()> {

@@ -1,0 +1,163 @@
+//! What functions say of transfers that are ended, or watched by their file, with a driver below that does what the kernel's
+//! does in these cases.
+
+#[allow(dead_code, reason = "the host library's tests use more of it")]
+#[path = "../../tests/least/mod.rs"]
+mod least;
+
+use least::Least;
+use peerlane::*;
+use peerlane_host::{Device, Errno};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::os::fd::BorrowedFd;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A device with a queue and a region.
+struct Open {
+    least: Least,
+    device: *mut pl_device,
+    region: *mut pl_region,
+    queue: *mut pl_queue,
+}
+
+impl Open {
+    fn over(least: Least) -> Self {
+        let device = pl_device::over(Device::over(least.clone()).unwrap());
+        let (mut region, mut queue) = (null_mut(), null_mut());
+        // SAFETY: places are places, and the driver touches no memory.
+        unsafe {
+            let code = pl_register_nvidia(device, 0x1_0000, 4096, 1, 3, &raw mut region);
+            assert_eq!(code, PL_OK);
+            assert_eq!(pl_queue_open(device, &raw mut queue), PL_OK);
+        }
+        Self {
+            least,
+            device,
+            region,
+            queue,
+        }
+    }
+
+    fn submit(&self, flags: u32) -> *mut pl_transfer {
+        let request = pl_request {
+            direction: PL_FROM_FPGA,
+            flags,
+            region: self.region,
+            offset: 0,
+            fpga_address: 0,
+            length: 64,
+        };
+        let mut transfer = null_mut();
+        // SAFETY: the handles live, and places are places.
+        let code = unsafe { pl_submit(self.queue, &raw const request, &raw mut transfer) };
+        assert_eq!(code, PL_OK);
+        transfer
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // SAFETY: the handles live, and are not used again.
+        unsafe {
+            pl_queue_close(self.queue);
+            pl_unregister(self.region);
+            pl_close(self.device);
+        }
+    }
+}
+
+/// The driver's STOP: EAGAIN and EIO while it starts the board again (peerlane.h, PEERLANE_IOC_STOP), which the library
+/// waits for. Whatever is said, the transfer is under way, so the code has to be one that says so.
+#[test]
+fn what_may_be_under_way_is_told_by_its_code() {
+    for (refused, expected) in [
+        (Errno::AGAIN, PL_TIMEOUT),
+        (Errno::IO, PL_TIMEOUT),
+        (Errno::INTR, PL_BROKEN),
+        (Errno::INVAL, PL_BROKEN),
+        (Errno::NODEV, PL_GONE),
+    ] {
+        let least = Least::new();
+        least.stuck.store(true, Ordering::Relaxed);
+        *least.clock.lock().unwrap() = Some(Duration::ZERO);
+        let open = Open::over(least);
+        let transfer = open.submit(0);
+        *open.least.refuse_stop.lock().unwrap() = Some(refused);
+        // SAFETY: the handles live.
+        unsafe {
+            assert_eq!(pl_queue_restart(open.queue), expected, "{refused}");
+            assert_eq!(pl_error_number(), refused.raw_os_error());
+            let code = pl_transfer_stop(transfer, 0, null_mut());
+            assert_eq!(code, expected, "{refused}");
+            assert_eq!(pl_transfer_poll(transfer, null_mut()), 0, "{refused}");
+            pl_transfer_free(transfer);
+        }
+    }
+}
+
+/// Data that cannot be proven to have arrived: the transfer has ended, and its memory may still change.
+#[test]
+fn data_that_may_be_on_their_way_are_told_by_the_code() {
+    let open = Open::over(Least::new());
+    *open.least.refuse_flush.lock().unwrap() = Some((Errno::IO, u32::MAX));
+    let transfer = open.submit(PL_NO_FLUSH);
+    // SAFETY: the handles live.
+    unsafe {
+        assert_eq!(pl_transfer_stop(transfer, 0, null_mut()), PL_BROKEN);
+        assert_eq!(pl_transfer_wait(transfer, 0, null_mut()), PL_BROKEN);
+        pl_transfer_free(transfer);
+    }
+}
+
+/// A program's loop around poll(). As with the kernel's file, only a query acknowledges what was reported.
+#[test]
+fn a_turn_acknowledges_what_the_file_told() {
+    let least = Least::new();
+    let file = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
+    least.file.set(file.into()).unwrap();
+    let open = Open::over(least);
+    let readable = || {
+        // SAFETY: the handle lives, and the file as long as it.
+        let file = unsafe { BorrowedFd::borrow_raw(pl_file(open.device)) };
+        let mut polled = [PollFd::new(&file, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec::default())).unwrap() == 1
+    };
+    // SAFETY: handles live, and places are places.
+    unsafe {
+        assert!(!readable());
+        let mut next = 0;
+        assert_eq!(pl_queue_next_turn(open.queue, &raw mut next), PL_OK);
+        assert_eq!(next, 1_000_000_000);
+        let transfer = open.submit(0);
+        assert!(readable());
+        // To look at the transfer acknowledges nothing: a loop without turns would not sleep.
+        assert_eq!(pl_transfer_poll(transfer, null_mut()), 1);
+        assert!(readable());
+        assert_eq!(pl_queue_turn(open.queue), PL_OK);
+        assert!(!readable());
+
+        assert_eq!(pl_queue_turn(null()), PL_INVALID);
+        assert_eq!(pl_queue_next_turn(null(), &raw mut next), PL_INVALID);
+        assert_eq!(pl_queue_next_turn(open.queue, null_mut()), PL_INVALID);
+        pl_transfer_free(transfer);
+    }
+}
+
+/// What the driver refuses of a program's arguments: no dma-buf, memory that is not there, no bytes.
+#[test]
+fn wrong_arguments_are_invalid_whoever_finds_them() {
+    for refused in [Errno::INVAL, Errno::FAULT, Errno::BADF] {
+        let least = Least::new();
+        *least.refuse.lock().unwrap() = Some((refused, 1));
+        let device = pl_device::over(Device::over(least).unwrap());
+        let mut region = null_mut();
+        // SAFETY: handles live, and places are places.
+        unsafe {
+            let code = pl_register_dmabuf(device, 0, 0, 64, PL_READ, &raw mut region);
+            assert_eq!(code, PL_INVALID, "{refused}");
+            pl_close(device);
+        }
+    }
+}
