@@ -1,5 +1,6 @@
 //! Errors: numbers, and what the last one of the thread was.
 
+use peerlane_host::driver::BackendError;
 use peerlane_host::{Errno, Error};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -144,7 +145,10 @@ fn code(error: &Error) -> i32 {
         | Error::Region(_)
         | Error::Local { .. }
         | Error::Empty { .. }
-        | Error::TooLong { .. } => PL_INVALID,
+        | Error::TooLong { .. }
+        | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
+            PL_INVALID
+        }
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => PL_BUSY,
         Error::Timeout { .. } | Error::NotDrained { .. } => PL_TIMEOUT,
         Error::Fault { .. } => PL_FAULT,

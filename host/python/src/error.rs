@@ -1,5 +1,6 @@
 //! Errors as exceptions: the classes are those of `peerlane/_errors.py`.
 
+use peerlane_host::driver::BackendError;
 use peerlane_host::{Errno, Error};
 use pyo3::prelude::*;
 
@@ -10,6 +11,8 @@ fn class(error: &Error) -> &'static str {
         // Also a GPU that the board does not reach, or whose driver is not there.
         Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => "UnsupportedError",
         Errno::NODEV => "GoneError",
+        // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
+        Errno::INVAL | Errno::FAULT | Errno::BADF => "InvalidError",
         _ => "RefusedError",
     };
     match error {
@@ -29,7 +32,10 @@ fn class(error: &Error) -> &'static str {
         | Error::Region(_)
         | Error::Local { .. }
         | Error::Empty { .. }
-        | Error::TooLong { .. } => "InvalidError",
+        | Error::TooLong { .. }
+        | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
+            "InvalidError"
+        }
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => "BusyError",
         Error::Timeout { .. } | Error::NotDrained { .. } => "TransferTimeout",
         Error::Fault { .. } => "FaultError",
@@ -65,9 +71,41 @@ fn raise(py: Python<'_>, class: &str, text: &str, remedy: &str, number: Option<i
 
 /// A result of the library's.
 pub(crate) fn told<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
+    told_as(py, result, class)
+}
+
+fn told_as<T>(
+    py: Python<'_>,
+    result: peerlane_host::Result<T>,
+    class: impl Fn(&Error) -> &'static str,
+) -> PyResult<T> {
     result.map_err(|error| {
         let (text, number) = (error.to_string(), number(&error));
         raise(py, class(&error), &text, error.remedy(), number)
+    })
+}
+
+/// The class of an error of what looks at transfers or begins them. What the driver says is none of the program's arguments,
+/// and leaves open what the board does: the queue has to be restarted.
+fn class_of_transfer(error: &Error) -> &'static str {
+    match error {
+        Error::Call { source, .. } if *source != Errno::NODEV => "BrokenError",
+        error => class(error),
+    }
+}
+
+/// A result of looking at transfers or beginning them.
+pub(crate) fn told_of_transfer<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
+    told_as(py, result, class_of_transfer)
+}
+
+/// A result of ending transfers. A board that its driver has not started again in time is late.
+pub(crate) fn told_of_end<T>(py: Python<'_>, result: peerlane_host::Result<T>) -> PyResult<T> {
+    told_as(py, result, |error| match error {
+        Error::Call { source, .. } if [Errno::AGAIN, Errno::IO].contains(source) => {
+            "TransferTimeout"
+        }
+        error => class_of_transfer(error),
     })
 }
 

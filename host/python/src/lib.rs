@@ -159,6 +159,13 @@ fn open_simulated(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, py.detach(simulated::open))?))
 }
 
+/// A device of a board that cannot be stopped.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "stuck")]
+fn open_stuck(py: Python<'_>, number: i32) -> PyResult<Device> {
+    Ok(Device::over(told(py, simulated::stuck(number))?))
+}
+
 #[pymodule]
 fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -168,6 +175,9 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Queue>()?;
     module.add_class::<Transfer>()?;
     #[cfg(feature = "simulated")]
-    module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
+    {
+        module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
+        module.add_function(wrap_pyfunction!(open_stuck, module)?)?;
+    }
     Ok(())
 }

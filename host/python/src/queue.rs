@@ -1,6 +1,6 @@
 //! Queues and transfers.
 
-use crate::error::{invalid, late, told};
+use crate::error::{invalid, late, told, told_of_end, told_of_transfer};
 use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
 use peerlane_host::{Direction, Error, Request, Terms};
@@ -112,7 +112,10 @@ impl Queue {
             length,
             piece: None,
         };
-        let transfer = Arc::new(told(py, queue.queue.submit_with(&request, terms))?);
+        let transfer = Arc::new(told_of_transfer(
+            py,
+            queue.queue.submit_with(&request, terms),
+        )?);
         queue.moving().push(Moving {
             transfer: Arc::clone(&transfer),
             memory,
@@ -163,7 +166,7 @@ fn wait<T: Send>(
         );
         left = left.map(|left| left.saturating_sub(slice));
         match (goes_on, left) {
-            (false, _) => return told(py, result),
+            (false, _) => return told_of_transfer(py, result),
             (true, Some(Duration::ZERO)) => return Err(late(py, limit.unwrap_or_default())),
             (true, _) => py.check_signals()?,
         }
@@ -262,12 +265,23 @@ impl Queue {
     fn restart(&self, py: Python<'_>) -> PyResult<()> {
         let restarted = py.detach(|| self.queue.restart());
         self.sweep();
-        told(py, restarted)
+        told_of_end(py, restarted)
     }
 
     #[getter]
     fn under_way(&self) -> usize {
         self.queue.under_way()
+    }
+
+    fn turn(&self, py: Python<'_>) -> PyResult<()> {
+        let turned = self.queue.turn();
+        self.sweep();
+        told_of_transfer(py, turned)
+    }
+
+    #[getter]
+    fn next_turn(&self) -> f64 {
+        self.queue.next_turn().as_secs_f64()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -313,16 +327,6 @@ impl Queue {
         self.stop();
     }
 
-    /// For `_asyncio.py`: takes note of what the board has reported.
-    fn _turn(&self, py: Python<'_>) -> PyResult<()> {
-        told(py, self.queue.turn())
-    }
-
-    /// For `_asyncio.py`: seconds to the next turn.
-    fn _next_turn(&self) -> f64 {
-        self.queue.next_turn().as_secs_f64()
-    }
-
     /// For `_asyncio.py`: what can be polled, where there is something.
     fn _fileno(&self) -> Option<i32> {
         self.queue.device().file().map(|file| file.as_raw_fd())
@@ -346,7 +350,7 @@ pub(crate) struct Transfer {
 #[pymethods]
 impl Transfer {
     fn poll(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        told(py, self.transfer.poll())
+        told_of_transfer(py, self.transfer.poll())
     }
 
     #[pyo3(signature = (timeout = None))]
@@ -363,7 +367,11 @@ impl Transfer {
         let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
         let stopped = py.detach(|| self.transfer.stop(grace));
         self.queue.get().sweep();
-        told(py, stopped)
+        match self.transfer.has_ended() {
+            // Its data may be on their way, and to call it off once more proves no more.
+            true => told_of_transfer(py, stopped),
+            false => told_of_end(py, stopped),
+        }
     }
 
     /// It has no `__clear__`: the queue it has is never another's.

@@ -1,10 +1,18 @@
-//! Devices of the simulated board.
+//! Devices of the simulated board, and of a driver that fails when it is told to.
 
+#[allow(dead_code, reason = "the host library's tests use more of it")]
+#[path = "../../tests/least/mod.rs"]
+mod least;
+
+use least::Least;
+use peerlane_host::Errno;
 use peerlane_host::driver::{BackendError, Driver, Options};
 use peerlane_host::{Device, Error, Result};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Backend(BackendError::Other(error.to_string()))
@@ -31,4 +39,14 @@ pub(crate) fn open() -> Result<Device> {
         .as_ref()
         .map_err(Clone::clone)?
         .open()
+}
+
+/// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h.
+pub(crate) fn stuck(number: i32) -> Result<Device> {
+    let least = Least::new();
+    least.stuck.store(true, Ordering::Relaxed);
+    *least.clock.lock().expect("nobody has panicked") = Some(Duration::ZERO);
+    let refused = Errno::from_raw_os_error(number);
+    *least.refuse_stop.lock().expect("nobody has panicked") = Some(refused);
+    Device::over(least)
 }

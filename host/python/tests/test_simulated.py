@@ -3,6 +3,7 @@
 
 import asyncio
 import ctypes
+import errno
 import faulthandler
 import gc
 import os
@@ -127,6 +128,8 @@ def test_what_is_refused(device):
         lambda: device.register(memoryview(bytearray(8))[::2]),
         lambda: device.register(object()),
     ]
+    with _peerlane.simulated() as other, pytest.raises(peerlane.InvalidError):
+        other.allocate(0)
     for number, refused in enumerate(refusals):
         with pytest.raises(peerlane.InvalidError) as raised:
             refused()
@@ -247,6 +250,22 @@ def test_a_transfer_that_is_stopped_says_so(device):
         transfer.wait()
 
 
+def test_turns_take_note_of_what_the_board_reports(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    assert queue.next_turn == 1.0
+    memory = Memory(1 << 20)
+    gone = weakref.ref(memory)
+    transfer = queue.copy(fpga, device.register(memory))
+    del memory
+    while queue.under_way:
+        assert 0 < queue.next_turn <= 1.0
+        queue._await_event(queue.next_turn)
+        queue.turn()
+    # It has let go of the memory, too.
+    assert gone() is None and transfer.poll() == 1 << 20
+
+
 def test_one_transfer_is_called_off(device):
     fpga = device.allocate(1 << 20)
     queue = device.queue()
@@ -262,6 +281,28 @@ def test_one_transfer_is_called_off(device):
     for wrong in [-1, float("nan")]:
         with pytest.raises(peerlane.InvalidError, match="no time to wait"):
             again.stop(wrong)
+
+
+@pytest.mark.parametrize(
+    "number, error",
+    [
+        (errno.EAGAIN, peerlane.TransferTimeout),
+        (errno.EIO, peerlane.TransferTimeout),
+        (errno.EINTR, peerlane.BrokenError),
+        (errno.EINVAL, peerlane.BrokenError),
+        (errno.ENODEV, peerlane.GoneError),
+    ],
+)
+def test_what_may_be_under_way_is_told_by_its_class(number, error):
+    """EAGAIN and EIO: the driver starts the board again (peerlane.h, PEERLANE_IOC_STOP)."""
+    device = _peerlane.stuck(number)
+    queue = device.queue()
+    transfer = queue.read(device.register(bytearray(64)), 0)
+    for end in [queue.restart, transfer.stop]:
+        with pytest.raises(error) as raised:
+            end()
+        assert type(raised.value) is error and raised.value.errno == number
+    assert transfer.poll() is None and queue.under_way == 1
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -449,10 +490,11 @@ class WithAFile:
     def _fileno(self):
         return self.file
 
-    def _next_turn(self):
+    @property
+    def next_turn(self):
         return 1.0
 
-    def _turn(self):
+    def turn(self):
         os.eventfd_read(self.file)
 
     @property
@@ -542,7 +584,7 @@ def test_dma_bufs(device):
     queue.copy(last, fpga).wait(10.0)
     assert os.pread(copy, LENGTH, 0) == pattern(4)
     for wrong in [{"length": 0}, {"offset": LENGTH - 2}, {"read": False, "write": False}]:
-        with pytest.raises(peerlane.Error):
+        with pytest.raises(peerlane.InvalidError):
             device.register_dmabuf(copy, **{"length": 4} | wrong)
     with pytest.raises(peerlane.InvalidError, match="no file descriptor"):
         device.register_dmabuf(-1, 4)

@@ -54,7 +54,7 @@ class _Turner:
 
     def sleep(self) -> None:
         """Waits for what the board reports next, a second at the longest."""
-        seconds = self.queue._next_turn()
+        seconds = self.queue.next_turn
         if self.file is None:
             if self.thread is None:
                 self.thread = self.loop.run_in_executor(None, self.queue._await_event, seconds)
@@ -74,7 +74,7 @@ class _Turner:
     def turn(self) -> None:
         failed = None
         try:
-            self.queue._turn()
+            self.queue.turn()
         except Error as error:
             failed = error
         for future, transfer in list(self.waiting.items()):

@@ -29,7 +29,7 @@ class Device:
 
         length: bytes, rounded up to whole 64 KiB.
 
-        Raises BusyError, RefusedError, GoneError.
+        Raises InvalidError, BusyError, RefusedError, GoneError.
         """
     def register(self, source: Any, *, read: bool = True, write: bool = True) -> Region:
         """Registers the memory of an object.
@@ -40,8 +40,10 @@ class Device:
         its own region as an attribute: the garbage collector ends both. Not so where only ``__dlpack__`` gives the memory:
         close that region.
         read: the board may read it (transfers to the FPGA).
-        write: the board may write it (transfers from the FPGA). With this alone, the end of a transfer says that its data
-        were sent, not that they have arrived.
+        write: the board may write it (transfers from the FPGA). With ``read``, too, the board reads back behind the data, so
+        the end of a transfer says that they have arrived. With this alone (``read=False``) it says that they were sent: this
+        is for a GPU's memory in a computer that passes no reads between devices. There such a read ends the transfer with
+        FaultError.
 
         Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
         answer those of a GPU's memory with ones, without an error: see ``Region.probe``.
@@ -67,8 +69,8 @@ class Device:
         Raises BusyError, GoneError.
         """
     def fileno(self) -> int:
-        """The device's file, for poll(): it can be read when the board has reported something. UnsupportedError if it has
-        none."""
+        """The device's file, for poll(): it can be read while the board has reported something that nobody has
+        acknowledged, by ``Queue.turn`` for one. UnsupportedError if it has none."""
     def close(self) -> None:
         """Closes this handle."""
     def __enter__(self) -> Device: ...
@@ -97,9 +99,11 @@ class Region:
         Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
         error: neither the board nor this package can tell such bytes from data. So fill the memory with bytes that are
         not all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory
-        (``tensor.cpu()``). Transfers from the FPGA write, and are not concerned; nor is host memory.
+        (``tensor.cpu()``). Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
+        board may read the region: register it with ``read=False`` where reads raise FaultError.
 
-        The device has no queue yet, and none afterwards: open one for the probe, register the memory there, and close it.
+        The device has no queue yet, and gets none afterwards. So open another ``Device`` for the probe, register the memory
+        there, and close it.
 
         fpga: where the bytes go: FPGA memory, or an FPGA address. What lies there is overwritten.
         offset: first byte in the region.
@@ -139,7 +143,10 @@ class Queue:
         fpga: FPGA memory, or an FPGA address.
         offset: first byte in the region.
         length: bytes, at least 1; ``None``: up to the region's end.
-        after_writes, after_reads: start when all of these that were submitted before have ended.
+        after_writes, after_reads: start when all of these that were submitted before have ended. A write then finds in FPGA
+        memory what the reads brought, if the board's BSP has no interconnect stage between Peerlane's block and that
+        memory. This is Peerlane's default; ``peerlane check`` of the BSP says so where it is otherwise, and there the
+        program has to wait.
         urgent: its interrupt is not held back.
 
         Raises InvalidError, GoneError, BrokenError: nothing is moved after an error.
@@ -172,8 +179,25 @@ class Queue:
     def restart(self) -> None:
         """Ends what is under way, and leaves an empty queue that can be used on.
 
+        Raises GoneError: the board moves nothing any more. TransferTimeout: the board was not started again in ten seconds,
+        call it again. BrokenError: open the device anew. RefusedError: this is a child of a fork, and the queue its
+        parent's. After TransferTimeout and BrokenError transfers may be under way; their regions keep the memory.
+        """
+    def turn(self) -> None:
+        """Takes note of what the board has reported, and acknowledges it, so that the device's file can be read no more
+        until there is more. It does not wait. For a program that waits by poll() or select(), and not with asyncio::
+
+            selector.register(device.fileno(), selectors.EVENT_READ)
+            while transfer.poll() is None:
+                selector.select(queue.next_turn)
+                queue.turn()
+
         Raises GoneError, BrokenError.
         """
+    @property
+    def next_turn(self) -> float:
+        """Seconds that a program may wait before it calls ``turn`` all the same: 1, and 0.0001 while nothing under way will
+        raise an interrupt. Ask before each wait."""
     @property
     def under_way(self) -> int:
         """Transfers that have not ended."""
@@ -207,8 +231,9 @@ class Transfer:
         Gives the bytes moved if it has ended well all the same.
 
         Raises StoppedError: it was called off before it had moved all. FaultError, RestartedError: it had ended so
-        before. In these cases the queue can be used on. InvalidError: no such time. GoneError, BrokenError: see
-        ``Queue.restart``; only then it may be under way.
+        before. In these cases the queue can be used on. InvalidError: no such time, and nothing was done. GoneError,
+        TransferTimeout, BrokenError, RefusedError: see ``Queue.restart``. After TransferTimeout and BrokenError it may be
+        under way, or its data on their way.
         """
     @property
     def queue(self) -> Queue:
