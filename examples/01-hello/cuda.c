@@ -41,7 +41,20 @@ static void check_cuda(const char *what, CUresult code)
 }
 
 /*
- * Registers memory of cuMemAlloc. The CUDA context that has it is the thread's.
+ * Has copies by CUDA be in the memory when their call returns. Otherwise the board may read what was there before. Memory of
+ * cuMemCreate does not take the attribute (driver 580): there the program waits for its copies, as main() does.
+ */
+static void order_copies(CUdeviceptr address)
+{
+	unsigned int on = 1;
+	CUresult code = cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
+
+	if (code != CUDA_ERROR_NOT_SUPPORTED)
+		check_cuda("cuPointerSetAttribute", code);
+}
+
+/*
+ * Registers memory of cuMemAlloc, or of cuMemCreate with gpuDirectRDMACapable. The CUDA context that has it is the thread's.
  *
  * What CUDA exports are whole pages of one allocation. The board needs an entry of its address table for each page, so
  * the largest are taken that the allocation has room for. Of the dma-buf only the bytes that were asked for are registered.
@@ -50,12 +63,9 @@ static struct pl_region *register_cuda(struct pl_device *device, CUdeviceptr add
 {
 	CUdeviceptr base, first, behind;
 	size_t size;
-	unsigned int on = 1;
 	struct pl_region *region;
 	int file, code;
 
-	/* Copies by CUDA are in the memory when their call returns. Otherwise the board may read what was there before. */
-	check_cuda("cuPointerSetAttribute", cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
 	check_cuda("cuMemGetAddressRange", cuMemGetAddressRange(&base, &size, address));
 	first = address & ~(LARGE_PAGE - 1);
 	behind = (address + bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
@@ -119,12 +129,17 @@ int main(void)
 	/* Two halves. In whole large pages: no page is shared with an allocation that the board must not reach. */
 	check_cuda("cuMemAlloc", cuMemAlloc(&memory, (2 * BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1)));
 
+	order_copies(memory);
+	check_cuda("copy", cuMemcpyHtoD(memory, there, BYTES));
+	check_cuda("copy", cuCtxSynchronize());
+	/* Before the other device is open: a user may have few channels. */
+	probe(memory, there);
+
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, BYTES, &fpga));
 	check("queue", pl_queue_open(device, &queue));
+	/* The board reads it, too, to know that its data have arrived. Where that fails, register what it writes by PL_WRITE. */
 	region = register_cuda(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
-	check_cuda("copy", cuMemcpyHtoD(memory, there, BYTES));
-	probe(memory, there);
 
 	memset(&request, 0, sizeof(request));
 	request.direction = PL_TO_FPGA;
@@ -133,6 +148,7 @@ int main(void)
 	request.length = BYTES;
 	check("submit", pl_submit(queue, &request, &transfer));
 	request.direction = PL_FROM_FPGA;
+	/* Right on boards of Peerlane's default: see PL_AFTER_TO_FPGA. */
 	request.flags = PL_AFTER_TO_FPGA;
 	request.offset = BYTES;
 	check("submit", pl_submit(queue, &request, &second));

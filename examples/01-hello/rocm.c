@@ -59,6 +59,30 @@ static struct pl_region *register_hip(struct pl_device *device, const void *addr
 	return region;
 }
 
+/*
+ * Has copies and kernels from now on see what the board has written until now: the GPU's host data path may hold it back.
+ * HIP has a function for it from 7.2 on. Before that (ROCm 4.3) it tells of a register, which does nothing else.
+ */
+static void flush(void)
+{
+	volatile unsigned int *place = NULL;
+
+#if HIP_VERSION >= 70200000
+	hipError_t code = hipDeviceFlushGPUDirectRDMAWrites(hipFlushGPUDirectRDMAWritesTargetCurrentDevice,
+							    hipFlushGPUDirectRDMAWritesToOwner);
+
+	if (code != hipErrorNotSupported) {
+		check_hip("flush", code);
+		return;
+	}
+#endif
+	/* A pointer, whatever the function's type says. A GPU without the register has nothing to flush. */
+	if (hipDeviceGetAttribute((int *)(void *)&place, hipDeviceAttributeHdpMemFlushCntl, 0) == hipSuccess && place) {
+		*place = 1;
+		(void)*place;
+	}
+}
+
 /* Whether the board reads what is in the memory: not every computer passes reads between PCIe devices. */
 static void probe(const void *address, const unsigned char *expected)
 {
@@ -108,6 +132,7 @@ int main(void)
 	check("board", pl_open(NULL, &device));
 	check("memory", pl_allocate(device, BYTES, &fpga));
 	check("queue", pl_queue_open(device, &queue));
+	/* The board reads it, too, to know that its data have arrived. Where that fails, register what it writes by PL_WRITE. */
 	region = register_hip(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
 	memset(&request, 0, sizeof(request));
 	request.direction = PL_TO_FPGA;
@@ -116,10 +141,12 @@ int main(void)
 	request.length = BYTES;
 	check("submit", pl_submit(queue, &request, &transfer));
 	request.direction = PL_FROM_FPGA;
+	/* Right on boards of Peerlane's default: see PL_AFTER_TO_FPGA. */
 	request.flags = PL_AFTER_TO_FPGA;
 	request.offset = BYTES;
 	check("submit", pl_submit(queue, &request, &second));
 	check("wait", pl_transfer_wait(second, limit, &moved));
+	flush();
 	/* Kernels that are launched from now on see the bytes, and so do copies. */
 	check_hip("copy", hipMemcpy(back, (unsigned char *)memory + BYTES, BYTES, hipMemcpyDeviceToHost));
 

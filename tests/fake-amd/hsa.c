@@ -53,6 +53,15 @@ void fake_hsa_fault(enum fake_fault next)
 	fake_flush();
 }
 
+/* For programs that do not know of it: FAKE_AMD_HELD_BACK has the function's name, or "register". */
+__attribute__((constructor)) static void begin(void)
+{
+	const char *until = getenv("FAKE_AMD_HELD_BACK");
+
+	if (until)
+		fault = strcmp(until, "register") ? FAKE_STALE : FAKE_STALE_REGISTER;
+}
+
 enum fake_fault fake_hsa_fault_now(void)
 {
 	return fault;

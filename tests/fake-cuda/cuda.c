@@ -16,7 +16,7 @@
  *   (cuThreadExchangeStreamCaptureMode).
  *
  * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for them in
- * the GPU's BAR.
+ * the GPU's BAR; FAKE_CUDA_VMM=1 has memory that does not take SYNC_MEMOPS, as that of cuMemCreate.
  */
 #define _GNU_SOURCE
 #include "cuda.h"
@@ -576,6 +576,8 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 {
 	struct allocation *of;
 
+	if (getenv("FAKE_CUDA_VMM"))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&lock);
 	of = attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ? find(address) : NULL;
 	if (of)
@@ -644,8 +646,6 @@ static int file_of(uint8_t *base, size_t size)
 			abort();
 		}
 	}
-	/* Before the pages move. */
-	land();
 	at = calloc(1, sizeof(*at));
 	at->base = base;
 	at->size = size;

@@ -2,7 +2,7 @@
 //! board when it finds this library in its place. Nothing of the product depends on it.
 //!
 //! The first `pl_open` compiles the block's Verilog, which takes a minute; from then on it comes from the cache. Paths are
-//! not looked at: there is one board.
+//! not looked at: there is one board. `PEERLANE_SIMULATED_TAKEN` is how many of its channels others have.
 
 use peerlane_block::library;
 use peerlane_hdl::Params;
@@ -12,14 +12,14 @@ use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use std::sync::OnceLock;
 
-/// The board of the process.
-static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+/// The board of the process, and the contexts of others.
+static DRIVER: OnceLock<Result<(Driver, Vec<Device>)>> = OnceLock::new();
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Backend(BackendError::Other(error.to_string()))
 }
 
-fn start() -> Result<Driver> {
+fn start() -> Result<(Driver, Vec<Device>)> {
     let library = library(&Params::default()).map_err(failed)?;
     let board = SimBoard::new(library.instance().map_err(failed)?, BoardConfig::default())?;
     // SAFETY: programs reach the driver by the functions of C alone, and those that register memory say what is
@@ -28,15 +28,16 @@ fn start() -> Result<Driver> {
         board.admit_process_memory();
         board.admit_files();
     }
-    board.drive(&Options::default())
+    let driver = board.drive(&Options::default())?;
+    let taken = std::env::var("PEERLANE_SIMULATED_TAKEN").map_or(Ok(0), |taken| taken.parse());
+    let others = (0..taken.map_err(failed)?).map(|_| driver.open());
+    let others = others.collect::<Result<_>>()?;
+    Ok((driver, others))
 }
 
 fn open(_: Option<&str>) -> Result<Device> {
-    DRIVER
-        .get_or_init(start)
-        .as_ref()
-        .map_err(Clone::clone)?
-        .open()
+    let (driver, _) = DRIVER.get_or_init(start).as_ref().map_err(Clone::clone)?;
+    driver.open()
 }
 
 /// Called when the library is loaded.

@@ -5,9 +5,19 @@
 
 #include <stddef.h>
 
+/* Major times 10^7, minor times 10^5, patch (hip_version.h). */
+#ifndef HIP_VERSION
+#define HIP_VERSION 70200000
+#endif
+
 typedef enum {
 	hipSuccess = 0,
+	hipErrorNotSupported = 801,
 } hipError_t;
+
+typedef enum {
+	hipDeviceAttributeHdpMemFlushCntl = 10005,
+} hipDeviceAttribute_t;
 
 typedef enum {
 	hipMemcpyHostToDevice = 1,
@@ -20,5 +30,20 @@ hipError_t hipDeviceSynchronize(void);
 hipError_t hipMalloc(void **address, size_t size);
 hipError_t hipFree(void *address);
 hipError_t hipMemcpy(void *to, const void *from, size_t size, hipMemcpyKind kind);
+hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int device);
+
+#if HIP_VERSION >= 70200000
+typedef enum {
+	hipFlushGPUDirectRDMAWritesTargetCurrentDevice = 0,
+} hipFlushGPUDirectRDMAWritesTarget;
+
+typedef enum {
+	hipFlushGPUDirectRDMAWritesToOwner = 100,
+	hipFlushGPUDirectRDMAWritesToAllDevices = 200,
+} hipFlushGPUDirectRDMAWritesScope;
+
+hipError_t hipDeviceFlushGPUDirectRDMAWrites(hipFlushGPUDirectRDMAWritesTarget target,
+					     hipFlushGPUDirectRDMAWritesScope scope);
+#endif
 
 #endif
