@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """01, with a tensor: memory of an NVIDIA GPU goes to the FPGA's memory and back, without a stop in the host's memory.
 
-    pip install torch host/python
-    python tensor.py
+    python3 -m venv ~/peerlane
+    ~/peerlane/bin/pip install torch host/python
+    ~/peerlane/bin/python examples/01-hello/tensor.py
 """
 
 import sys
@@ -19,7 +20,7 @@ def is_read_well(tensor):
     with peerlane.Device() as device:
         fpga = device.allocate(64)
         with device.register(tensor, write=False) as region:
-            return region.probe(fpga) == tensor[:64].cpu().numpy().tobytes()
+            return region.probe(fpga) == bytes(tensor[:64].tolist())
 
 
 def main():
@@ -35,9 +36,12 @@ def main():
         fpga = device.allocate(LENGTH)
         queue = device.queue()
         # Regions keep their tensors.
+        # The board reads `back`, too, to know that its data have arrived. Where that fails, register it with read=False.
         source, target = device.register(there), device.register(back)
         queue.copy(fpga, source).wait(10.0)
         moved = queue.copy(target, fpga).wait(10.0)
+        # On an AMD GPU ("cuda" is PyTorch's name of that, too) the bytes may be held back.
+        target.flush()
     # Kernels that are launched from now on see the bytes.
     if not torch.equal(there, back):
         sys.exit("what came back is something else")

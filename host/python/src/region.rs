@@ -21,6 +21,8 @@ pub(crate) struct Registered {
     /// Where the memory begins in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
+    /// Of AMD's: what the board writes there is to be flushed.
+    amd: Option<AmdGpu>,
     /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
     keep: Option<Keep>,
 }
@@ -49,6 +51,7 @@ impl Region {
         permissions: Permissions,
     ) -> PyResult<Self> {
         let (address, length) = (source.address, source.length);
+        let mut amd = None;
         let (region, offset) = match source.kind {
             Kind::Host => {
                 // SAFETY: the memory stays where it is while `keep` is there, which is dropped after the region and after
@@ -69,6 +72,7 @@ impl Region {
                 // SAFETY: as above.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, py.detach(register))?;
+                amd = Some(gpu);
                 (region.region().clone(), region.offset())
             }
         };
@@ -76,6 +80,7 @@ impl Region {
             region,
             offset,
             length,
+            amd,
             keep: Some(source.keep),
         };
         Self::over(py, registered, source.kind != Kind::Host)
@@ -94,6 +99,7 @@ impl Region {
             region,
             offset: 0,
             length,
+            amd: None,
             keep: None,
         };
         Self::over(py, registered, true)
@@ -151,6 +157,14 @@ impl Region {
         let at = registered.offset + offset;
         let found = told(py, py.detach(|| registered.region.probe(at, local)))?;
         Ok(PyBytes::new(py, &found))
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let registered = self.get(py)?;
+        match &registered.get().amd {
+            Some(gpu) => told_of_gpu(py, py.detach(|| gpu.flush())),
+            None => Ok(()),
+        }
     }
 
     fn close(&self) {

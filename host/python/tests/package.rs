@@ -1,8 +1,13 @@
-//! The package with an interpreter: as pip builds it, and built with the simulated board, beside a stand-in for CUDA's driver.
+//! The package with an interpreter: as pip builds it, and built with the simulated board, beside stand-ins for CUDA's driver
+//! and AMD's runtimes.
+
+#[path = "../../../tests/fake-amd/mod.rs"]
+mod fake_amd;
 
 #[path = "../../../tests/fake-cuda/mod.rs"]
 mod fake_cuda;
 
+use fake_amd::FakeAmd;
 use fake_cuda::FakeCuda;
 use peerlane_tools::{Cache, Python, Requirements};
 use std::path::{Path, PathBuf};
@@ -30,11 +35,11 @@ fn run(command: &mut Command) -> String {
     said
 }
 
-/// Runs pytest with a package before what else there is.
-fn pytest(python: &Python, package: &Path, libraries: Option<&FakeCuda>, tests: &[&str]) {
+/// Runs pytest with a package before what else there is, and a library beside which others may lie.
+fn pytest(python: &Python, package: &Path, library: Option<&Path>, tests: &[&str]) {
     let mut command = python.command();
-    if let Some(fake) = libraries {
-        command.env("LD_LIBRARY_PATH", fake.library().parent().unwrap());
+    if let Some(library) = library {
+        command.env("LD_LIBRARY_PATH", library.parent().unwrap());
     }
     let path = env::join_paths([package, &python.site]).unwrap();
     let files = tests.iter().map(|test| here().join("tests").join(test));
@@ -119,5 +124,9 @@ fn transfers_on_the_simulated_board() {
         &["test_simulated.py", "test_package.py"],
     );
     let cuda = FakeCuda::new(&here().join("../../tests/fake-cuda"));
-    pytest(&python, work.path(), Some(&cuda), &["test_gpu.py"]);
+    let library = cuda.library();
+    pytest(&python, work.path(), Some(&library), &["test_gpu.py"]);
+    let amd = FakeAmd::new(&here().join("../../tests/fake-amd"));
+    let library = amd.path("libamdhip64.so.6");
+    pytest(&python, work.path(), Some(&library), &["test_amd.py"]);
 }

@@ -111,6 +111,14 @@ class Region:
         Raises FaultError: the board could not read. InvalidError, BusyError: there is a queue. UnsupportedError,
         RefusedError, GoneError.
         """
+    def flush(self) -> None:
+        """Has kernels that are launched from now on, and copies, see what transfers that have ended wrote here. Memory of an
+        AMD GPU needs it: what comes over PCIe may be held back behind the GPU's host data path. Elsewhere it does nothing.
+        Nor does it for a region of ``register_dmabuf``, of which nobody says whose it is: call
+        ``hipDeviceFlushGPUDirectRDMAWrites`` yourself where it is AMD's.
+
+        Raises InvalidError, RefusedError.
+        """
     def close(self) -> None:
         """Lets go of the memory: at once, or with the last transfer that moves it."""
     def __len__(self) -> int:
