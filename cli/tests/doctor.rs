@@ -11,12 +11,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
 #[path = "../../tests/fake-amd/mod.rs"]
 mod fake_amd;
+
+#[path = "../../tests/fake-cuda/mod.rs"]
+mod fake_cuda;
 
 fn write(path: &Path, text: impl AsRef<[u8]>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -205,6 +208,57 @@ fn an_empty_variable_is_named() {
     let words =
         "library: note: ACL_BOARD_VENDOR_PATH is empty. The runtime reads .fcd files in / then";
     assert!(text.contains(words), "{text}");
+}
+
+/// Root may open all, so with sudo it is the user behind it whose rights are looked at.
+#[test]
+fn with_sudo_the_users_rights_are_looked_at() {
+    let root = tempfile::tempdir().unwrap();
+    let node = root.path().join("dev/peerlane0");
+    write(&node, "node");
+    fs::set_permissions(&node, fs::Permissions::from_mode(0o600)).unwrap();
+    let owner = fs::metadata(&node).unwrap().uid();
+    let said = |name: &str, number: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+            .args(["doctor", "--root"])
+            .arg(root.path())
+            .env("SUDO_UID", number)
+            .env("SUDO_USER", name)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = said("somebody", "54321");
+    let words = match owner {
+        0 => "permission: wrong: /dev/peerlane0 may not be opened by somebody",
+        // These tests are not root's: a variable gives nobody rights, nor takes them.
+        _ => "permission: ok: /dev/peerlane0 may be opened by this user",
+    };
+    assert!(text.contains(words), "{text}");
+    let text = said("root", "0");
+    let words = "permission: ok: /dev/peerlane0 may be opened by this user";
+    assert!(text.contains(words), "{text}");
+}
+
+/// Why CUDA has no GPU, and not only that it has none.
+#[test]
+fn what_keeps_cuda_from_its_gpus_is_told() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fake-cuda");
+    let fake = fake_cuda::FakeCuda::new(&sources);
+    let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .arg("doctor")
+        .env("LD_LIBRARY_PATH", fake.library().parent().unwrap())
+        // cuda.h: CUDA_ERROR_NO_DEVICE.
+        .env("FAKE_CUDA_INIT", "100")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("cuda: "));
+    let line = line.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        line.starts_with("cuda: note: CUDA ") && line.contains("CUDA_VISIBLE_DEVICES"),
+        "{line}"
+    );
 }
 
 /// The probes on the simulated board, which is a good one.

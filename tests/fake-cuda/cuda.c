@@ -16,7 +16,8 @@
  *   (cuThreadExchangeStreamCaptureMode).
  *
  * FAKE_CUDA_CLOSED=1 exports no dma-bufs, as NVIDIA's closed kernel modules; FAKE_CUDA_BAR_FULL=1 has no room for them in
- * the GPU's BAR; FAKE_CUDA_VMM=1 has memory that does not take SYNC_MEMOPS, as that of cuMemCreate.
+ * the GPU's BAR; FAKE_CUDA_VMM=1 has memory that does not take SYNC_MEMOPS, as that of cuMemCreate. With
+ * FAKE_CUDA_INIT cuInit fails, with this number.
  */
 #define _GNU_SOURCE
 #include "cuda.h"
@@ -153,6 +154,10 @@ static int lacks_context(void)
 
 CUresult cuInit(unsigned int flags)
 {
+	const char *fails = getenv("FAKE_CUDA_INIT");
+
+	if (fails)
+		return (CUresult)atoi(fails);
 	return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 
 use super::Finding;
 use super::pci::{AMD, Bus};
+use peerlane_gpu::Error;
 use peerlane_gpu::amd::AmdGpu;
 use peerlane_gpu::directgma;
 
@@ -10,31 +11,39 @@ const ABOUT: &str = "amd";
 /// What is said of all that works: nobody has tried it.
 const UNTRIED: &str = "not verified on hardware: believe the probe";
 
-/// The GPUs that ROCm has.
-pub(super) fn gpus() -> Vec<AmdGpu> {
-    let numbers = 0..AmdGpu::count().unwrap_or(0);
-    numbers
-        .filter_map(|number| AmdGpu::open(number).ok())
-        .collect()
-}
-
-/// What this computer's AMD GPUs can. Nothing, where there are none.
-pub(super) fn abilities(bus: &Bus, gpus: &[AmdGpu]) -> Vec<Finding> {
+/// The GPUs that ROCm has, and what this computer's AMD GPUs can. Nothing, where there are none.
+pub(super) fn gpus(bus: &Bus) -> (Vec<AmdGpu>, Vec<Finding>) {
+    let opened = AmdGpu::count().map(|count| (0..count).map(AmdGpu::open).collect::<Vec<_>>());
     let seen: Vec<&str> = (bus.gpus())
         .filter(|gpu| gpu.vendor == AMD)
         .map(|gpu| gpu.slot.as_str())
         .collect();
-    if seen.is_empty() && gpus.is_empty() {
-        return Vec::new();
+    let any = opened.as_ref().is_ok_and(|opened| !opened.is_empty());
+    if seen.is_empty() && !any {
+        return Default::default();
     }
+    let refused = |text: String, error: &Error| {
+        let text = format!("{text}: no dma-bufs by ROCm: {error}");
+        Finding::note(ABOUT, text, error.remedy())
+    };
+    let (mut gpus, mut findings) = (Vec::new(), Vec::new());
+    match opened {
+        Ok(opened) => {
+            for (number, gpu) in opened.into_iter().enumerate() {
+                match gpu {
+                    Ok(gpu) => gpus.push(gpu),
+                    Err(error) => findings.push(refused(format!("GPU {number}"), &error)),
+                }
+            }
+        }
+        Err(error) => findings.push(refused(seen.join(" and "), &error)),
+    }
+    findings.extend(abilities(&gpus));
+    (gpus, findings)
+}
+
+fn abilities(gpus: &[AmdGpu]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if let (true, Err(error)) = (gpus.is_empty(), AmdGpu::count()) {
-        findings.push(Finding::note(
-            ABOUT,
-            format!("{}: no dma-bufs by ROCm: {error}", seen.join(" and ")),
-            error.remedy(),
-        ));
-    }
     findings.extend(gpus.iter().map(|gpu| {
         let name = gpu.name().unwrap_or_default();
         let named = format!("{} ({name})", gpu.bus());

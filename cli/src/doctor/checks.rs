@@ -9,6 +9,7 @@ use peerlane_utilities::setup::{self, Seen};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The board's and the GPUs' existence.
 pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
@@ -34,6 +35,13 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
             "Program the FPGA with a platform of `peerlane extend`, restart the computer so that the firmware finds it, and look at lspci -d 1172:.",
         ));
     }
+    findings.extend(bus.displays().filter(|found| !found.is_gpu()).map(|found| {
+        Finding::note(
+            "device",
+            format!("the display controller at {} is no GPU for a board", found.name()),
+            "Nothing is to be done: it belongs to the mainboard, the processor or a virtual machine.",
+        )
+    }));
     let mut gpus = bus.gpus().peekable();
     if gpus.peek().is_none() {
         findings.push(Finding::note(
@@ -212,6 +220,45 @@ fn may(mode: u32, owner: (u32, u32), user: u32, groups: &[u32]) -> bool {
     bits & 6 == 6
 }
 
+/// Somebody who opens device nodes.
+struct User {
+    /// As whom a message names them.
+    name: String,
+    id: u32,
+    groups: Vec<u32>,
+}
+
+impl User {
+    /// Who runs this; where root does for somebody else by sudo, that user: root may do all.
+    fn asking() -> Self {
+        let (id, groups) = me();
+        let called = std::env::var("SUDO_UID").ok();
+        let called = called.and_then(|text| text.parse().ok());
+        match called.filter(|called| id == 0 && *called != 0) {
+            Some(called) => Self {
+                name: std::env::var("SUDO_USER").unwrap_or_else(|_| format!("user {called}")),
+                groups: groups_of(called),
+                id: called,
+            },
+            None => Self {
+                name: "this user".into(),
+                id,
+                groups,
+            },
+        }
+    }
+}
+
+/// A user's groups, wherever the computer has them.
+fn groups_of(user: u32) -> Vec<u32> {
+    let said = Command::new("id").arg("-G").arg(user.to_string()).output();
+    let said = said.map(|output| output.stdout).unwrap_or_default();
+    let words = String::from_utf8_lossy(&said);
+    (words.split_whitespace())
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
 /// User and groups of this process (proc_pid_status(5)).
 fn me() -> (u32, Vec<u32>) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -250,7 +297,7 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
             "In a container, pass the device in (--device). Elsewhere look whether udev runs.",
         )];
     }
-    let (user, groups) = me();
+    let user = User::asking();
     let finding = |node: fs::DirEntry| {
         let name = format!("/dev/{}", node.file_name().to_string_lossy());
         let Ok(data) = node.metadata() else {
@@ -261,11 +308,11 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
             );
         };
         let mode = data.permissions().mode();
-        match may(mode, (data.uid(), data.gid()), user, &groups) {
-            true => Finding::ok(ABOUT, format!("{name} may be opened")),
+        match may(mode, (data.uid(), data.gid()), user.id, &user.groups) {
+            true => Finding::ok(ABOUT, format!("{name} may be opened by {}", user.name)),
             false => Finding::wrong(
                 ABOUT,
-                format!("{name} may not be opened by this user"),
+                format!("{name} may not be opened by {}", user.name),
                 "Become a member of the group peerlane (usermod -aG peerlane USER) and log in anew; the driver's udev rule gives the nodes to it.",
             ),
         }

@@ -2,6 +2,7 @@
 
 mod amd;
 mod checks;
+mod nvidia;
 mod pci;
 mod probes;
 mod way;

@@ -37,6 +37,8 @@ pub(crate) enum Port {
 
 /// Altera, and Intel's FPGAs under its number.
 pub(crate) const ALTERA: u32 = 0x1172;
+/// Intel.
+const INTEL: u32 = 0x8086;
 /// NVIDIA.
 pub(crate) const NVIDIA: u32 = 0x10de;
 /// AMD.
@@ -76,8 +78,13 @@ impl Bus {
             .filter(|device| device.is_board() || device.vendor == ALTERA)
     }
 
+    /// Display controllers with memory of their own that other devices may reach.
     pub(crate) fn gpus(&self) -> impl Iterator<Item = &Pci> {
-        // Display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
+        self.displays().filter(|device| device.is_gpu())
+    }
+
+    /// All display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
+    pub(crate) fn displays(&self) -> impl Iterator<Item = &Pci> {
         self.devices.iter().filter(|device| device.class >> 16 == 3)
     }
 
@@ -110,6 +117,17 @@ impl Pci {
             config: fs::read(directory.join("config")).unwrap_or_default(),
             directory,
         })
+    }
+
+    /// Whether a display controller is a GPU for a board: of a maker whose driver gives memory to other devices. That of a
+    /// server's management controller or of a virtual machine is none, nor is Intel's in the processor, which is always
+    /// device 2 of the first bus.
+    pub(crate) fn is_gpu(&self) -> bool {
+        match self.vendor {
+            NVIDIA | AMD => true,
+            INTEL => self.slot != "0000:00:02.0",
+            _ => false,
+        }
     }
 
     /// Whether the driver `peerlane` has it.

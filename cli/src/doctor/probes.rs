@@ -1,9 +1,9 @@
 //! What works, by data: between each board and the host's memory, and between each board and each GPU.
 
 use super::pci::Bus;
-use super::{Finding, amd};
+use super::{Finding, amd, nvidia};
+use peerlane_gpu::GpuMemory;
 use peerlane_gpu::amd::AmdMemory;
-use peerlane_gpu::{Gpu, GpuMemory};
 use peerlane_host::driver;
 use peerlane_host::{Device, Direction};
 use peerlane_routes::{Board, Options, Routes, Side, Verdict};
@@ -72,8 +72,10 @@ fn here(reads: bool) -> Vec<Finding> {
         })
         .collect();
     numbers.sort_unstable();
-    let of_amd = amd::gpus();
-    let mut findings = amd::abilities(&Bus::read(Path::new("/")), &of_amd);
+    let bus = Bus::read(Path::new("/"));
+    let (gpus, mut findings) = nvidia::gpus(&bus);
+    let (of_amd, of_amds) = amd::gpus(&bus);
+    findings.extend(of_amds);
     if numbers.is_empty() {
         findings.push(Finding::note(
             ABOUT,
@@ -82,9 +84,6 @@ fn here(reads: bool) -> Vec<Finding> {
         ));
         return findings;
     }
-    let gpus: Vec<Gpu> = (0..Gpu::count().unwrap_or(0))
-        .filter_map(|number| Gpu::open(number).ok())
-        .collect();
     for number in numbers {
         let path = format!("/dev/peerlane{number}");
         let device = match Device::open(&path) {
@@ -105,7 +104,7 @@ fn here(reads: bool) -> Vec<Finding> {
             findings.push(Finding::note(
                 ABOUT,
                 format!("{path} answers; no GPU is there to be probed with it"),
-                "Install the GPU's driver with CUDA (libcuda.so.1), or ROCm (libamdhip64.so).",
+                "See what is said of CUDA and ROCm. Where nothing is, install the GPU's driver with CUDA (libcuda.so.1), or ROCm (libamdhip64.so).",
             ));
         }
         for gpu in &of_amd {

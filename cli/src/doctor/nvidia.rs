@@ -1,0 +1,37 @@
+//! NVIDIA's GPUs, and why CUDA does not have them.
+
+use super::Finding;
+use super::pci::{Bus, NVIDIA};
+use peerlane_gpu::{Error, Gpu};
+
+const ABOUT: &str = "cuda";
+
+/// The GPUs that CUDA has, and what it says of others. Nothing, where there is neither CUDA nor a GPU of NVIDIA's.
+pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
+    let seen: Vec<&str> = (bus.gpus())
+        .filter(|gpu| gpu.vendor == NVIDIA)
+        .map(|gpu| gpu.slot.as_str())
+        .collect();
+    let refused = |what: &str, error: &Error| {
+        Finding::note(ABOUT, format!("{what}: {error}"), error.remedy())
+    };
+    let count = match Gpu::count() {
+        Ok(count) => count,
+        Err(Error::NoCuda { .. }) if seen.is_empty() => return Default::default(),
+        Err(error) => {
+            let what = match seen.is_empty() {
+                true => "CUDA has no GPU".into(),
+                false => format!("CUDA does not have {}", seen.join(" and ")),
+            };
+            return (Vec::new(), vec![refused(&what, &error)]);
+        }
+    };
+    let (mut gpus, mut findings) = (Vec::new(), Vec::new());
+    for number in 0..count {
+        match Gpu::open(number) {
+            Ok(gpu) => gpus.push(gpu),
+            Err(error) => findings.push(refused(&format!("GPU {number} of CUDA's"), &error)),
+        }
+    }
+    (gpus, findings)
+}
