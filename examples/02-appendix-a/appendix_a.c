@@ -42,8 +42,26 @@ static void rdma(const char *what, int result)
 	}
 }
 
-/* The side whose platform has one of two words in its name. */
-static struct side find(const char *word, const char *other)
+/*
+ * Whether a platform is that of FPGA boards: its runtime has a function for functions of the board's library. A name alone
+ * is none: "Intel(R) FPGA Emulation Platform" has no boards. A runtime of 13.1 has no such function.
+ */
+static int is_fpga(cl_platform_id platform, const char *name)
+{
+	return clGetExtensionFunctionAddressForPlatform(platform, "clGetBoardExtensionFunctionAddressIntelFPGA") ||
+	       /* Its name up to 16.1. */
+	       clGetExtensionFunctionAddressForPlatform(platform, "clGetBoardExtensionFunctionAddressAltera") ||
+	       strstr(name, "Altera SDK");
+}
+
+static int is_nvidia(cl_platform_id platform, const char *name)
+{
+	(void)platform;
+	return strstr(name, "NVIDIA") != NULL;
+}
+
+/* The first side of a kind. */
+static struct side find(const char *kind, int (*is)(cl_platform_id, const char *))
 {
 	struct side side = { 0 };
 	cl_platform_id platforms[PLATFORMS];
@@ -54,7 +72,7 @@ static struct side find(const char *word, const char *other)
 	cl("platforms", clGetPlatformIDs(PLATFORMS, platforms, &count));
 	for (i = 0; i < count && i < PLATFORMS; i++) {
 		cl("platform", clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL));
-		if (!strstr(name, word) && !strstr(name, other))
+		if (!is(platforms[i], name))
 			continue;
 		cl("device", clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &side.device, NULL));
 		side.context = clCreateContext(NULL, 1, &side.device, NULL, NULL, &error);
@@ -63,7 +81,7 @@ static struct side find(const char *word, const char *other)
 		cl("queue", error);
 		return side;
 	}
-	fprintf(stderr, "no OpenCL platform has %s in its name\n", word);
+	fprintf(stderr, "no OpenCL platform has %s\n", kind);
 	exit(1);
 }
 
@@ -78,7 +96,7 @@ static void compare(const char *what, const unsigned char *found, const unsigned
 int main(int count, char **arguments)
 {
 	const size_t bytes = count > 1 ? strtoull(arguments[1], NULL, 0) : 32 << 20;
-	struct side fpga = find("FPGA", "Altera"), gpu = find("NVIDIA", "NVIDIA");
+	struct side fpga = find("FPGA boards", is_fpga), gpu = find("a GPU of NVIDIA's", is_nvidia);
 	unsigned char *data = malloc(bytes), *found = malloc(bytes);
 	cl_int error;
 	size_t i;

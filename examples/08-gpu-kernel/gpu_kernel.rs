@@ -3,7 +3,7 @@
 //! This side is in Rust only: C and Python have no call that hands a channel to a GPU.
 //!
 //! ```text
-//! nvcc -arch=compute_70 -ptx -I host/gpu/include -I driver/uapi -o kernel.ptx examples/08-gpu-kernel/kernel.cu
+//! nvcc -arch=compute_75 -ptx -I host/gpu/include -I driver/uapi -o kernel.ptx examples/08-gpu-kernel/kernel.cu
 //! cargo run -p peerlane-gpu --example gpu_kernel kernel.ptx
 //! ```
 //!

@@ -2,7 +2,7 @@
 /*
  * 08: a kernel that moves memory to the FPGA and back by itself, piece by piece, while the host waits for its end.
  *
- *     nvcc -arch=compute_70 -ptx -o kernel.ptx kernel.cu $(pkg-config --cflags libpeerlane)
+ *     nvcc -arch=compute_75 -ptx -o kernel.ptx kernel.cu $(pkg-config --cflags libpeerlane)
  *
  * The host's side is gpu_kernel.rs: it makes the queue, and tells where memory lies.
  */

@@ -14,6 +14,9 @@ pub(crate) struct Options {
     /// The directory whose lib, include and lib/pkgconfig take the files.
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
+    /// Put the files below this directory as if it were `/`: for a prefix that is root's, to which they are copied then.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
 }
 
 /// A library for C.
@@ -64,22 +67,38 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     }
     let target = super::target(root);
     let prefix = std::path::absolute(&options.prefix).into_diagnostic()?;
+    let place = match &options.root {
+        Some(below) => below.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
+        None => prefix.clone(),
+    };
     for library in &LIBRARIES {
-        for file in library.install(root, &target, &prefix)? {
+        for file in library.install(root, &target, &prefix, &place)? {
             println!("{}", file.display());
         }
+    }
+    if options.root.is_some() {
+        let (from, to) = (place.display(), prefix.display());
+        println!(
+            "next: sudo cp -RP --remove-destination {from}/. {to}/ && sudo ldconfig"
+        );
     }
     Ok(true)
 }
 
 impl Library {
-    /// Puts its files in place, and names them.
-    fn install(&self, root: &Path, target: &Path, prefix: &Path) -> miette::Result<Vec<PathBuf>> {
+    /// Puts its files into a place, from where they are used below a prefix, and names them.
+    fn install(
+        &self,
+        root: &Path,
+        target: &Path,
+        prefix: &Path,
+        place: &Path,
+    ) -> miette::Result<Vec<PathBuf>> {
         let file = format!("lib{}.so", self.name);
         let versioned = format!("{file}.1");
-        let library = prefix.join("lib").join(&versioned);
+        let library = place.join("lib").join(&versioned);
         install(&target.join("release").join(&file), &library)?;
-        let link = prefix.join("lib").join(&file);
+        let link = place.join("lib").join(&file);
         // The link may be there already, and the library may not be the one of before.
         let _ = fs::remove_file(&link);
         (std::os::unix::fs::symlink(versioned, &link).into_diagnostic())
@@ -87,12 +106,12 @@ impl Library {
         let mut files = vec![library, link];
         for header in self.headers {
             let name = Path::new(header).file_name().unwrap_or_default();
-            let place = prefix.join("include").join(name);
-            install(&root.join(header), &place)?;
-            files.push(place);
+            let included = place.join("include").join(name);
+            install(&root.join(header), &included)?;
+            files.push(included);
         }
         let package = format!("lib/pkgconfig/lib{}.pc", self.name);
-        let package = prefix.join(package);
+        let package = place.join(package);
         directory_of(&package)?;
         (fs::write(&package, self.pkg_config(prefix)).into_diagnostic())
             .wrap_err_with(|| format!("cannot write {}", package.display()))?;
@@ -137,6 +156,35 @@ fn install(from: &Path, to: &Path) -> miette::Result<()> {
 mod tests {
     use super::*;
 
+    /// A user builds, and root copies: nothing is written outside of the directory, and what is used names the prefix.
+    #[test]
+    fn files_are_made_ready_for_root() {
+        let work = tempfile::tempdir().unwrap();
+        let (target, below) = (work.path().join("target"), work.path().join("root"));
+        fs::create_dir_all(target.join("release")).unwrap();
+        let library = &LIBRARIES[0];
+        fs::write(target.join("release/libpeerlane.so"), "library").unwrap();
+        let prefix = Path::new("/nowhere/peerlane");
+        let place = below.join("nowhere/peerlane");
+        let root = super::super::root();
+        let files = library.install(&root, &target, prefix, &place).unwrap();
+        assert!(files.iter().all(|file| file.starts_with(&below)));
+        let text = fs::read_to_string(place.join("lib/pkgconfig/libpeerlane.pc")).unwrap();
+        assert!(text.starts_with("prefix=/nowhere/peerlane\n"), "{text}");
+        // As the command that is named copies it, over what is there.
+        let to = work.path().join("usr");
+        fs::create_dir(&to).unwrap();
+        for _ in 0..2 {
+            let copied = std::process::Command::new("cp")
+                .args(["-RP", "--remove-destination"])
+                .args([place.join("."), to.clone()])
+                .status();
+            assert!(copied.unwrap().success());
+        }
+        let link = fs::read_link(to.join("lib/libpeerlane.so")).unwrap();
+        assert_eq!(link, Path::new("libpeerlane.so.1"));
+    }
+
     #[test]
     fn every_library_goes_under_the_prefix() {
         let root = super::super::root();
@@ -148,7 +196,7 @@ mod tests {
             fs::write(target.join("release").join(&name), library.name).unwrap();
             // Twice: over what is there.
             for _ in 0..2 {
-                let files = library.install(&root, &target, &prefix).unwrap();
+                let files = library.install(&root, &target, &prefix, &prefix).unwrap();
                 assert!(files.iter().all(|file| file.starts_with(&prefix)));
             }
             let link = fs::read_to_string(prefix.join("lib").join(&name)).unwrap();

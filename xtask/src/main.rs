@@ -84,7 +84,7 @@ enum Task {
     Driver(driver::Options),
     /// Build the libraries for C and install them, with headers and pkg-config files.
     #[command(after_help = "Examples:\n  \
-        cargo xtask capi --prefix /usr/local\n  \
+        cargo xtask capi --prefix /usr/local --root target/capi\n  \
         cargo xtask capi --prefix \"$HOME/.local\"")]
     Capi(capi::Options),
     /// Make a bundle of the checks with a real GPU, target/gpu, to run on a machine that has one.

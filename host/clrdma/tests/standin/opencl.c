@@ -49,11 +49,14 @@ struct _cl_mem {
 	int count;
 };
 
-static struct _cl_platform_id platforms[2] = {
+enum { PLATFORMS = 3 };
+static struct _cl_platform_id platforms[PLATFORMS] = {
+	/* Where oneAPI is installed (STANDIN_EMULATOR): no board's, whatever its name has. */
+	{ "Intel(R) FPGA Emulation Platform for OpenCL(TM) (stand-in)", 0 },
 	{ "Altera SDK for OpenCL (stand-in)", 1 },
 	{ "NVIDIA CUDA (stand-in)", 0 },
 };
-static struct _cl_device_id devices[2] = { { &platforms[0], 0 }, { &platforms[1], 0 } };
+static struct _cl_device_id devices[PLATFORMS] = { { &platforms[0], 0 }, { &platforms[1], 0 }, { &platforms[2], 0 } };
 
 /* The board library, once somebody has looked. */
 static void *library;
@@ -132,10 +135,12 @@ static cl_int answer(const void *value, size_t length, size_t room, void *to, si
 
 cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *to, cl_uint *count)
 {
-	for (cl_uint i = 0; to && i < room && i < 2; i++)
-		to[i] = &platforms[i];
+	cl_uint first = getenv("STANDIN_EMULATOR") ? 0 : 1;
+
+	for (cl_uint i = 0; to && i < room && first + i < PLATFORMS; i++)
+		to[i] = &platforms[first + i];
 	if (count)
-		*count = 2;
+		*count = PLATFORMS - first;
 	return CL_SUCCESS;
 }
 
