@@ -245,7 +245,12 @@ struct peerlane_info {
 #define PEERLANE_PROVIDER_NVIDIA 2
 
 /* What the board may do with a region: bits of peerlane_register.access. */
-/* The board reads it: GPU to FPGA. */
+/*
+ * The board reads it: GPU to FPGA. Where it may write, too, it reads back behind what it
+ * writes, to make sure that it has arrived. Where such reads are not answered, the write ends
+ * with a fault: register that memory for writing alone. Where they are answered with ones,
+ * they prove nothing.
+ */
 #define PEERLANE_ACCESS_READ 1
 /*
  * The board writes it: FPGA to GPU. Of a peer that it may not also read, nothing makes sure
@@ -339,7 +344,12 @@ struct peerlane_submit {
 #define PEERLANE_SUBMIT_NO_FLUSH 1
 /* Start when all writes submitted before have ended. */
 #define PEERLANE_SUBMIT_AFTER_WRITE 2
-/* Start when all reads submitted before have ended. */
+/*
+ * Start when all reads submitted before have ended. A write then finds in FPGA memory what
+ * they brought, if the board's BSP has no interconnect stage between the block and that
+ * memory. This is Peerlane's default; peerlane check of the BSP says so where it is otherwise,
+ * and there the program has to wait.
+ */
 #define PEERLANE_SUBMIT_AFTER_READ 4
 
 /*

@@ -38,7 +38,9 @@ pub struct Terms {
     /// not: their data have arrived, or their faults are told.
     pub after_writes: bool,
     /// Start when all reads that were submitted to the channel before have ended, well or
-    /// not: their data are in FPGA memory, or their faults are told.
+    /// not: their data are in FPGA memory, or their faults are told. For a write that is so if the board's BSP has no
+    /// interconnect stage between the block and FPGA memory. This is Peerlane's default; `peerlane check` of the BSP says so
+    /// where it is otherwise, and there the program has to wait.
     pub after_reads: bool,
     /// The interrupt at its end is not held back by the channel's moderation. The slow path has no
     /// such descriptors.

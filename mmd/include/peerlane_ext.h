@@ -24,9 +24,10 @@
  * Arrival. When a copy to a buffer has ended, the bytes are in the board's memory, and a kernel that starts
  * then reads them. When a copy to peer memory has ended, the bytes have arrived in that memory: the board has
  * read back behind them. (Not with memory that the board may only write, CL_MEM_WRITE_ONLY: there the bytes
- * are on their way.) The peer's own caches are the peer's affair: a GPU's kernel that starts after the copy
- * sees the bytes; one that runs already may need the means of its driver, for CUDA
- * cuFlushGPUDirectRDMAWrites().
+ * are on their way.) The peer's own caches are the peer's affair: on a GPU of NVIDIA's a kernel that starts after the
+ * copy sees the bytes, and one that runs already may need cuFlushGPUDirectRDMAWrites(). On a GPU of AMD's kernels and
+ * copies that start after it may need a flush, too: hipDeviceFlushGPUDirectRDMAWrites() (HIP 7.2), or the register of
+ * hipDeviceAttributeHdpMemFlushCntl before that.
  *
  * Errors. Functions return CL_SUCCESS, an error of OpenCL's, or one of those below;
  * clGetErrorTextPeerlane() says what to do about each. What exactly was wrong is a line on standard error.

@@ -78,9 +78,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> miette::Result<bool> {
     }
     if options.root.is_some() {
         let (from, to) = (place.display(), prefix.display());
-        println!(
-            "next: sudo cp -RP --remove-destination {from}/. {to}/ && sudo ldconfig"
-        );
+        println!("next: sudo cp -RP --remove-destination {from}/. {to}/ && sudo ldconfig");
     }
     Ok(true)
 }

@@ -17,7 +17,7 @@ pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
     };
     let count = match Gpu::count() {
         Ok(count) => count,
-        Err(Error::NoCuda { .. }) if seen.is_empty() => return Default::default(),
+        Err(Error::NoCuda) if seen.is_empty() => return Default::default(),
         Err(error) => {
             let what = match seen.is_empty() {
                 true => "CUDA has no GPU".into(),

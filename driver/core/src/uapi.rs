@@ -263,7 +263,9 @@ pub mod provider {
 
 /// What the board may do with a region: bits of [`Register::access`].
 pub mod access {
-    /// The board reads it: GPU → FPGA.
+    /// The board reads it: GPU → FPGA. Where it may write, too, it reads back behind what it writes, to make sure that it has
+    /// arrived. Where such reads are not answered, the write ends with a fault: register that memory for writing
+    /// alone. Where they are answered with ones, they prove nothing.
     pub const READ: u32 = 1;
     /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure
     /// that what was written has arrived, neither before a record, nor by [`FLUSH`](super::FLUSH), nor
@@ -356,7 +358,9 @@ pub mod submit {
     pub const NO_FLUSH: u32 = 1;
     /// Start when all writes submitted before have ended.
     pub const AFTER_WRITE: u32 = 2;
-    /// Start when all reads submitted before have ended.
+    /// Start when all reads submitted before have ended. A write then finds in FPGA memory what they brought, if the
+    /// board's BSP has no interconnect stage between the block and that memory. This is Peerlane's default; `peerlane check`
+    /// of the BSP says so where it is otherwise, and there the program has to wait.
     pub const AFTER_READ: u32 = 4;
 }
 

@@ -85,7 +85,15 @@ __device__ static inline void peerlane_gpu_store32(uint64_t address, uint32_t va
 #endif
 }
 
-/* What peerlane_gpu_transfer returns when no record has come in time. The board may still do it. */
+/*
+ * What peerlane_gpu_transfer returns when no record has come in time. The board may still do it, so the memory stays as it
+ * is until the host has called GpuQueue::stop, when the kernel has ended: that ends what is under way. The queue can be used
+ * on then: records of what was late are passed over.
+ *
+ * It also comes where the board has refused the doorbell, because its queue was full or because the board was started
+ * anew. Then the descriptor is lost, and stays counted in peerlane_gpu_under_way. After a start of the board the channel
+ * takes nothing more from this queue: the host drops the GpuQueue, opens another device, and makes another one there.
+ */
 #define PEERLANE_GPU_LATE 0xffffffffu
 
 /* A channel in a kernel's hands. It lies in GPU memory, 48 bytes, made by GpuQueue. */
@@ -118,7 +126,9 @@ __device__ static inline uint32_t peerlane_gpu_under_way(const struct peerlane_g
 /*
  * Starts a transfer of `length` bytes, 1 to 2^32 - 1. `control` has bits of the descriptor's control word
  * beside PEERLANE_DESCRIPTOR_CONTROL_RECORD_MASK, which is set here. At most as many transfers may be under way
- * as the queue of their direction takes, and as the ring has slots: one more is lost.
+ * as the queue of their direction takes, and as the ring has slots (`slots`): one more is lost. The host knows how many
+ * the queue takes, for it is the board's, and tells the kernel: Capabilities::queue_depth. How much room there is now is in
+ * the page (PEERLANE_CHAN_QUEUE_FREE), which the GPU reads over PCIe.
  */
 __device__ static inline void peerlane_gpu_start(struct peerlane_gpu_queue *queue,
 						 uint32_t direction, uint64_t peer, uint64_t local,

@@ -129,7 +129,10 @@ impl Error {
                     "Allocate before the queue is made: from then on the context keeps what it has until the device is closed. \
                      Without a queue, wait for the transfers and give the window back first. Only one context holds all."
                 }
-                Errno::NOSPC => "Ask for less, or close contexts that have FPGA memory.",
+                Errno::NOSPC => {
+                    "Ask for less, or close contexts that have FPGA memory. An OpenCL program has all of it, unless the driver's parameter \
+                     memory_pool_mib sets some apart for others: that program then takes PEERLANE_ACCEPT_LESS_MEMORY=1 in its environment."
+                }
                 Errno::DQUOT => {
                     "You have as much FPGA memory of the board as one user may: ask for less, give some \
                      back, or have the administrator raise the driver's parameter user_memory_mib."

@@ -42,8 +42,8 @@ class Device:
         read: the board may read it (transfers to the FPGA).
         write: the board may write it (transfers from the FPGA). With ``read``, too, the board reads back behind the data, so
         the end of a transfer says that they have arrived. With this alone (``read=False``) it says that they were sent: this
-        is for a GPU's memory in a computer that passes no reads between devices. There such a read ends the transfer with
-        FaultError.
+        is for a GPU's memory in a computer that passes no reads between devices. There such a read may end the transfer with
+        FaultError, and where it is answered with ones it proves nothing.
 
         Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
         answer those of a GPU's memory with ones, without an error: see ``Region.probe``.
@@ -54,7 +54,7 @@ class Device:
         self, file: FileDescriptorLike, length: int, *, offset: int = 0, read: bool = True, write: bool = True
     ) -> Region:
         """Registers a part of a dma-buf: memory of a GPU or of another device, exported by its driver. This is the way of
-        AMD's and Intel's GPUs.
+        GPUs that are neither NVIDIA's nor AMD's, whose memory ``register`` takes.
 
         file: the dma-buf, as a file descriptor or an object that has one. It may be closed when the call has returned.
         length: bytes, at least 1.
