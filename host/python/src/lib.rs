@@ -166,6 +166,15 @@ fn open_stuck(py: Python<'_>, number: i32) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::stuck(number))?))
 }
 
+/// A device with a file: a duplicate of an eventfd that does not block.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "watched")]
+fn open_watched(py: Python<'_>, file: i32) -> PyResult<Device> {
+    // SAFETY: the caller has it open.
+    let file = unsafe { BorrowedFd::borrow_raw(file) }.try_clone_to_owned()?;
+    Ok(Device::over(told(py, simulated::watched(file))?))
+}
+
 #[pymodule]
 fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -178,6 +187,7 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
         module.add_function(wrap_pyfunction!(open_stuck, module)?)?;
+        module.add_function(wrap_pyfunction!(open_watched, module)?)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Devices of the simulated board, and of a driver that fails when it is told to.
+//! Devices of the simulated board, and of a driver that fails when it is told to, or has a file.
 
 #[allow(dead_code, reason = "the host library's tests use more of it")]
 #[path = "../../tests/least/mod.rs"]
@@ -10,6 +10,7 @@ use peerlane_host::driver::{BackendError, Driver, Options};
 use peerlane_host::{Device, Error, Result};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -39,6 +40,13 @@ pub(crate) fn open() -> Result<Device> {
         .as_ref()
         .map_err(Clone::clone)?
         .open()
+}
+
+/// A context with a file: an eventfd, to which each transfer's end is an event.
+pub(crate) fn watched(file: OwnedFd) -> Result<Device> {
+    let least = Least::new();
+    let _ = least.file.set(file.into());
+    Device::over(least)
 }
 
 /// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h.

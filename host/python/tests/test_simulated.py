@@ -8,6 +8,7 @@ import faulthandler
 import gc
 import os
 import runpy
+import selectors
 import threading
 import time
 import weakref
@@ -264,6 +265,23 @@ def test_turns_take_note_of_what_the_board_reports(device):
         queue.turn()
     # It has let go of the memory, too.
     assert gone() is None and transfer.poll() == 1 << 20
+
+
+def test_a_turn_acknowledges_what_the_file_told():
+    """As the kernel's file: only a query of the driver acknowledges what was reported."""
+    file = os.eventfd(0, os.EFD_NONBLOCK)
+    device = _peerlane.watched(file)
+    os.close(file)
+    queue = device.queue()
+    with selectors.DefaultSelector() as selector:
+        selector.register(device.fileno(), selectors.EVENT_READ)
+        assert not selector.select(0)
+        transfer = queue.read(device.register(bytearray(64)), 0)
+        assert selector.select(0)
+        # To look at the transfer acknowledges nothing: a loop without turns would not sleep.
+        assert transfer.poll() == 64 and selector.select(0)
+        queue.turn()
+        assert not selector.select(0)
 
 
 def test_one_transfer_is_called_off(device):
