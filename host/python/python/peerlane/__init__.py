@@ -10,8 +10,8 @@
 ...     queue.copy(fpga, region).wait(1.0)
 
 Memory is that of other objects: whatever has the buffer protocol (a ``bytearray``, an array of NumPy's), DLPack (a
-tensor of PyTorch's) or ``__cuda_array_interface__`` (a tensor on an NVIDIA GPU), and what another driver exports as a
-dma-buf. A region keeps its object, and a transfer its region, until it has ended.
+tensor of PyTorch's) or ``__cuda_array_interface__`` (a tensor on an NVIDIA or AMD GPU), and what another driver exports as
+a dma-buf. A region keeps its object, and a transfer its region, until it has ended.
 
 As everywhere in Peerlane, "write" is FPGA to peer, and "read" is peer to FPGA.
 
