@@ -1,7 +1,9 @@
 //! The interfaces of `peerlane_dma` as Platform Designer sees them: the contract between the RTL's
 //! port list and the system around it.
 
-use crate::config::{Config, Irq};
+pub mod stream;
+
+use crate::config::{Config, Irq, PortKind};
 use crate::system::library::{NEW_DMA, Role};
 use peerlane_hdl::txs_burst_bits;
 
@@ -106,20 +108,38 @@ const MSIX_ROLES: [(&str, Role); 4] = [
     ("intx", Role::Conduit),
 ];
 
-/// Every interface with its role.
-pub fn roles(irq: Irq) -> impl Iterator<Item = (&'static str, Role)> {
-    let more: &[_] = match irq {
+/// What a block with a streaming port does not have: the host reaches these inside of it, and its messages are packets.
+const INSIDE: [&str; 8] = [
+    "csr",
+    "chan",
+    "att",
+    "txs",
+    "dma_irq",
+    "msix",
+    "msix_control",
+    "intx",
+];
+
+/// Every interface with its role, for the BAR that the host reaches the block by.
+pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
+    let more: &[_] = match config.irq {
         Irq::Rxm => &[],
         Irq::Msix => &MSIX_ROLES,
     };
-    ROLES.into_iter().chain(more.iter().copied())
+    let mut list: Vec<_> = ROLES.into_iter().chain(more.iter().copied()).collect();
+    if config.port.kind == PortKind::Stream {
+        list.retain(|(name, _)| !INSIDE.contains(name));
+        list.extend(stream::roles(bar));
+    }
+    list
 }
 
 /// Name of the component's top module.
-pub fn top(irq: Irq) -> &'static str {
-    match irq {
-        Irq::Rxm => NEW_DMA,
-        Irq::Msix => MSIX_TOP,
+pub fn top(config: &Config) -> &'static str {
+    match (config.port.kind, config.irq) {
+        (PortKind::Stream, _) => stream::TOP,
+        (PortKind::Txs, Irq::Rxm) => NEW_DMA,
+        (PortKind::Txs, Irq::Msix) => MSIX_TOP,
     }
 }
 
@@ -134,8 +154,8 @@ struct Avalon {
     pipelined: bool,
 }
 
-/// The interfaces for a configuration and the width of the port to PCIe.
-pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
+/// The interfaces for a configuration, the width of the port to PCIe and the BAR that the host reaches the block by.
+pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     let config_slave = |name, words: u64, latency: u32| {
         // So many cycles from read to data, no wait states: Avalon's fixed latency.
         let properties = vec![
@@ -231,6 +251,10 @@ pub fn interfaces(config: &Config, port_bits: u32) -> Vec<Interface> {
     if config.irq == Irq::Msix {
         list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4, 1));
         list.extend(interrupt_interfaces());
+    }
+    if config.port.kind == PortKind::Stream {
+        list.retain(|interface| !INSIDE.contains(&interface.name));
+        list.extend(stream::interfaces(port_bits, bar));
     }
     list
 }
@@ -391,7 +415,7 @@ mod tests {
     }
 
     fn ports(config: &Config) -> Vec<Port> {
-        let mut ports: Vec<Port> = interfaces(config, 128)
+        let mut ports: Vec<Port> = interfaces(config, 128, 0)
             .into_iter()
             .flat_map(|i| i.ports.into_iter().map(|(_, p)| p))
             .collect();
@@ -427,9 +451,9 @@ mod tests {
                 irq,
                 ..Config::default()
             };
-            let list = interfaces(&config, 256);
+            let list = interfaces(&config, 256, 0);
             let have: Vec<_> = list.iter().map(|i| (i.name, i.role)).collect();
-            assert_eq!(have, roles(irq).collect::<Vec<_>>());
+            assert_eq!(have, roles(&config, 0));
             let enable = list[7].ports.iter().find(|p| p.0 == "byteenable").unwrap();
             assert_eq!(enable.1.width, 32);
         }

@@ -97,6 +97,9 @@ pub struct Build {
     pub instance: String,
     /// Number of the BAR that the block's slaves are in.
     pub bar: u32,
+    /// Bytes of that BAR, log2, where the block decodes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bar_log2: Option<u32>,
     /// Byte offset in that BAR of each of the block's slaves, by the name of the interface.
     pub slaves: BTreeMap<String, u64>,
     /// SHA-256 of each generated file, by its path in the hardware directory.
@@ -144,6 +147,7 @@ impl Build {
             port_bits: self.port_bits,
             memory_log2: self.memory_log2,
             slaves,
+            bar_log2: self.bar_log2,
         })
     }
 

@@ -11,7 +11,7 @@ use peerlane_hdl::Slaves;
 
 use crate::block;
 use crate::build;
-use crate::config::{Config, Irq};
+use crate::config::{Config, Irq, PortKind};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component;
 use crate::generator::{self, Board, Ids};
@@ -61,7 +61,7 @@ pub fn write(options: &Options) -> Result<Made> {
     let board = board(options, config, file)?;
     let parent = output::new_directory(&options.out)?;
     let modules = generator::generate(config, board)?;
-    let ids = generator::agree(config, board.port_bits, &modules)?;
+    let ids = generator::agree(config, board, &modules)?;
     let files = component::ip_files(DIR, config, &board, ids, &modules);
 
     let temporary = tempfile::Builder::new()
@@ -97,6 +97,14 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
             remedy,
         ))
     };
+    if config.port.kind == PortKind::Stream {
+        return wrong(
+            "port.kind = \"stream\" is not possible here: such a block replaces a part of the hard IP, and only \
+             `peerlane extend` writes the two together"
+                .into(),
+            "Leave port.kind out of the configuration, or extend the vendor's BSP.",
+        );
+    }
     let memory_log2 = options
         .memory
         .checked_next_power_of_two()
@@ -165,5 +173,6 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         port_bits: config.port_bits.unwrap_or(128),
         memory_log2,
         slaves,
+        bar_log2: None,
     })
 }

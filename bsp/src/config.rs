@@ -267,6 +267,11 @@ impl Config {
                 "Set queue_depth = 2048, or more channels.",
             ));
         }
+        config.port = port(&checker, &file.port)?;
+        let streams = config.port.kind == PortKind::Stream;
+        if streams {
+            config.irq = Irq::Msix;
+        }
         if let Some(irq) = &file.irq {
             config.irq = irq.get_ref().clone().try_into().map_err(|_| {
                 checker.0.error(
@@ -275,6 +280,15 @@ impl Config {
                     "Use `rxm` or `msix`: `peerlane config` says what each is.",
                 )
             })?;
+        }
+        if let (true, Irq::Rxm, Some(irq)) = (streams, config.irq, &file.irq) {
+            return Err(checker.0.error(
+                irq.span(),
+                "irq = \"rxm\" is given, but behind a streaming port there is no RxmIrq, and no register that would tell \
+                 the driver whose interrupt a message was"
+                    .into(),
+                "Set irq = \"msix\", or leave the key out: it is what a streaming port has.",
+            ));
         }
         if let Some(value) = &file.interconnect_stages {
             // Platform Designer user guide 683364, "Limit interconnect pipeline stages to".
@@ -285,7 +299,6 @@ impl Config {
                 _ => Some(checker.number("interconnect_stages", value, possible, remedy)?),
             };
         }
-        config.port = port(&checker, &file.port)?;
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
         let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
         if let Some(value) = &file.bar.chan_base {
@@ -549,6 +562,11 @@ mod tests {
             ("[port]\nkind = \"stream\"\ngen = \"3\"", 3, "port.gen"),
             ("[port]\ngen = 3", 2, "only a streaming port"),
             (
+                "\nirq = \"rxm\"\n[port]\nkind = \"stream\"",
+                2,
+                "irq = \"rxm\" is given",
+            ),
+            (
                 "[port]\nkind = \"txs\"\ngen = 3",
                 3,
                 "only a streaming port",
@@ -617,6 +635,8 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), config);
+        // The only interrupts that it has.
+        assert_eq!(config.irq, Irq::Msix);
         assert_eq!(
             serde_json::from_str::<Config>(&usual).unwrap(),
             Config::default()

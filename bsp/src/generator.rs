@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use askama::Template;
-use peerlane_hdl::{Params, Slaves};
+use peerlane_hdl::{Params, Port as Form, Slaves, pcie};
 
 use crate::block::{self, Port};
-use crate::config::{Config, Irq};
+use crate::config::{Config, Irq, PortKind};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::family::Blocks;
 use crate::verilog;
@@ -45,11 +45,18 @@ pub struct Board {
     pub memory_log2: u32,
     /// Where the block's slaves lie in the host's BAR.
     pub slaves: Slaves,
+    /// Bytes of that BAR, log2, where the block itself decodes it: with a streaming port.
+    pub bar_log2: Option<u32>,
 }
+
+/// Reads between the request maker and FPGA memory, and beats of the receive buffer, log2: with packets, what is on the
+/// way is as much as the hard IP has room for.
+const STREAM_READS_LOG2: u32 = 6;
+const STREAM_RECEIVE_LOG2: u32 = 10;
 
 /// Build parameters of the block.
 pub fn params(config: &Config, board: Board) -> Params {
-    Params {
+    let params = Params {
         irq: config.irq,
         port_bits: board.port_bits,
         txs_addr_bits: block::TXS_ADDR_BITS,
@@ -59,6 +66,16 @@ pub fn params(config: &Config, board: Board) -> Params {
         memory_log2: board.memory_log2,
         slaves: Some(board.slaves),
         ..Params::default()
+    };
+    match config.port.kind {
+        PortKind::Txs => params,
+        PortKind::Stream => Params {
+            port: Form::Tlp,
+            reads_log2: STREAM_READS_LOG2,
+            receive_log2: STREAM_RECEIVE_LOG2,
+            bar_log2: board.bar_log2,
+            ..params
+        },
     }
 }
 
@@ -67,7 +84,32 @@ pub fn params(config: &Config, board: Board) -> Params {
 /// # Errors
 /// [`ErrorKind::Inconsistent`] if the generator refuses what the configuration allowed.
 pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
-    let design = peerlane_hdl::generate(&params(config, board)).map_err(|e| {
+    let params = params(config, board);
+    let mut modules = taken(peerlane_hdl::generate(&params))?;
+    let Some(top) = modules.last() else {
+        return Ok(modules);
+    };
+    match (config.port.kind, config.irq) {
+        (PortKind::Stream, _) => {
+            let top = stream_top(top)?;
+            for module in taken(peerlane_hdl::restart(&params))? {
+                if !modules.contains(&module) {
+                    modules.push(module);
+                }
+            }
+            modules.push(top);
+        }
+        (PortKind::Txs, Irq::Msix) => modules.push(msix_top(top)?),
+        (PortKind::Txs, Irq::Rxm) => {}
+    }
+    Ok(modules)
+}
+
+/// The modules of a design.
+fn taken(
+    design: std::result::Result<peerlane_hdl::Design, peerlane_hdl::GenerateError>,
+) -> Result<Vec<VerilogModule>> {
+    let design = design.map_err(|e| {
         Error::new(
             ErrorKind::Inconsistent,
             Place::file("peerlane_dma"),
@@ -75,20 +117,11 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
             "This is a defect of Peerlane; report it with the configuration.",
         )
     })?;
-    let mut modules: Vec<_> = design
-        .modules
-        .into_iter()
-        .map(|m| VerilogModule {
-            name: m.name,
-            text: m.verilog,
-        })
-        .collect();
-    if config.irq == Irq::Msix
-        && let Some(top) = modules.last()
-    {
-        modules.push(msix_top(top)?);
-    }
-    Ok(modules)
+    let modules = design.modules.into_iter().map(|m| VerilogModule {
+        name: m.name,
+        text: m.verilog,
+    });
+    Ok(modules.collect())
 }
 
 /// Has the Verilog ask for the memory blocks of a family: the generator writes it for those of Stratix V, which others do
@@ -112,23 +145,59 @@ struct MsixTop<'a> {
     shared: Vec<Port>,
 }
 
-/// Ports of the block that the module makes from the hard IP's interfaces.
+/// The same with the interfaces of the hard IP's Avalon-ST variant.
+#[derive(Template)]
+#[template(path = "peerlane_dma_stream.v")]
+struct StreamTop<'a> {
+    /// Head of the block's own file.
+    header: Vec<&'a str>,
+    name: &'a str,
+    block: &'a str,
+    /// The module that makes the application's reset.
+    restart: &'a str,
+    /// Ports that both have.
+    shared: Vec<Port>,
+}
+
+/// Ports of the block that the module with an MSI-X table makes from the hard IP's interfaces.
 const MADE: [&str; 2] = ["msix_enable", "msix_mask"];
+/// Those of which the module with a streaming port makes nothing: the block's messages are packets.
+const UNUSED: [&str; 1] = ["dma_irq"];
+
+/// The comment at the head of a module's file.
+fn header(module: &VerilogModule) -> Vec<&str> {
+    let lines = module.text.lines();
+    lines.take_while(|l| l.starts_with("//")).collect()
+}
+
+/// A module's ports without some.
+fn ports_but(module: &VerilogModule, others: &[&str]) -> Result<Vec<Port>> {
+    let parsed = verilog::module(Path::new(&module.file_name()), &module.text, &module.name)?;
+    let mut ports = parsed.ports;
+    ports.retain(|port| !others.contains(&port.name.as_str()));
+    Ok(ports)
+}
+
+fn stream_top(top: &VerilogModule) -> Result<VerilogModule> {
+    let template = StreamTop {
+        header: header(top),
+        name: block::stream::TOP,
+        block: &top.name,
+        restart: pcie::RESTART,
+        shared: ports_but(top, &UNUSED)?,
+    };
+    Ok(VerilogModule {
+        name: template.name.into(),
+        text: crate::extend::component::render(&template),
+    })
+}
 
 fn msix_top(top: &VerilogModule) -> Result<VerilogModule> {
-    let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
-    let shared = parsed.ports.into_iter();
     let template = MsixTop {
-        header: top
-            .text
-            .lines()
-            .take_while(|l| l.starts_with("//"))
-            .collect(),
+        header: header(top),
         name: block::MSIX_TOP,
         block: &top.name,
-        shared: shared
-            .filter(|p| !MADE.contains(&p.name.as_str()))
-            .collect(),
+        shared: ports_but(top, &MADE)?,
     };
     Ok(VerilogModule {
         name: template.name.into(),
@@ -175,7 +244,7 @@ pub fn ids(verilog: &str) -> Option<Ids> {
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`].
-pub fn agree(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Result<Ids> {
+pub fn agree(config: &Config, board: Board, modules: &[VerilogModule]) -> Result<Ids> {
     let defect = |what: String| {
         Error::new(
             ErrorKind::Inconsistent,
@@ -184,14 +253,14 @@ pub fn agree(config: &Config, port_bits: u32, modules: &[VerilogModule]) -> Resu
             "This is a defect of Peerlane; report it with the configuration.",
         )
     };
-    let name = block::top(config.irq);
+    let name = block::top(config);
     let top = modules
         .iter()
         .find(|m| m.name == name)
         .ok_or_else(|| defect("the generator made no top module".into()))?;
     let parsed = verilog::module(Path::new(&top.file_name()), &top.text, &top.name)?;
     let mut have = parsed.ports;
-    let mut want: Vec<_> = block::interfaces(config, port_bits)
+    let mut want: Vec<_> = block::interfaces(config, board.port_bits, board.slaves.bar)
         .into_iter()
         .flat_map(|i| i.ports.into_iter().map(|(_, p)| p))
         .collect();

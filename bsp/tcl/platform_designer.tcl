@@ -32,6 +32,9 @@ set avalon_properties [list \
     maximumPendingReadTransactions $count readLatency $count readWaitTime $count \
     writeWaitTime $count bitsPerSymbol $count holdTime $count setupTime $count \
     timingUnits {^(Cycles|Nanoseconds)$}]
+set streaming_properties [list \
+    ENABLED $boolean associatedClock $name associatedReset $name beatsPerCycle $count dataBitsPerSymbol $count \
+    maxChannel $count readyLatency $count symbolsPerBeat $count]
 # Side by side: type and side -> properties; type and side -> role {direction width-pattern}.
 array set interface_properties [list \
     {avalon end} [concat $avalon_properties [list bridgesToMaster $name isMemoryDevice $boolean \
@@ -43,8 +46,8 @@ array set interface_properties [list \
         synchronousEdges {^(NONE|DEASSERT|BOTH)$}] \
     {reset start} [list ENABLED $boolean associatedClock $name associatedDirectReset $name \
         associatedResetSinks {^\w+$} synchronousEdges {^(NONE|DEASSERT|BOTH)$}] \
-    {avalon_streaming start} [list ENABLED $boolean associatedClock $name associatedReset $name] \
-    {avalon_streaming end} [list ENABLED $boolean associatedClock $name associatedReset $name] \
+    {avalon_streaming start} $streaming_properties \
+    {avalon_streaming end} $streaming_properties \
     {interrupt end} [list ENABLED $boolean associatedClock $name associatedReset $name \
         associatedAddressablePoint $name bridgedReceiverOffset $count] \
     {interrupt start} [list ENABLED $boolean associatedClock $name associatedReset $name \
@@ -264,7 +267,8 @@ proc add_interface_port {interface port role direction width} {
         }
         avalon_streaming {
             set back [expr {$side eq "start" ? "Input" : "Output"}]
-            set good [list data $out valid $out ready $back channel $out empty $out error $out]
+            set good [list data $out valid $out ready $back channel $out empty $out error $out \
+                startofpacket $out endofpacket $out]
         }
         avalon {
             set good {}

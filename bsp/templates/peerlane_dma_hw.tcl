@@ -42,9 +42,11 @@ foreach about [list \
     [list DEVICE_FAMILY STRING DEVICE_FAMILY "" "Device family" None] \
     [list PCIE_CLOCK_RATE LONG CLOCK_RATE pcie_clk "Clock of the hard IP" Hertz] \
     [list MEMORY_CLOCK_RATE LONG CLOCK_RATE clk "Clock of the memory side" Hertz] \
+{%- if !stream %}
     [list TXS_DATA_WIDTH INTEGER MAX_SLAVE_DATA_WIDTH txs "Width of what txs leads to" Bits] \
     [list TXS_ADDRESS_WIDTH INTEGER ADDRESS_WIDTH txs "Address bits of what txs leads to" Bits] \
     [list TXS_MAP STRING ADDRESS_MAP txs "What txs leads to" None] \
+{%- endif %}
     [list MEM_RD_MAP STRING ADDRESS_MAP mem_rd "What mem_rd leads to" None] \
     [list MEM_WR_MAP STRING ADDRESS_MAP mem_wr "What mem_wr leads to" None] \
     [list MEM_WIN_MAP STRING ADDRESS_MAP mem_win "What mem_win leads to" None] \
@@ -89,6 +91,12 @@ proc validate {} {
 
 proc validate_hard_ip {} {
     set family [get_parameter_value DEVICE_FAMILY]
+{%- if stream %}
+    if {$family != "" && $family != "Stratix V"} {
+        send_message error "This build has a streaming port, for which the hard IP's interfaces are known of Stratix V, not of $family: build it with port.kind = \"txs\""
+    }
+}
+{%- else %}
 {%- if msix %}
     set with_msix [list "Stratix V" "Arria V GZ"]
     if {$family != "" && [lsearch -exact $with_msix $family] < 0} {
@@ -112,6 +120,7 @@ proc validate_hard_ip {} {
         if {[lindex $range 0] != 0} { send_message error "txs sends bus addresses: its slave must have the base address 0" }
     }
 }
+{%- endif %}
 
 proc validate_clocks {} {
     foreach {parameter clock} {PCIE_CLOCK_RATE pcie_clk MEMORY_CLOCK_RATE clk} {

@@ -84,6 +84,16 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     Ok(join(TOP, parts, &narrow, &header)?)
 }
 
+/// What stands beside a block with a transaction layer on a board, top module [`pcie::RESTART`]: the application's
+/// reset. Its files have the head of the block's; one of the same name is the same.
+///
+/// # Errors
+/// Those of [`generate`].
+pub fn restart(params: &Params) -> Result<Design, GenerateError> {
+    params.validate()?;
+    pcie::restart(&header(params))
+}
+
 /// What the engine is told of the function's configuration, by what makes packets.
 const LIMITS: &[&str] = &["max_payload", "max_request"];
 

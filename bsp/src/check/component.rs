@@ -143,8 +143,8 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         }
         Err(e) => return Err(e),
     };
-    let irq = build.config.irq;
-    if component.name != NEW_DMA || component.top != block::top(irq) {
+    let config = &build.config;
+    if component.name != NEW_DMA || component.top != block::top(config) {
         let what = format!(
             "it declares {} with the top module {}",
             component.name, component.top
@@ -208,7 +208,8 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             findings.bad(TEST, place.clone(), what, AGAIN);
         }
     }
-    for (interface, role) in block::roles(irq) {
+    let roles = block::roles(config, build.bar);
+    for &(interface, role) in &roles {
         let want = match role {
             Role::Master => "avalon start",
             Role::Slave => "avalon end",
@@ -216,6 +217,9 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             Role::IrqReceiver => "interrupt start",
             Role::Conduit => "conduit end",
             Role::ClockSink => "clock end",
+            Role::ResetSource => "reset start",
+            Role::StreamSource => "avalon_streaming start",
+            Role::StreamSink => "avalon_streaming end",
             _ => "reset end",
         };
         if component.interfaces.get(interface).map(String::as_str) != Some(want) {
@@ -223,7 +227,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             findings.bad(TEST, place.clone(), what, AGAIN);
         }
     }
-    if component.interfaces.len() != block::roles(irq).count() {
+    if component.interfaces.len() != roles.len() {
         findings.bad(
             TEST,
             place,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use askama::Template;
 
 use crate::block::{self, Interface};
-use crate::config::{Config, Irq};
+use crate::config::{Config, Irq, PortKind};
 use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
 use crate::generator::{Board, Ids, VerilogModule};
@@ -48,6 +48,8 @@ struct HwTcl<'a> {
     /// The slaves' places in words.
     places: &'a str,
     msix: bool,
+    /// Whether the port is a stream of packets.
+    stream: bool,
     txs_addr_bits: u32,
     fastest_mhz: &'a str,
     /// Name of the help file.
@@ -64,6 +66,7 @@ struct Help<'a> {
     board: &'a Board,
     places: &'a str,
     msix: bool,
+    stream: bool,
     /// What the hard IP's table size says: the vectors less one (PCI Local Bus Specification 3.0, 6.8.2.3).
     last_vector: u32,
     /// Where the pending bits are in the slave `msix`.
@@ -164,6 +167,8 @@ fn interface_type(role: &Role) -> &'static str {
         Role::IrqReceiver => "interrupt start",
         Role::IrqSender => "interrupt end",
         Role::Conduit => "conduit end",
+        Role::StreamSource => "avalon_streaming start",
+        Role::StreamSink => "avalon_streaming end",
     }
 }
 
@@ -175,9 +180,10 @@ pub fn ip_files(
     ids: Ids,
     modules: &[VerilogModule],
 ) -> Vec<Written> {
-    let interfaces = block::interfaces(config, board.port_bits);
+    let interfaces = block::interfaces(config, board.port_bits, board.slaves.bar);
     let kind = NEW_DMA;
     let msix = config.irq == Irq::Msix;
+    let stream = config.port.kind == PortKind::Stream;
     let parameters = parameters::parameters(config, board, ids);
     let places: Vec<_> = parameters::places(board)
         .into_iter()
@@ -187,7 +193,7 @@ pub fn ip_files(
     let help = format!("{kind}.html");
     let hw_tcl = HwTcl {
         kind,
-        top: block::top(config.irq),
+        top: block::top(config),
         version: block::COMPONENT_VERSION,
         modules,
         interfaces: &interfaces,
@@ -195,6 +201,7 @@ pub fn ip_files(
         board,
         places: &places,
         msix,
+        stream,
         txs_addr_bits: block::TXS_ADDR_BITS,
         fastest_mhz: FASTEST_MHZ,
         help: &help,
@@ -206,6 +213,7 @@ pub fn ip_files(
         board,
         places: &places,
         msix,
+        stream,
         last_vector: config.vectors() - 1,
         pba: format!("{:#x}", block::PBA_OFFSET),
     };

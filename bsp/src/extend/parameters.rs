@@ -94,7 +94,7 @@ pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
             board.port_bits,
             "Width of the port to PCIe",
             "Bits",
-            "It must be the width of the hard IP's Avalon-MM ports.",
+            "It must be the width of the hard IP's ports.",
         ),
         number(
             "MEMORY_LOG2",

@@ -176,12 +176,13 @@ impl Block {
             port_bits,
             memory_log2,
             slaves,
+            bar_log2: new.bar_log2,
         };
         let mut modules = generator::generate(config, board)?;
         if let Some(memory) = memory {
             generator::name_memory(&mut modules, memory);
         }
-        let ids = generator::agree(config, port_bits, &modules)?;
+        let ids = generator::agree(config, board, &modules)?;
         tracing::info!(modules = modules.len(), port_bits, "Verilog generated");
         Ok(Self {
             modules,
@@ -466,7 +467,7 @@ impl<'a> Builder<'a> {
             ));
         }
         let memory = memory.unwrap_or(Blocks::M10k);
-        let resources = resources::estimate(&block.modules, block::top(config.irq), memory)?;
+        let resources = resources::estimate(&block.modules, block::top(config), memory)?;
         self.notes.extend(resources::narrow_memory(specification));
         let mut edits = Edits::default();
         self.changes
@@ -576,6 +577,7 @@ impl<'a> Builder<'a> {
             build_id: block.ids.build,
             instance: new.instance.clone(),
             bar: new.bar_after.bar,
+            bar_log2: new.bar_log2,
             slaves: block.places.clone(),
             generated: self.generated.clone(),
             missing_in_input: self.missing.clone(),
@@ -590,7 +592,7 @@ impl<'a> Builder<'a> {
 
     /// What a person should know.
     fn notes(&mut self, new: &Rewritten, config: &Config, has_vendor: bool) -> Result<()> {
-        let block = (new.instance.as_str(), block::top(config.irq));
+        let block = (new.instance.as_str(), block::top(config));
         self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
         // What the design needs is said before what is left to do.

@@ -283,9 +283,10 @@ mod tests {
                 },
                 port_bits,
                 memory_log2: 32,
+                bar_log2: None,
             };
             let modules = generate(config, board).unwrap();
-            estimate(&modules, block::top(config.irq), memory).unwrap()
+            estimate(&modules, block::top(config), memory).unwrap()
         };
         let of = |config: &Config, port_bits| with(config, port_bits, Blocks::M20k);
         let usual = of(&Config::default(), 128);

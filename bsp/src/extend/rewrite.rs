@@ -46,6 +46,8 @@ pub struct Rewritten {
     pub inserted: Vec<NewBridge>,
     /// Width of the hard IP's port in bits.
     pub port_bits: u32,
+    /// Bytes of the BAR, log2, where the block decodes it.
+    pub bar_log2: Option<u32>,
 }
 
 /// Interfaces of the old block that the new one has too: their connections stay.
@@ -173,6 +175,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         removed_bridges,
         inserted: bus.inserted(),
         port_bits,
+        bar_log2: None,
     })
 }
 

@@ -3,7 +3,7 @@
 //! The hard IP's variant with Avalon-MM ports would be replaced by the one with an Avalon-ST interface, and the block
 //! would take the place of the bridge between them. What hangs on the hard IP now must have a place there.
 
-use peerlane_hdl::{self as hdl, Params, Slaves};
+use peerlane_hdl::{Params, Slaves};
 
 use crate::block;
 use crate::build;
@@ -11,6 +11,7 @@ use crate::config::{Config, PortKind};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
+use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
 use crate::system::qsys::End;
@@ -58,11 +59,6 @@ const INTERFACES: [(&str, Fate); 21] = [
         Fate::Gone("the other variant does not bring it out"),
     ),
 ];
-
-/// Reads between the request maker and FPGA memory, and beats of the receive buffer, log2: with packets, what is on the
-/// way is as much as the hard IP has room for.
-const READS_LOG2: u32 = 6;
-const RECEIVE_LOG2: u32 = 10;
 
 const REMEDY: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
 
@@ -130,19 +126,13 @@ pub fn possible(site: &Site<'_>, config: &Config) -> Result<Possible> {
     let (slaves, bar_log2) = places(site, config, path.bar)?;
     wanted.bar_log2 = bar_log2;
     let hip = hard_ip::streaming(site.system, site.hip, wanted)?;
-    let block = Params {
-        port: hdl::Port::Tlp,
-        irq: config.irq,
+    let board = Board {
         port_bits: hip.port_bits,
-        channels: config.channels,
-        queue_log2: config.queue_depth.ilog2(),
-        att_log2: config.att_entries.ilog2(),
-        reads_log2: READS_LOG2,
-        receive_log2: RECEIVE_LOG2,
-        slaves: Some(slaves),
+        memory_log2: Params::default().memory_log2,
+        slaves,
         bar_log2: Some(hip.bar_log2),
-        ..Params::default()
     };
+    let block = generator::params(config, board);
     block.validate().map_err(|e| {
         site.unsupported(
             site.system.place(site.dma),

@@ -78,6 +78,10 @@ pub enum Role {
     IrqSender,
     /// Wires without a protocol.
     Conduit,
+    /// Avalon-ST output, start of `avalon_streaming` connections.
+    StreamSource,
+    /// Avalon-ST input.
+    StreamSink,
 }
 
 /// The systems of a BSP's design by the kind that each defines.

@@ -7,7 +7,7 @@
 //!
 //! What the host asks of the board (its BARs): [`target`], and [`bridge`] to the block's own slaves.
 //!
-//! In a build with [`crate::Port::Tlp`] it is a part of the block.
+//! In a build with [`crate::Port::Tlp`] it is a part of the block. [`restart`] stands beside it on a board.
 
 pub mod asks;
 pub mod bridge;
@@ -16,6 +16,7 @@ pub mod config;
 pub mod credits;
 pub mod layer;
 pub mod posts;
+pub mod restart;
 pub mod tally;
 pub mod target;
 pub mod transmit;
@@ -30,6 +31,9 @@ use target::Reach;
 
 /// Name of the top module.
 pub const TOP: &str = "peerlane_pcie";
+
+/// Name of the module that makes the application's reset.
+pub const RESTART: &str = "peerlane_restart";
 
 /// A read of which nothing comes is given up after 64 to 128 times 2^16 cycles: 17 to 34 ms at 250 MHz. The
 /// PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
@@ -60,7 +64,14 @@ pub fn generate_reaching(
     layer(bits, patience_log2, reach, &header)
 }
 
-/// The same, with this at the head of each file.
+/// The application's reset ([`restart`]), with this at the head of each file.
+pub(crate) fn restart(header: &str) -> Result<Design, GenerateError> {
+    let mut restart = restart::Restart::default();
+    restart.connect_all();
+    Ok(emit(RESTART, &restart, header)?)
+}
+
+/// The transaction layer, with this at the head of each file.
 pub(crate) fn layer(
     bits: u32,
     patience_log2: usize,

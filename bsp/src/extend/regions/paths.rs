@@ -103,7 +103,7 @@ impl Moved {
         Self {
             ways: ways(site.library, &site.system.kind),
             dma: site.dma.name.clone(),
-            entity: block::top(config.irq),
+            entity: block::top(config),
             gone: new.removed_bridges.clone(),
             inserted: new.inserted.clone(),
         }

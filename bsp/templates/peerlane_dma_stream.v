@@ -1,0 +1,99 @@
+{% for line in header -%}
+{{ line }}
+{% endfor -%}
+//
+// The block with the interfaces of the hard IP's Avalon-ST variant (Stratix V Avalon-ST Interface for PCIe 683093), as
+// Platform Designer connects them: a conduit has all roles of the other side, used or not. Beside the block are the
+// application's reset, and a slave in place of the Avalon-MM bridge's registers, which reads 0.
+module {{ name }} (
+{%- for port in shared %}
+  {{ crate::generator::declaration(port) }} {{ port.name }},
+{%- endfor %}
+  input wire [1:0] rx_st_empty,
+  input wire [11:0] tx_cred_datafcnp,
+  input wire [52:0] tl_cfg_sts,
+  output wire [4:0] hpg_ctrler,
+  input wire reset_status,
+  input wire serdes_pll_locked,
+  input wire pld_clk_inuse,
+  output wire pld_core_ready,
+  input wire testin_zero,
+  input wire derr_cor_ext_rcv,
+  input wire derr_cor_ext_rpl,
+  input wire derr_rpl,
+  input wire dlup,
+  input wire dlup_exit,
+  input wire ev128ns,
+  input wire ev1us,
+  input wire hotrst_exit,
+  input wire [3:0] int_status,
+  input wire l2_exit,
+  input wire [3:0] lane_act,
+  input wire [4:0] ltssmstate,
+  input wire rx_par_err,
+  input wire [1:0] tx_par_err,
+  input wire cfg_par_err,
+  input wire [11:0] ko_cpl_spc_data,
+  output wire app_int_sts,
+  output wire [4:0] app_msi_num,
+  output wire app_msi_req,
+  output wire [2:0] app_msi_tc,
+  input wire app_int_ack,
+  input wire app_msi_ack,
+  output wire [11:0] lmi_addr,
+  output wire [31:0] lmi_din,
+  output wire lmi_rden,
+  output wire lmi_wren,
+  input wire lmi_ack,
+  input wire [31:0] lmi_dout,
+  output wire pm_auxpwr,
+  output wire [9:0] pm_data,
+  output wire pme_to_cr,
+  output wire pm_event,
+  input wire pme_to_sr,
+  input wire [11:0] cra_address,
+  input wire cra_read,
+  input wire cra_write,
+  input wire [31:0] cra_writedata,
+  input wire [3:0] cra_byteenable,
+  output wire [31:0] cra_readdata,
+  output wire nreset_status
+);
+  wire dma_irq;
+  wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
+    derr_rpl, dlup, ev128ns, ev1us, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
+    ko_cpl_spc_data, app_int_ack, app_msi_ack, lmi_ack, lmi_dout, pme_to_sr, cra_address, cra_read, cra_write,
+    cra_writedata, cra_byteenable, dma_irq};
+  // The application may begin when the transceivers' PLL is locked.
+  assign pld_core_ready = serdes_pll_locked;
+  // The block makes all messages itself, and nothing of these is used.
+  assign hpg_ctrler = 5'b0;
+  assign app_int_sts = 1'b0;
+  assign app_msi_num = 5'b0;
+  assign app_msi_req = 1'b0;
+  assign app_msi_tc = 3'b0;
+  assign lmi_addr = 12'b0;
+  assign lmi_din = 32'b0;
+  assign lmi_rden = 1'b0;
+  assign lmi_wren = 1'b0;
+  assign pm_auxpwr = 1'b0;
+  assign pm_data = 10'b0;
+  assign pme_to_cr = 1'b0;
+  assign pm_event = 1'b0;
+  assign cra_readdata = 32'b0;
+  {{ restart }} restart (
+    .clock(pcie_clk),
+    .reset_status(reset_status),
+    .pld_clk_inuse(pld_clk_inuse),
+    .dlup_exit(dlup_exit),
+    .hotrst_exit(hotrst_exit),
+    .l2_exit(l2_exit),
+    .nreset_status(nreset_status)
+  );
+  {{ block }} dma (
+{%- for port in shared %}
+    .{{ port.name }}({{ port.name }}),
+{%- endfor %}
+    .dma_irq(dma_irq)
+  );
+endmodule
