@@ -6,12 +6,12 @@ use askama::Template;
 use peerlane_hdl::Slaves;
 
 use crate::build::Build;
-use crate::config::Irq;
+use crate::config::{Irq, PortKind};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
 use crate::system::host_bus::{self, BarMap};
-use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
+use crate::system::library::{Library, NEW_DMA, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Module, System};
 use crate::system::shell::{self, Line, OpenCl, Range};
 use crate::system::site::Site;
@@ -62,7 +62,8 @@ impl Board {
             let modules = system.modules.iter();
             modules.map(move |module| (system, module))
         });
-        let hip = hips.find(|(_, module)| is_pcie_hip(&module.kind));
+        let hip =
+            hips.find(|(_, module)| is_pcie_hip(&module.kind) || is_streaming_hip(&module.kind));
         let (system, hip) = hip.ok_or_else(|| {
             Error::new(
                 ErrorKind::NoPcie,
@@ -74,6 +75,9 @@ impl Board {
         let slaves = build.board(&layout)?.slaves;
         let mut library = library.clone();
         library.set_block(build.config.clone());
+        if build.config.port.kind == PortKind::Stream {
+            library.set_inside(&build.slaves);
+        }
         let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
             return Err(Error::new(
                 ErrorKind::Inconsistent,

@@ -92,11 +92,7 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     match (config.port.kind, config.irq) {
         (PortKind::Stream, _) => {
             let top = stream_top(top)?;
-            for module in taken(peerlane_hdl::restart(&params))? {
-                if !modules.contains(&module) {
-                    modules.push(module);
-                }
-            }
+            modules.extend(taken(peerlane_hdl::restart(&params))?);
             modules.push(top);
         }
         (PortKind::Txs, Irq::Msix) => modules.push(msix_top(top)?),

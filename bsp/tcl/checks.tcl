@@ -195,10 +195,34 @@ proc check_conduits {} {
     }
 }
 
+# Two ends of packets fit as they are: an adapter between them would know nothing of the rules of PCIe packets.
+proc check_streams {} {
+    global connections
+    foreach connection $connections {
+        lassign $connection start end kind
+        if {$kind ne "avalon_streaming"} continue
+        set one [about $start]
+        set two [about $end]
+        foreach property {beatsPerCycle dataBitsPerSymbol maxChannel readyLatency symbolsPerBeat} {
+            set a [get $one 0 properties $property]
+            set b [get $two 0 properties $property]
+            if {$a != $b} { problem error $start "Connection $start/$end: $property is $a and $b" }
+        }
+        set one [dict get $one ports]
+        set two [dict get $two ports]
+        foreach role [lsort -unique [concat [dict keys $one] [dict keys $two]]] {
+            set a [lindex [get $one {Input 0} $role] 1]
+            set b [lindex [get $two {Input 0} $role] 1]
+            if {$a != $b} { problem error $start "Connection $start/$end: role $role has $a bits and $b" }
+        }
+    }
+}
+
 proc validate_system {} {
     check_ends
     check_unconnected
     check_addresses
     check_interrupts
     check_conduits
+    check_streams
 }

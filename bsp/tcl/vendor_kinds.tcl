@@ -215,6 +215,74 @@ kind {altera_pcie_sv_hip_avmm altera_pcie_avgz_hip_avmm} {
     }
 }
 
+# As an endpoint, without parity and byte enables (component description of ACDS 13.1).
+kind altera_pcie_sv_hip_ast {
+    parameters lane_mask_hwtcl STRING x8 gen123_lane_rate_mode_hwtcl STRING "Gen2 (5.0 Gbps)" \
+        pcie_spec_version_hwtcl STRING 2.1 ast_width_hwtcl STRING "Avalon-ST 64-bit" in_cvp_mode_hwtcl INTEGER 0 \
+        use_tx_cons_cred_sel_hwtcl INTEGER 0
+    proc stream {name side bits} {
+        set back [expr {$side eq "start" ? "Input" : "Output"}]
+        set there [expr {$side eq "start" ? "Output" : "Input"}]
+        add_interface $name avalon_streaming $side
+        foreach {property value} [list associatedClock pld_clk beatsPerCycle 1 dataBitsPerSymbol $bits maxChannel 0 \
+                readyLatency 3 symbolsPerBeat 1] {
+            set_interface_property $name $property $value
+        }
+        foreach {role suffix direction width} [list startofpacket sop $there 1 endofpacket eop $there 1 \
+                error err $there 1 valid valid $there 1 empty empty $there 2 ready ready $back 1 data data $there $bits] {
+            add_interface_port $name ${name}_$suffix $role $direction $width
+        }
+    }
+    # MHz by lanes, generation and width (683093, table of coreclkout_hip).
+    proc rate {bits} {
+        array set mhz {
+            x4,Gen2,128 125 x4,Gen3,128 250 x4,Gen3,256 125 x8,Gen1,128 125 x8,Gen2,128 250 x8,Gen2,256 125 x8,Gen3,256 250
+        }
+        set key [of lane_mask_hwtcl],[lindex [of gen123_lane_rate_mode_hwtcl] 0],$bits
+        if {![info exists mhz($key)]} { send_message error "No clock for $key"; return 0 }
+        return [expr {$mhz($key) * 1000000}]
+    }
+    proc elaborate {} {
+        set generation [lindex [of gen123_lane_rate_mode_hwtcl] 0]
+        if {[of in_cvp_mode_hwtcl] && $generation ne "Gen1"} {
+            send_message error "CvP is not supported for Gen2 or Gen3 lanes rate"
+        }
+        if {$generation eq "Gen3" && [of pcie_spec_version_hwtcl] ne "3.0"} {
+            send_message error "Gen3 needs pcie_spec_version_hwtcl 3.0"
+        }
+        regexp {\d+} [of ast_width_hwtcl] bits
+        clock_in refclk
+        clock_in pld_clk
+        clock_out coreclkout_hip [rate $bits]
+        stream rx_st start $bits
+        stream tx_st end $bits
+        wires npor npor Input 1 pin_perst Input 1
+        wires hip_serial rx_in0 Input 1 tx_out0 Output 1
+        wires hip_ctrl test_in Input 32 simu_mode_pipe Input 1
+        wires reconfig_to_xcvr reconfig_to_xcvr Input 0
+        wires reconfig_from_xcvr reconfig_from_xcvr Output 0
+        wires rx_bar_be rx_st_bar Output 8 rx_st_mask Input 1
+        set credits {
+            tx_cred_datafccp Output 12 tx_cred_datafcnp Output 12 tx_cred_datafcp Output 12 tx_cred_fchipcons Output 6
+            tx_cred_fcinfinite Output 6 tx_cred_hdrfccp Output 8 tx_cred_hdrfcnp Output 8 tx_cred_hdrfcp Output 8
+        }
+        if {[of use_tx_cons_cred_sel_hwtcl]} { lappend credits tx_cons_cred_sel Input 1 }
+        wires tx_cred {*}$credits
+        wires config_tl hpg_ctrler Input 5 tl_cfg_add Output 4 tl_cfg_ctl Output 32 tl_cfg_sts Output 53 cpl_err Input 7 \
+            cpl_pending Input 1
+        wires hip_rst reset_status Output 1 serdes_pll_locked Output 1 pld_clk_inuse Output 1 pld_core_ready Input 1 \
+            testin_zero Output 1
+        wires hip_status derr_cor_ext_rcv Output 1 derr_cor_ext_rpl Output 1 derr_rpl Output 1 dlup Output 1 \
+            dlup_exit Output 1 ev128ns Output 1 ev1us Output 1 hotrst_exit Output 1 int_status Output 4 l2_exit Output 1 \
+            lane_act Output 4 ltssmstate Output 5 rx_par_err Output 1 tx_par_err Output 2 cfg_par_err Output 1 \
+            ko_cpl_spc_header Output 8 ko_cpl_spc_data Output 12
+        wires int_msi app_int_sts Input 1 app_msi_num Input 5 app_msi_req Input 1 app_msi_tc Input 3 app_int_ack Output 1 \
+            app_msi_ack Output 1
+        wires lmi lmi_addr Input 12 lmi_din Input 32 lmi_rden Input 1 lmi_wren Input 1 lmi_ack Output 1 lmi_dout Output 32
+        wires power_mngt pm_auxpwr Input 1 pm_data Input 10 pme_to_cr Input 1 pm_event Input 1 pme_to_sr Output 1
+    }
+}
+
 kind alt_xcvr_reconfig {
     parameters number_of_reconfig_interfaces INTEGER 2
     proc elaborate {} {

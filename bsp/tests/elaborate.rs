@@ -16,6 +16,7 @@ use peerlane_bsp::error::ErrorKind;
 const SYSTEM: &str = "acl_iface_system.qsys";
 const COMPONENT: &str = "iface/peerlane/peerlane_dma_hw.tcl";
 const MSIX: &str = "irq = \"msix\"";
+const STREAM: &str = "[port]\nkind = \"stream\"";
 
 /// What the stand-in says of a system or a script, and whether there was no error.
 fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
@@ -72,6 +73,45 @@ fn both_references_and_what_they_become_elaborate() {
             let places = format!("Info: system.{dma}: Put into BAR ");
             assert!(said.iter().any(|m| m.starts_with(&places)), "{said:#?}");
         }
+    }
+}
+
+/// With a streaming port the other hard IP's interfaces all find the block's, role by role.
+#[test]
+fn a_streaming_port_elaborates() {
+    let (before, _) = sound(&reference().join("hardware/peerlane_ref/system.qsys"));
+    for config in [format!("{STREAM}\ngen = 3"), STREAM.into()] {
+        let work = Work::new();
+        work.extend(&config).unwrap();
+        let (after, _) = sound(&work.output("system.qsys"));
+        assert_eq!(after, before, "{config}");
+    }
+    let work = Work::new();
+    work.extend(STREAM).unwrap();
+    let path = work.output(SYSTEM);
+    let whole = fs::read_to_string(&path).unwrap();
+    for (from, to, says) in [
+        (
+            "host_link.lmi",
+            "host_link.int_msi",
+            "has no signal of role",
+        ),
+        (
+            "end=\"host_link.pld_clk\"",
+            "end=\"host_link.refclk\"",
+            "host_link.pld_clk must be connected to a clock output",
+        ),
+        ("ST 128-bit", "ST 256-bit", "role data has 256 bits and 128"),
+        (
+            "use_tx_cons_cred_sel_hwtcl\" value=\"1\"",
+            "use_tx_cons_cred_sel_hwtcl\" value=\"0\"",
+            "host_link.tx_cred has no signal of role tx_cons_cred_sel",
+        ),
+    ] {
+        edit(&path, from, to);
+        let (_, said) = elaborate(&work.output("system.qsys"), &[]);
+        assert!(said.iter().any(|m| m.contains(says)), "{says}: {said:#?}");
+        fs::write(&path, &whole).unwrap();
     }
 }
 

@@ -1,4 +1,4 @@
-//! A streaming port: which boards could have it, and what is said where it is asked for.
+//! A streaming port: which boards can have it, what they become, and what is said of the others.
 
 mod common;
 
@@ -6,10 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Work, reference, reference_net, vendor_bsp};
+use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind};
 use peerlane_bsp::extend::hard_ip::{FROM, Wanted, streaming};
 use peerlane_bsp::extend::{Options, extend};
+use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::qsys::{Module, System};
 use peerlane_bsp::system::xml::Document;
 
@@ -101,23 +103,69 @@ fn refused(work: &Work, config: &str) -> Error {
     error
 }
 
+const SYSTEM: &str = "acl_iface_system.qsys";
 const STREAM: &str = "[port]\nkind = \"stream\"\n";
 
 #[test]
-fn it_is_said_that_it_is_not_built_yet() {
-    let error = refused(&Work::new(), STREAM);
-    assert_eq!(error.kind, ErrorKind::Unsupported);
-    let words = error.to_string();
-    assert!(words.contains("not built yet"), "{words}");
-    assert!(
-        words.contains("host_link") && words.contains("128 bits at 250 MHz"),
-        "{words}"
-    );
+fn a_board_gets_a_streaming_port() {
+    let work = Work::new();
+    let report = work.sound(STREAM);
+    assert_eq!(report.port_bits, 128);
     // 128 KiB of the vendor's, and the block's slaves above.
-    assert!(words.contains("BAR of 2^18 bytes"), "{words}");
-    assert!(error.remedy.contains("port.kind"));
-    let error = refused(&Work::new(), "[port]\nkind = \"stream\"\ngen = 3\n");
-    assert!(error.to_string().contains("256 bits at 250 MHz"), "{error}");
+    assert_eq!((report.bar_before.bits, report.bar_after.bits), (17, 18));
+    let place = |slave: &str| {
+        let mut entries = report.bar_after.entries.iter();
+        entries.find(|e| e.slave == slave).map(|e| e.base)
+    };
+    // Where the vendor's BSP has them.
+    assert_eq!(place("dma_engine.csr"), Some(0x3000));
+    assert_eq!(place("dma_engine.s_nondma"), Some(0x1_0000));
+    assert_eq!(place("dma_engine.Cra"), Some(0x8000));
+    assert_eq!(place("kernels.kernel_cntrl"), Some(0x4000));
+    let text = report.markdown();
+    assert!(!text.contains("not built"), "{text}");
+    let system = work.made(SYSTEM);
+    for gone in [
+        "altera_pcie_sv_hip_avmm",
+        "host_link.Txs",
+        "host_link.Cra",
+        "host_link.RxmIrq",
+        "host_link.Rxm_BAR2",
+        "host_link.nreset_status",
+        "\"host_link.coreclkout\"",
+        "dma_engine.csr",
+        "dma_engine.dma_irq",
+        "SLAVE_ADDRESS_MAP",
+    ] {
+        assert!(!system.contains(gone), "{gone} is still there");
+    }
+    // What the board has outside is as it was.
+    let before = fs::read_to_string(work.input(SYSTEM)).unwrap();
+    let exports = |text: &str| {
+        let lines = text.split("<interface").skip(1).map(|rest| {
+            let end = rest.find('>').unwrap();
+            rest[..end].split_whitespace().collect::<Vec<_>>().join(" ")
+        });
+        lines.collect::<Vec<_>>()
+    };
+    assert!(exports(&before).len() > 10);
+    assert_eq!(exports(&system), exports(&before));
+}
+
+#[test]
+fn gen_3_has_256_bits() {
+    let work = Work::new();
+    let report = work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+    assert_eq!(report.port_bits, 256);
+    let system = work.made(SYSTEM);
+    for (name, value) in [
+        ("gen123_lane_rate_mode_hwtcl", "Gen3 (8.0 Gbps)"),
+        ("pcie_spec_version_hwtcl", "3.0"),
+        ("ast_width_hwtcl", "Avalon-ST 256-bit"),
+    ] {
+        let line = format!("<parameter name=\"{name}\" value=\"{value}\" />");
+        assert!(system.contains(&line), "{line}");
+    }
     let error = refused(&Work::new(), &format!("port_bits = 128\n{STREAM}gen = 3\n"));
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
 }
@@ -144,8 +192,8 @@ fn a_large_bar_stays_as_large() {
     let spoilt = text.replace(&format!("{name}\"1\""), &format!("{name}\"0\""));
     assert_ne!(spoilt, text);
     fs::write(&path, spoilt).unwrap();
-    let error = refused(&work, STREAM);
-    assert!(error.to_string().contains("BAR of 2^29 bytes"), "{error}");
+    let report = work.sound(STREAM);
+    assert_eq!((report.bar_before.bits, report.bar_after.bits), (29, 29));
 }
 
 #[test]
@@ -159,7 +207,6 @@ fn a_place_that_is_taken_is_refused() {
 /// What hangs on the hard IP and would have no place.
 #[test]
 fn what_would_be_lost_is_named() {
-    const SYSTEM: &str = "acl_iface_system.qsys";
     let connection = |kind: &str, start: &str, end: &str| {
         format!(
             "  <connection kind=\"{kind}\" version=\"13.1\" start=\"{start}\" end=\"{end}\" />\n"
@@ -193,7 +240,6 @@ fn what_would_be_lost_is_named() {
         fs::write(&path, format!("{}{line}{}", &before[..end], &before[end..])).unwrap();
         let error = refused(&work, STREAM);
         assert!(error.to_string().contains(word), "{line}: {error}");
-        assert!(!error.to_string().contains("not built"), "{error}");
     }
     // What the other variant has, too, may be used.
     let work = Work::new();
@@ -202,5 +248,217 @@ fn what_would_be_lost_is_named() {
     let end = before.rfind("</system>").unwrap();
     let line = export("hip_ctrl");
     fs::write(&path, format!("{}{line}{}", &before[..end], &before[end..])).unwrap();
-    assert!(refused(&work, STREAM).to_string().contains("not built yet"));
+    work.sound(STREAM);
+}
+
+/// Every way in which such a board can be spoilt is found.
+#[test]
+fn what_is_spoilt_is_found() {
+    let connection = |kind: &str, start: &str, end: &str| {
+        format!("kind=\"{kind}\"\n   version=\"13.1\"\n   start=\"{start}\"\n   end=\"{end}\"")
+    };
+    let parameter =
+        |name: &str, value: &str| format!("<parameter name=\"{name}\" value=\"{value}\" />");
+    let work = Work::new();
+    work.sound(STREAM);
+    let path = work.output(SYSTEM);
+    let whole = fs::read_to_string(&path).unwrap();
+    let apart = |start: &str, end: &str| {
+        let (start, end) = (format!("start=\"{start}\""), format!("end=\"{end}\""));
+        let mut elements = whole.split("<connection").skip(1);
+        elements
+            .find(|e| e.contains(&start) && e.contains(&end))
+            .map(|e| {
+                let empty = e.find("/>").filter(|at| e.find('>') == Some(at + 1));
+                let length = empty.map_or_else(
+                    || e.find("</connection>").unwrap() + "</connection>".len(),
+                    |at| at + 2,
+                );
+                format!("<connection{}", &e[..length])
+            })
+            .unwrap_or_else(|| panic!("{start} {end}"))
+    };
+    let gone = |start: &str, end: &str| (apart(start, end), String::new());
+    let led = |start: &str, end: &str, to: &str| {
+        let old = apart(start, end);
+        let new = old.replace(&format!("\"{end}\""), &format!("\"{to}\""));
+        (old, new)
+    };
+    let set = |name: &str, from: &str, to: &str| (parameter(name, from), parameter(name, to));
+    let unset = |name: &str, value: &str| (parameter(name, value), String::new());
+    let mut faults = vec![
+        (
+            gone("host_link.rx_st", "dma_engine.rx_st"),
+            "packets",
+            "rx_st",
+        ),
+        (
+            gone("dma_engine.tx_st", "host_link.tx_st"),
+            "packets",
+            "tx_st",
+        ),
+        (
+            gone("host_link.coreclkout_hip", "host_link.pld_clk"),
+            "packets",
+            "host_link.pld_clk has the clock of nothing",
+        ),
+        (
+            gone("dma_engine.nreset_status", "link_reset.reset_in1"),
+            "resets",
+            "dma_engine.nreset_status",
+        ),
+        (
+            gone("link_reset.reset_out", "dma_engine.pcie_reset"),
+            "resets",
+            "dma_engine.pcie_reset",
+        ),
+        (
+            gone("dma_engine.Rxm_BAR2", "bar_pipe.s0"),
+            "avalon",
+            "dma_engine.Rxm_BAR2",
+        ),
+        (
+            gone("control_pipe.m0", "dma_engine.Cra"),
+            "avalon",
+            "dma_engine.Cra",
+        ),
+        (
+            gone("dma_engine.kernel_irq", "kernels.kernel_irq_to_host"),
+            "wiring",
+            "kernels.kernel_irq_to_host",
+        ),
+        (
+            led("host_link.tx_cred", "dma_engine.tx_cred", "dma_engine.lmi"),
+            "packets",
+            "host_link.tx_cred and dma_engine.tx_cred",
+        ),
+        // What the old hard IP had.
+        (
+            led("control_pipe.m0", "dma_engine.Cra", "host_link.Cra"),
+            "packets",
+            "has no interface Cra",
+        ),
+        (
+            set("bar2_size_mask_hwtcl", "18", "17"),
+            "packets",
+            "bar2_size_mask_hwtcl of host_link is 17",
+        ),
+        (
+            set("ast_width_hwtcl", "Avalon-ST 128-bit", "Avalon-ST 256-bit"),
+            "packets",
+            "ast_width_hwtcl",
+        ),
+        (
+            set(
+                "gen123_lane_rate_mode_hwtcl",
+                "Gen2 (5.0 Gbps)",
+                "Gen1 (2.5 Gbps)",
+            ),
+            "packets",
+            "gen123_lane_rate_mode_hwtcl",
+        ),
+        (
+            unset("rxbuffer_rxreq_hwtcl", "Low"),
+            "packets",
+            "rxbuffer_rxreq_hwtcl is not set",
+        ),
+        (
+            unset("max_payload_size_hwtcl", "256"),
+            "packets",
+            "max_payload_size_hwtcl",
+        ),
+        (
+            set("pll_refclk_freq_hwtcl", "100 MHz", "125 MHz"),
+            "packets",
+            "pll_refclk_freq_hwtcl",
+        ),
+        (
+            set("extend_tag_field_hwtcl", "64", "32"),
+            "packets",
+            "extend_tag_field_hwtcl",
+        ),
+        (
+            set("use_tx_cons_cred_sel_hwtcl", "1", "0"),
+            "packets",
+            "use_tx_cons_cred_sel_hwtcl",
+        ),
+        (
+            set("enable_function_msix_support_hwtcl", "1", "0"),
+            "packets",
+            "enable_function_msix_support_hwtcl",
+        ),
+        (
+            set("bar0_type_hwtcl", "0", "1"),
+            "packets",
+            "bar0_type_hwtcl",
+        ),
+        (
+            (
+                parameter("use_aer_hwtcl", "0"),
+                parameter("use_aer_hwtcl", "0") + &parameter("use_ast_parity", "1"),
+            ),
+            "packets",
+            "use_ast_parity",
+        ),
+        (
+            (
+                parameter("use_aer_hwtcl", "0"),
+                parameter("use_aer_hwtcl", "0") + &parameter("CG_RXM_IRQ_NUM", "16"),
+            ),
+            "packets",
+            "CG_RXM_IRQ_NUM",
+        ),
+        (
+            (
+                "kind=\"altera_pcie_sv_hip_ast\"".into(),
+                "kind=\"altera_pcie_sv_hip_avmm\"".into(),
+            ),
+            "packets",
+            "has no packets for the block's streaming port",
+        ),
+    ];
+    for conduit in [
+        "rx_bar_be",
+        "tx_cred",
+        "config_tl",
+        "hip_rst",
+        "hip_status",
+        "int_msi",
+        "lmi",
+        "power_mngt",
+    ] {
+        let ends = (
+            format!("host_link.{conduit}"),
+            format!("dma_engine.{conduit}"),
+        );
+        faults.push((gone(&ends.0, &ends.1), "packets", conduit));
+    }
+    // A slave of the board's at a place of the block's.
+    let status = connection("avalon", "control_pipe.m0", "status.s");
+    assert!(whole.contains(&status), "{whole}");
+    let at = whole.find(&status).unwrap();
+    let element = &whole[at..at + whole[at..].find("</connection>").unwrap()];
+    let moved = element.replace("0x3800", "0x3000");
+    assert_ne!(moved, element);
+    faults.push((
+        (element.into(), moved),
+        "packets",
+        "hidden by csr of the block",
+    ));
+    let mut missed = Vec::new();
+    for ((from, to), test, words) in faults {
+        assert!(whole.contains(&from), "{from}");
+        fs::write(&path, whole.replacen(&from, &to, 1)).unwrap();
+        let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
+        let bad: Vec<_> = findings
+            .0
+            .iter()
+            .filter(|f| f.level == Level::Bad)
+            .collect();
+        if !bad.iter().any(|f| f.test == test && f.what.contains(words)) {
+            missed.push(format!("{from} → {to}: {test}, {words}: {bad:#?}"));
+        }
+        assert!(bad.iter().all(|f| !f.remedy.is_empty()));
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
 }

@@ -85,7 +85,7 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
 }
 
 /// What stands beside a block with a transaction layer on a board, top module [`pcie::RESTART`]: the application's
-/// reset. Its files have the head of the block's; one of the same name is the same.
+/// reset. Its files have the head of the block's.
 ///
 /// # Errors
 /// Those of [`generate`].

@@ -20,6 +20,9 @@ const BOARD_BURST_BITS: u32 = 6;
 /// Access").
 pub const CRA_BYTES: u32 = 0x4000;
 
+/// Slaves that the host reaches inside the block.
+pub const INSIDE_BAR: [&str; 4] = ["csr", "chan", "att", "msix"];
+
 /// The master to the board stands for that of a BAR, and has its name.
 const BARS: [&str; 6] = [
     "Rxm_BAR0", "Rxm_BAR1", "Rxm_BAR2", "Rxm_BAR3", "Rxm_BAR4", "Rxm_BAR5",

@@ -6,6 +6,7 @@
 mod table;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::system::kinds::STREAMING_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
 use table::{Fate, fate};
@@ -13,7 +14,7 @@ use table::{Fate, fate};
 /// Kind of the hard IP that is replaced.
 pub const FROM: &str = "altera_pcie_sv_hip_avmm";
 /// Kind of the one in its place.
-pub const TO: &str = "altera_pcie_sv_hip_ast";
+pub const TO: &str = STREAMING_HIP;
 
 /// The largest BAR of the block, log2: its own slaves lie below 2 GiB.
 const MOST_BITS: u64 = 31;
@@ -45,7 +46,8 @@ pub struct Value {
 }
 
 impl Value {
-    fn new(name: impl Into<String>, value: impl Into<String>, why: &'static str) -> Self {
+    /// A parameter with a value and why it has it.
+    pub fn new(name: impl Into<String>, value: impl Into<String>, why: &'static str) -> Self {
         Self {
             name: name.into(),
             value: value.into(),
@@ -57,6 +59,8 @@ impl Value {
 /// The hard IP that is put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardIp {
+    /// Its kind.
+    pub kind: &'static str,
     /// All its parameters that are written: those that stay in the file's order, then those that are set.
     pub parameters: Vec<Value>,
     /// Those of the old one that it does not have.
@@ -172,6 +176,7 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
     ]);
     parameters.extend(old.bars(wanted)?);
     Ok(HardIp {
+        kind: TO,
         parameters,
         dropped,
         port_bits: link.port_bits,

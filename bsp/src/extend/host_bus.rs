@@ -68,6 +68,8 @@ pub struct HostBus<'a> {
     pub gone: Vec<&'a Connection>,
     /// What a person should know.
     pub notes: Vec<String>,
+    /// The block itself leads the host to its slaves, but for the window: only that hangs on the bus.
+    inside: bool,
 }
 
 impl<'a> HostBus<'a> {
@@ -77,30 +79,69 @@ impl<'a> HostBus<'a> {
     /// [`ErrorKind::Unsupported`] for a bus that cannot be kept; [`ErrorKind::Config`] if a place that the
     /// configuration asks for is taken or not aligned.
     pub fn plan(site: &Site<'a>, config: &Config) -> Result<Self> {
-        let (mut bus, moved) = Self::leaving(site)?;
+        let (mut bus, moved) = Self::leaving(site, false)?;
         bus.receive_side(site)?;
         bus.place(site, config, &moved)?;
         Ok(bus)
     }
 
-    /// Decides only which places in the BAR the block's slaves get, for a block that leads the host to them itself:
-    /// offsets by the names of the interfaces.
+    /// The same for a block that leads the host to its slaves itself.
     ///
     /// # Errors
     /// Those of [`Self::plan`], but for the hard IP's address mode.
-    pub fn places(site: &Site<'a>, config: &Config) -> Result<BTreeMap<String, u64>> {
-        let (mut bus, moved) = Self::leaving(site)?;
+    pub fn plan_inside(site: &Site<'a>, config: &Config) -> Result<Self> {
+        let (mut bus, moved) = Self::leaving(site, true)?;
         bus.place(site, config, &moved)?;
-        let path = &bus.path;
+        if bus.path.is_direct() {
+            bus.gone.push(bus.path.last());
+            bus.refuse_empty(site)?;
+        }
+        Ok(bus)
+    }
+
+    /// Refuses a master that has nothing left: it would have to be known of no use elsewhere, too.
+    fn refuse_empty(&self, site: &Site<'_>) -> Result<()> {
+        let gone = self.gone_at();
+        let master = self.path.master();
+        let mut all = site.from(&master.instance, Some(&master.interface));
+        let exported = site
+            .system
+            .exported(&master.instance, Some(&master.interface));
+        if exported.is_some()
+            || self.outside().next().is_some()
+            || all.any(|c| !gone.contains(&c.element.span.start))
+        {
+            return Ok(());
+        }
+        Err(site.unsupported(
+            site.place(self.path.last()),
+            format!(
+                "{master} leads to {} alone, which is inside the block with a streaming port",
+                self.path.last().end
+            ),
+            "Put something else of the board on that bridge in Platform Designer, as vendors' BSPs have it, or leave \
+             port.kind out of the configuration.",
+        ))
+    }
+
+    /// Byte offsets in the BAR of the block's slaves, by the names of the interfaces.
+    pub fn places(&self, site: &Site<'_>) -> BTreeMap<String, u64> {
+        let path = &self.path;
         let mut places = bar_map(site, path.bar).slaves_of(&site.dma.name);
-        for placed in &bus.placed {
+        for placed in &self.placed {
             places.insert(placed.slave.into(), path.offset() + placed.base);
         }
-        Ok(places)
+        places
+    }
+
+    /// What is to be connected of what is placed.
+    pub fn outside(&self) -> impl Iterator<Item = &Placed> {
+        let is_outside = |placed: &&Placed| !self.inside || placed.slave == "s_nondma";
+        self.placed.iter().filter(is_outside)
     }
 
     /// The bus without the ways that go, and the slaves that lose theirs: name, bytes, and the place that each had.
-    fn leaving(site: &Site<'a>) -> Result<(Self, Vec<Homeless>)> {
+    fn leaving(site: &Site<'a>, inside: bool) -> Result<(Self, Vec<Homeless>)> {
         let path = HostPath::find(site)?;
         let window = HostPath::to(site, "s_nondma").filter(|way| !way.is_direct());
         let mut bus = Self {
@@ -110,6 +151,7 @@ impl<'a> HostBus<'a> {
             bridges: Vec::new(),
             gone: Vec::new(),
             notes: Vec::new(),
+            inside,
         };
         let mut moved = Vec::new();
         if !bus.path.is_direct() {
@@ -172,8 +214,12 @@ impl<'a> HostBus<'a> {
             0 => format!("{}.Rxm_BAR{}", site.hip.name, way.bar),
             _ => way.master().to_string(),
         };
+        let now = match self.inside && way.last().end.interface == "csr" {
+            true => "it is inside the block now".to_string(),
+            false => format!("it hangs on {before} now"),
+        };
         self.notes.push(format!(
-            "{} was reached through {}, out of the hard IP's clock; it hangs on {before} now.",
+            "{} was reached through {}, out of the hard IP's clock; {now}.",
             way.last().end,
             way.hops[way.host..way.hops.len() - 1]
                 .iter()
@@ -433,12 +479,10 @@ impl<'a> HostBus<'a> {
         let gone = self.gone_at();
         let path = &self.path;
         let mut raised = Vec::new();
-        let top = self
-            .placed
-            .iter()
-            .map(|s| s.base + s.bytes)
-            .max()
-            .unwrap_or(0);
+        let top = self.outside().map(|s| s.base + s.bytes).max();
+        let Some(top) = top else {
+            return Ok((raised, Vec::new()));
+        };
         let mut top = u128::from(top);
         for hop in path.hops[..path.host].iter().rev() {
             let Some(bridge) = site.system.module(&hop.end.instance) else {
@@ -484,6 +528,10 @@ impl<'a> HostBus<'a> {
                 .map(|e| u128::from(e.base) + u128::from(e.bytes))
                 .max();
             top = others.unwrap_or(0).max(base + bytes);
+        }
+        if self.inside {
+            // The hard IP is another one, with a size of its own.
+            return Ok((raised, Vec::new()));
         }
         let parameter = format!("SLAVE_ADDRESS_MAP_{}", path.bar);
         let mut to = u64::from(top.next_power_of_two().ilog2());

@@ -36,7 +36,7 @@ impl Writer<'_> {
         }
         let (raised, widths) = bus.raise(site, &mut self.edits)?;
         let csr = bus.path.last();
-        for slave in &bus.placed {
+        for slave in bus.outside() {
             let why = match slave.slave {
                 "csr" | "s_nondma" => WHY_MOVED,
                 _ => WHY_NEW,
@@ -44,7 +44,7 @@ impl Writer<'_> {
             let new = NewConnection {
                 kind: "avalon",
                 version: &csr.version,
-                start: bus.master(),
+                start: self.of_host(bus.master()),
                 end: End::new(&site.dma.name, slave.slave),
                 base: Some(slave.base),
             };

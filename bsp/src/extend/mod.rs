@@ -29,6 +29,7 @@ pub mod rewrite;
 pub mod settings;
 mod steps;
 pub mod stream;
+mod stream_writer;
 mod traces;
 pub mod writer;
 

@@ -1,6 +1,8 @@
 //! The new text of the system that holds the DMA block.
 
-use crate::config::{Config, Irq};
+use std::collections::BTreeMap;
+
+use crate::config::{Config, Irq, PortKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
@@ -9,7 +11,7 @@ use crate::extend::interrupts;
 use crate::extend::old_master::OldMaster;
 use crate::extend::regions::NewBridge;
 use crate::extend::report::Change;
-use crate::extend::stream;
+use crate::extend::stream::{self, Streaming};
 use crate::extend::writer::Writer;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
@@ -110,7 +112,9 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
 pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
-    stream::refuse(site, config)?;
+    if config.port.kind == PortKind::Stream {
+        return rewrite_streaming(site, config);
+    }
     let port_bits = port_bits(site, config)?;
     check_connections(site)?;
     let old = OldMaster::follow(site)?;
@@ -128,7 +132,9 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     notes.push(identity::note(site, config)?);
     writer.replace_block();
     writer.clocks_and_resets(path)?;
-    writer.masters(&old)?;
+    writer.memory(&old)?;
+    writer.txs(&old);
+    writer.old_master(&old);
     writer.host_bus(&bus)?;
     writer.hard_ip();
     writer.identity(&config.identity);
@@ -153,39 +159,122 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         ));
     }
 
-    let bridges = old.bridges.iter().chain(&bus.bridges);
-    let removed_bridges: Vec<String> = bridges.map(|b| b.name.clone()).collect();
-    let inside = format!("{}|", site.dma.name);
-    let removed_instances = removed_bridges.iter().cloned().chain([inside]).collect();
-    let document = &site.system.document;
-    let text = writer.edits.apply(&document.path, &document.source)?;
-    let bar_after = map_after(site, config, &text, path.bar)?;
-    let mut changes = writer.changes;
-    let others = identity::other_systems(site, config, &mut changes)?;
-    Ok(Rewritten {
-        text,
-        others,
-        changes,
-        notes,
-        to_do: interconnect::note(site, config).into_iter().collect(),
+    let outcome = Outcome {
+        old: &old,
+        bus: &bus,
         bar_before,
-        bar_after,
-        instance: site.dma.name.clone(),
-        removed_instances,
-        removed_bridges,
-        inserted: bus.inserted(),
+        notes,
         port_bits,
-        bar_log2: None,
-    })
+        inside: None,
+    };
+    outcome.finish(site, config, writer)
+}
+
+/// Rewrites the system for a streaming port.
+fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
+    let streaming = stream::plan(site, config)?;
+    let Streaming {
+        hip,
+        bus,
+        places,
+        kernel,
+    } = &streaming;
+    check_connections(site)?;
+    let old = OldMaster::follow(site)?;
+    let path = &bus.path;
+    let bar_before = bar_map(site, path.bar);
+
+    let mut writer = Writer::streaming(site, bus, &old);
+    let mut notes = bus.notes.clone();
+    notes.push(found_from(site, path));
+    notes.push(identity::note(site, config)?);
+    let table = places.get("msix").map(|at| Table {
+        bar: path.bar,
+        offset: *at,
+        vectors: config.vectors(),
+    });
+    writer.replace_block();
+    writer.clocks_and_resets(path)?;
+    writer.memory(&old)?;
+    writer.old_master(&old);
+    writer.host_bus(bus)?;
+    writer.streaming_hip(hip, &config.identity, table);
+    writer.streaming_port(&streaming);
+    writer.identity(&config.identity);
+    writer.interconnect(config.interconnect_stages);
+    writer.bonus(&old, bus);
+    writer.leftovers(&old, bus);
+    notes.extend(table.map(|table| table.note(site, *kernel)));
+    notes.extend(hip.notes());
+    notes.extend(assumption_notes(&bar_before));
+
+    let outcome = Outcome {
+        old: &old,
+        bus,
+        bar_before,
+        notes,
+        port_bits: hip.port_bits,
+        inside: Some((hip.bar_log2, places)),
+    };
+    outcome.finish(site, config, writer)
+}
+
+/// What the edits come to, beside themselves.
+struct Outcome<'a> {
+    old: &'a OldMaster<'a>,
+    bus: &'a HostBus<'a>,
+    bar_before: BarMap,
+    notes: Vec<String>,
+    port_bits: u32,
+    /// Of a block that decodes the BAR: its bytes, log2, and where the block's slaves are.
+    inside: Option<(u32, &'a BTreeMap<String, u64>)>,
+}
+
+impl Outcome<'_> {
+    fn finish(self, site: &Site<'_>, config: &Config, writer: Writer<'_>) -> Result<Rewritten> {
+        let bridges = self.old.bridges.iter().chain(&self.bus.bridges);
+        let removed_bridges: Vec<String> = bridges.map(|b| b.name.clone()).collect();
+        let inside = format!("{}|", site.dma.name);
+        let removed_instances = removed_bridges.iter().cloned().chain([inside]).collect();
+        let document = &site.system.document;
+        let text = writer.edits.apply(&document.path, &document.source)?;
+        let places = self.inside.map(|(_, places)| places);
+        let bar_after = map_after(site, config, &text, (self.bus.path.bar, places))?;
+        let mut changes = writer.changes;
+        let others = identity::other_systems(site, config, &mut changes)?;
+        Ok(Rewritten {
+            text,
+            others,
+            changes,
+            notes: self.notes,
+            to_do: interconnect::note(site, config).into_iter().collect(),
+            bar_before: self.bar_before,
+            bar_after,
+            instance: site.dma.name.clone(),
+            removed_instances,
+            removed_bridges,
+            inserted: self.bus.inserted(),
+            port_bits: self.port_bits,
+            bar_log2: self.inside.map(|(log2, _)| log2),
+        })
+    }
 }
 
 /// The BAR map of the new text.
-fn map_after(site: &Site<'_>, config: &Config, text: &str, bar: u32) -> Result<BarMap> {
+fn map_after(
+    site: &Site<'_>,
+    config: &Config,
+    text: &str,
+    (bar, inside): (u32, Option<&BTreeMap<String, u64>>),
+) -> Result<BarMap> {
     let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
     let mut system = system.generated(|_| false);
     system.kind.clone_from(&site.system.kind);
     let mut library = site.library.with(system.clone());
     library.set_block(config.clone());
+    if let Some(places) = inside {
+        library.set_inside(places);
+    }
     let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
     else {
         unreachable!("the rewriting keeps both instances");

@@ -1,20 +1,22 @@
-//! A streaming port: whether a board could have it.
+//! A streaming port: what a board has with it, or what stands against it.
 //!
-//! The hard IP's variant with Avalon-MM ports would be replaced by the one with an Avalon-ST interface, and the block
-//! would take the place of the bridge between them. What hangs on the hard IP now must have a place there.
+//! The hard IP's variant with Avalon-MM ports is replaced by the one with an Avalon-ST interface, and the block takes the
+//! place of the bridge between them. What hangs on the hard IP now must have a place there.
+
+use std::collections::BTreeMap;
 
 use peerlane_hdl::{Params, Slaves};
 
 use crate::block;
 use crate::build;
-use crate::config::{Config, PortKind};
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
-use crate::system::qsys::End;
+use crate::system::qsys::{Connection, End};
 use crate::system::site::Site;
 
 /// What becomes of an interface of the Avalon-MM variant that is in use.
@@ -72,46 +74,24 @@ fn fate(interface: &str) -> Option<Fate> {
         .map(|(_, fate)| *fate)
 }
 
-/// Refuses a streaming port: where the board could not have it with what stands against it, else because it is not
-/// built yet.
-///
-/// # Errors
-/// Always, if the configuration asks for it: [`ErrorKind::Unsupported`], [`ErrorKind::Config`].
-pub fn refuse(site: &Site<'_>, config: &Config) -> Result<()> {
-    if config.port.kind != PortKind::Stream {
-        return Ok(());
-    }
-    let made = possible(site, config)?;
-    let (_, clock) = made.hip.clock;
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        site.system.place(site.hip),
-        format!(
-            "port.kind = \"stream\" is not built yet: {} could be of kind {} with {} bits at {clock} MHz and a BAR of 2^{} \
-             bytes, but Peerlane does not write such a board",
-            site.hip.name,
-            hard_ip::TO,
-            made.hip.port_bits,
-            made.hip.bar_log2,
-        ),
-        "Leave port.kind out of the configuration, or set it to \"txs\".",
-    ))
-}
-
-/// What a board would have with a streaming port.
+/// What a board has with a streaming port.
 #[derive(Debug)]
-pub struct Possible {
+pub struct Streaming<'a> {
     /// The hard IP.
     pub hip: HardIp,
-    /// The block, but for the size of FPGA memory.
-    pub block: Params,
+    /// The host's bus behind the block.
+    pub bus: HostBus<'a>,
+    /// Byte offsets in the BAR of the block's slaves, by the names of their interfaces.
+    pub places: BTreeMap<String, u64>,
+    /// The OpenCL kernel's interrupt, where there is one.
+    pub kernel: Option<&'a Connection>,
 }
 
-/// What a board would have with a streaming port.
+/// Decides what a board has with a streaming port.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`] with what stands against it.
-pub fn possible(site: &Site<'_>, config: &Config) -> Result<Possible> {
+pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     let path = HostPath::find(site)?;
     let mut wanted = Wanted {
         bar: path.bar,
@@ -122,8 +102,10 @@ pub fn possible(site: &Site<'_>, config: &Config) -> Result<Possible> {
     // What cannot be at all is said before what is only in the way.
     hard_ip::streaming(site.system, site.hip, wanted)?;
     interfaces(site)?;
-    interrupts(site)?;
-    let (slaves, bar_log2) = places(site, config, path.bar)?;
+    let kernel = kernel(site)?;
+    let bus = HostBus::plan_inside(site, config)?;
+    let places = bus.places(site);
+    let (slaves, bar_log2) = room(site, config, path.bar, &places)?;
     wanted.bar_log2 = bar_log2;
     let hip = hard_ip::streaming(site.system, site.hip, wanted)?;
     let board = Board {
@@ -132,21 +114,29 @@ pub fn possible(site: &Site<'_>, config: &Config) -> Result<Possible> {
         slaves,
         bar_log2: Some(hip.bar_log2),
     };
-    let block = generator::params(config, board);
-    block.validate().map_err(|e| {
+    generator::params(config, board).validate().map_err(|e| {
         site.unsupported(
             site.system.place(site.dma),
             format!("the block cannot be built for this board with a streaming port: {e}"),
             "Move the slave there in Platform Designer, or leave port.kind out of the configuration.",
         )
     })?;
-    Ok(Possible { hip, block })
+    Ok(Streaming {
+        hip,
+        bus,
+        places,
+        kernel,
+    })
 }
 
-/// Where the block's slaves lie in the BAR, and the bytes that it needs with them, log2.
-fn places(site: &Site<'_>, config: &Config, bar: u32) -> Result<(Slaves, u64)> {
-    let offsets = HostBus::places(site, config)?;
-    let slaves = build::slaves(bar, &offsets).map_err(|slave| {
+/// The block's slaves in the BAR, and the bytes that it needs with them, log2.
+fn room(
+    site: &Site<'_>,
+    config: &Config,
+    bar: u32,
+    offsets: &BTreeMap<String, u64>,
+) -> Result<(Slaves, u64)> {
+    let slaves = build::slaves(bar, offsets).map_err(|slave| {
         site.unsupported(
             site.system.place(site.dma),
             format!("no way leads from BAR {bar} to {}.{slave}", site.dma.name),
@@ -161,7 +151,7 @@ fn places(site: &Site<'_>, config: &Config, bar: u32) -> Result<(Slaves, u64)> {
         .filter(|e| !e.slave.starts_with(&own))
         .collect();
     let mut end = 1;
-    for (name, &at) in &offsets {
+    for (name, &at) in offsets {
         let bytes = bytes(config, name);
         let last = at.saturating_add(bytes);
         end = end.max(last);
@@ -246,11 +236,11 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
     ))
 }
 
-/// Refuses more interrupts than the kernels'.
-fn interrupts(site: &Site<'_>) -> Result<()> {
+/// The kernels' interrupt, and no other beside the DMA's.
+fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
     let senders: Vec<_> = other_senders(site.system, &site.hip.name, &site.dma.name).collect();
     let [_, second, ..] = senders.as_slice() else {
-        return Ok(());
+        return Ok(senders.first().copied());
     };
     let names: Vec<_> = senders.iter().map(|c| c.end.to_string()).collect();
     Err(site.unsupported(

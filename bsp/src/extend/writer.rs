@@ -10,7 +10,8 @@ use crate::extend::host_bus::{HostBus, Placed};
 use crate::extend::identity;
 use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
-use crate::system::host_bus::HostPath;
+use crate::extend::stream_writer::{NEW_CLOCK, OLD_CLOCK};
+use crate::system::host_bus::{HostPath, bar_number};
 use crate::system::interrupts::{CONDUITS, Table};
 use crate::system::library::NEW_DMA;
 use crate::system::qsys::{Connection, End, Module, NewConnection};
@@ -31,6 +32,8 @@ pub struct Writer<'a> {
     gone: BTreeSet<usize>,
     /// Connections that will be out in the end, by the same.
     doomed: BTreeSet<usize>,
+    /// Whether the hard IP becomes the one with an Avalon-ST interface.
+    streams: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -55,6 +58,15 @@ impl<'a> Writer<'a> {
             changes: Vec::new(),
             gone: BTreeSet::new(),
             doomed: doomed.map(|c| c.element.span.start).collect(),
+            streams: false,
+        }
+    }
+
+    /// No edits yet, of a system that gets a streaming port.
+    pub fn streaming(site: &'a Site<'a>, bus: &HostBus<'_>, old: &OldMaster<'_>) -> Self {
+        Self {
+            streams: true,
+            ..Self::new(site, bus, old)
         }
     }
 
@@ -86,6 +98,11 @@ impl<'a> Writer<'a> {
             "the block takes the old DMA's place under its name; clock, reset, csr, s_nondma and the \
              interrupt keep their connections and addresses",
         );
+    }
+
+    /// Whether a connection is there in the end.
+    pub(super) fn stays(&self, connection: &Connection) -> bool {
+        !self.doomed.contains(&connection.element.span.start)
     }
 
     /// Adds connections after an existing one; after another, if that goes.
@@ -146,9 +163,21 @@ impl<'a> Writer<'a> {
     pub(super) fn hip_clock(&self) -> Option<End> {
         let hip = &self.site.hip.name;
         let mut clocks = self.site.system.of_kind("clock");
-        let clock = clocks
-            .find(|c| c.start.instance == *hip && c.start.interface.starts_with("coreclkout"));
-        clock.map(|c| c.start.clone())
+        let clock =
+            clocks.find(|c| c.start.instance == *hip && c.start.interface.starts_with(OLD_CLOCK));
+        let clock = clock.map(|c| c.start.clone());
+        match self.streams {
+            true => clock.map(|_| End::new(hip, NEW_CLOCK)),
+            false => clock,
+        }
+    }
+
+    /// A master of the host's bus: what was a BAR's of the hard IP may be the block's.
+    pub(super) fn of_host(&self, master: End) -> End {
+        match self.streams && bar_number(&master).is_some() {
+            true => End::new(&self.site.dma.name, &master.interface),
+            false => master,
+        }
     }
 
     /// The resets of the first block behind the hard IP, which serve its clock domain.
@@ -221,13 +250,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Connects the block's masters, and takes out what only the old master used.
+    /// Connects the block's masters to memory.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Unsupported`] if the memory lies out of reach.
-    pub fn masters(&mut self, old: &OldMaster<'_>) -> Result<()> {
+    pub fn memory(&mut self, old: &OldMaster<'_>) -> Result<()> {
         let site = self.site;
-        let (dma, hip) = (&site.dma.name, &site.hip.name);
+        let dma = &site.dma.name;
         for connection in &old.to_memory {
             let base = connection.base.unwrap_or(0);
             let extent = site
@@ -263,6 +292,12 @@ impl<'a> Writer<'a> {
                 MASTER_GONE,
             );
         }
+        Ok(())
+    }
+
+    /// Connects the block's master to PCIe.
+    pub fn txs(&mut self, old: &OldMaster<'_>) {
+        let (dma, hip) = (&self.site.dma.name, &self.site.hip.name);
         let why =
             "the block's own master to PCIe, at the hard IP's width and clock, without a bridge";
         let end = End::new(hip, "Txs");
@@ -284,6 +319,15 @@ impl<'a> Writer<'a> {
             }
             None => self.add_after(old.to_memory[0], &[txs], why),
         }
+    }
+
+    /// Takes out what only the old master used.
+    pub fn old_master(&mut self, old: &OldMaster<'_>) {
+        if self.streams {
+            for connection in &old.to_pcie {
+                self.remove(connection, MASTER_GONE);
+            }
+        }
         let bridge_gone = "nothing but the old master used the bridge";
         for leg in &old.legs {
             self.remove(leg, bridge_gone);
@@ -291,7 +335,6 @@ impl<'a> Writer<'a> {
         for bridge in &old.bridges {
             self.remove_bridge(bridge, bridge_gone);
         }
-        Ok(())
     }
 
     /// Takes a bridge out, with the connections of its clocks and resets.
@@ -338,7 +381,9 @@ impl<'a> Writer<'a> {
 
     /// Gives the board an identity of its own, as far as it is in this system.
     pub fn identity(&mut self, identity: &Identity) {
-        self.set_hard_ip(&identity::settings(identity), identity::WHY);
+        if !self.streams {
+            self.set_hard_ip(&identity::settings(identity), identity::WHY);
+        }
         let system = self.site.system;
         for module in &system.modules {
             if let Some(what) = identity::set_version(system, module, identity, &mut self.edits) {
@@ -384,9 +429,9 @@ impl<'a> Writer<'a> {
             "the block sends the messages, and asks the function's capability whether it may",
             "a function signals by MSI or by MSI-X, so the kernel's interrupt becomes a vector of the block",
         );
-        let settings = table
-            .settings()
-            .map(|(name, value)| (name, value.to_string()));
+        let settings = table.settings().into_iter();
+        let settings = settings.map(|(name, value)| (name, value.to_string()));
+        let settings: Vec<_> = settings.collect();
         self.set_hard_ip(&settings, "MSI-X, with the table in the block");
     }
 
@@ -426,8 +471,7 @@ impl<'a> Writer<'a> {
         let dma = &self.site.dma.name;
         let slave = |slave: &Placed| format!("{dma}.{}", slave.slave);
         let bases: Vec<_> = bus
-            .placed
-            .iter()
+            .outside()
             .map(|placed| Base {
                 slave: slave(placed),
                 base: placed.base,
@@ -439,10 +483,18 @@ impl<'a> Writer<'a> {
             .chain(&bus.bridges)
             .map(|b| b.name.as_str())
             .collect();
-        let old_master = format!("{dma}.m");
+        let mut interfaces = vec![format!("{dma}.m")];
+        if self.streams {
+            let hip = &self.site.hip.name;
+            interfaces.extend([
+                format!("{dma}.csr"),
+                format!("{hip}.Cra"),
+                format!("{hip}.Txs"),
+            ]);
+        }
         let gone = |name: &str| {
             let instance = name.split('.').next().unwrap_or(name);
-            name == old_master
+            interfaces.iter().any(|interface| interface == name)
                 || bridges.contains(instance)
                 || bases.iter().any(|base| base.slave == name)
         };

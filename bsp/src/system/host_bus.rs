@@ -85,7 +85,7 @@ impl<'a> HostPath<'a> {
     /// Walks from the hard IP's BAR masters to a slave of the block, if a way leads there.
     pub fn to(site: &Site<'a>, slave: &str) -> Option<Self> {
         let mut ways: Vec<Vec<&Connection>> = site
-            .from(&site.hip.name, None)
+            .from(&site.host().name, None)
             .filter(|c| bar_number(&c.start).is_some())
             .map(|c| vec![c])
             .collect();
@@ -166,7 +166,7 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
     let module = site.system.module(&master.instance)?;
     match bar_number(master) {
         Some(bar) => {
-            let bits = module.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
+            let bits = site.bar_bits(bar)?;
             (1..64).contains(&bits).then(|| 1 << bits)
         }
         None => site.library.bridge_bytes(module),
@@ -220,7 +220,7 @@ pub fn slaves_but(site: &Site<'_>, master: &End, gone: &BTreeSet<usize>) -> Vec<
 
 /// The whole content of the BAR that a master drives, bridges looked through.
 pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
-    let master = End::new(&site.hip.name, &format!("Rxm_BAR{bar}"));
+    let master = End::new(&site.host().name, &format!("Rxm_BAR{bar}"));
     let mut entries = Vec::new();
     // A bridge is looked through once: in a circle of bridges there would be no end.
     let mut through = BTreeSet::new();
@@ -246,10 +246,24 @@ pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
             }
         }
     }
+    entries.extend(inside(site));
     entries.sort_by(|a, b| (a.base, &a.slave).cmp(&(b.base, &b.slave)));
-    let bits = site
-        .hip
-        .number(&format!("SLAVE_ADDRESS_MAP_{bar}"))
-        .unwrap_or(0);
+    let bits = site.bar_bits(bar).unwrap_or(0);
     BarMap { bar, bits, entries }
+}
+
+/// The slaves inside the block, which no connection leads to.
+fn inside<'a>(site: &'a Site<'_>) -> impl Iterator<Item = BarEntry> + use<'a> {
+    site.library.inside().iter().map(|(slave, &base)| {
+        let extent = site.library.extent(site.dma, slave);
+        let bytes = extent.most.unwrap_or(extent.least);
+        BarEntry {
+            base,
+            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            assumed: false,
+            slave: format!("{}.{slave}", site.dma.name),
+            kind: site.dma.kind.clone(),
+            source: extent.source,
+        }
+    })
 }

@@ -39,11 +39,17 @@ impl Table {
         self.offset + u64::from(block::PBA_OFFSET)
     }
 
-    /// The hard IP's parameters.
-    pub fn settings(&self) -> [(&'static str, u64); 7] {
+    /// The hard IP's parameters, of the variant with Avalon-MM ports.
+    pub fn settings(&self) -> Vec<(&'static str, u64)> {
+        let mut settings = vec![("CG_ENABLE_ADVANCED_INTERRUPT", 1)];
+        settings.extend(self.of_function());
+        settings
+    }
+
+    /// Those of the function's capability, which both variants have.
+    pub fn of_function(&self) -> [(&'static str, u64); 6] {
         let bar = u64::from(self.bar);
         [
-            ("CG_ENABLE_ADVANCED_INTERRUPT", 1),
             ("enable_function_msix_support_hwtcl", 1),
             // The capability counts from 0.
             ("msix_table_size_hwtcl", u64::from(self.vectors) - 1),
@@ -54,8 +60,8 @@ impl Table {
         ]
     }
 
-    /// What a person should know.
-    pub fn notes(&self, site: &Site<'_>, kernel: &Connection) -> [String; 2] {
+    /// What a person should know of the vectors.
+    pub fn note(&self, site: &Site<'_>, kernel: Option<&Connection>) -> String {
         let (dma, hip) = (&site.dma.name, &site.hip.name);
         let Self {
             bar,
@@ -63,13 +69,23 @@ impl Table {
             vectors,
         } = self;
         let pending = self.pending();
+        let kernel = kernel.map_or(String::new(), |kernel| {
+            let end = &kernel.end;
+            format!(" {end} interrupts through {dma} instead of {hip}.{RXM_IRQ}.")
+        });
+        format!(
+            "Interrupts are MSI-X, {vectors} vectors: 0 for faults and refused doorbells, 1 for the OpenCL kernel, 2 + c \
+             for channel c. The table is in BAR {bar} at {offset:#x}, its pending bits at {pending:#x}.{kernel}"
+        )
+    }
+
+    /// What a person should know where the hard IP's Avalon-MM variant has the capability.
+    pub fn notes(&self, site: &Site<'_>, kernel: &Connection) -> [String; 2] {
+        let (dma, hip) = (&site.dma.name, &site.hip.name);
+        let Self { bar, offset, .. } = self;
+        let pending = self.pending();
         [
-            format!(
-                "Interrupts are MSI-X, {vectors} vectors: 0 for faults and refused doorbells, 1 for the \
-                 OpenCL kernel, 2 + c for channel c. The table is in BAR {bar} at {offset:#x}, its pending \
-                 bits at {pending:#x}. {} interrupts through {dma} instead of {hip}.{RXM_IRQ}.",
-                kernel.end
-            ),
+            self.note(site, Some(kernel)),
             format!(
                 "Not verified without Quartus and a board: that {hip} takes the table's offsets in bytes \
                  (`lspci -vv` must say \"Vector table: BAR={bar} offset={offset:08x}\" and \"PBA: BAR={bar} \

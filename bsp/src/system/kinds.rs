@@ -14,6 +14,14 @@ pub fn is_pcie_hip(kind: &str) -> bool {
     kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
 }
 
+/// The hard IP's variant with an Avalon-ST interface.
+pub const STREAMING_HIP: &str = "altera_pcie_sv_hip_ast";
+
+/// Whether a kind is a PCIe hard IP with an Avalon-ST interface, which stands beside a block with a streaming port.
+pub fn is_streaming_hip(kind: &str) -> bool {
+    kind == STREAMING_HIP
+}
+
 /// Whether a kind only passes transfers on, so that it can go when nothing uses it any more.
 pub fn is_bridge(kind: &str) -> bool {
     matches!(
@@ -99,6 +107,10 @@ pub(super) fn known_extent(
         (NEW_DMA, "att") => {
             Extent::exact(block?.att_bytes().into(), "peerlane_dma's address table")
         }
+        (NEW_DMA, "Cra") => Extent::exact(
+            block::stream::CRA_BYTES.into(),
+            "peerlane_dma, in place of the hard IP's CRA",
+        ),
         (NEW_DMA, "msix") => Extent::exact(
             block::MSIX_BYTES.into(),
             "peerlane_dma's interrupt vectors, with their pending bits",

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::block;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{self, Layout};
@@ -19,7 +20,7 @@ use crate::system::qsys::{Module, System};
 use crate::system::search::{self, Catalog, Definition};
 use crate::system::xml::Document;
 
-pub use crate::system::kinds::is_pcie_hip;
+pub use crate::system::kinds::{is_pcie_hip, is_streaming_hip};
 
 /// The kind that is replaced.
 pub const OLD_DMA: &str = "acl_dma";
@@ -91,6 +92,8 @@ pub struct Library {
     /// Kinds that a component of the BSP, or one in a list of components, defines.
     components: BTreeSet<String>,
     block: Option<Config>,
+    /// Byte offsets in the BAR of slaves that are inside the block, by the names of their interfaces.
+    inside: BTreeMap<String, u64>,
     /// Paths that Platform Designer searches, too, and nothing here can: outside of the BSP, or not to be read.
     pub outside: BTreeSet<String>,
     /// Instances of the old DMA that are not enabled.
@@ -218,6 +221,7 @@ impl Library {
             systems,
             components: self.components.clone(),
             block: self.block.clone(),
+            inside: self.inside.clone(),
             outside: self.outside.clone(),
             disabled: self.disabled.clone(),
         }
@@ -244,6 +248,18 @@ impl Library {
     /// Tells the library with which configuration `peerlane_dma` was built.
     pub fn set_block(&mut self, config: Config) {
         self.block = Some(config);
+    }
+
+    /// Tells the library where slaves lie that the host reaches inside the block: of a block with a streaming port.
+    pub fn set_inside(&mut self, places: &BTreeMap<String, u64>) {
+        let of_block = |name: &&str| block::stream::INSIDE_BAR.contains(name);
+        let places = places.iter().filter(|(name, _)| of_block(&name.as_str()));
+        self.inside = places.map(|(name, at)| (name.clone(), *at)).collect();
+    }
+
+    /// Where slaves lie that are inside the block.
+    pub(super) fn inside(&self) -> &BTreeMap<String, u64> {
+        &self.inside
     }
 
     /// All systems.

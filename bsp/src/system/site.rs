@@ -1,7 +1,7 @@
 //! Where the DMA block sits: its system, the PCIe hard IP beside it, and the ways between them.
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::system::library::{Library, NEW_DMA, OLD_DMA, is_pcie_hip};
+use crate::system::library::{Library, NEW_DMA, OLD_DMA, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, Module, System};
 
 /// The instances that the extension is about. All in one system.
@@ -190,6 +190,28 @@ impl<'a> Site<'a> {
             dma,
             hip,
         })
+    }
+
+    /// Whether the block has a streaming port, and stands in place of the hard IP's bridge.
+    pub fn streams(&self) -> bool {
+        is_streaming_hip(&self.hip.kind)
+    }
+
+    /// The instance with the masters of the BARs: the hard IP, or the block in place of its bridge.
+    pub fn host(&self) -> &'a Module {
+        match self.streams() {
+            true => self.dma,
+            false => self.hip,
+        }
+    }
+
+    /// Bytes of a BAR as the hard IP is set, log2, if that is said.
+    pub fn bar_bits(&self, bar: u32) -> Option<u64> {
+        let name = match self.streams() {
+            true => format!("bar{bar}_size_mask_hwtcl"),
+            false => format!("SLAVE_ADDRESS_MAP_{bar}"),
+        };
+        self.hip.number(&name)
     }
 
     /// An error about a connection or instance of this system.

@@ -7,6 +7,7 @@ use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::read::number;
+use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip};
 use crate::check::result::{BLOCK, Bsp, OLD, bad};
 
@@ -164,6 +165,12 @@ fn apart(
 fn reach(bsp: &Bsp, design: &Design, master: &str) -> Option<u128> {
     let (name, interface) = master.split_once('.')?;
     let found = design.instance(name)?;
+    if is_bar(design, master) && found.kind == BLOCK {
+        let hip = design.instances.iter().find(|i| is_hard_ip(&i.kind))?;
+        let bar = interface.rsplit("BAR").next()?;
+        let bits = hip.number(&format!("bar{bar}_size_mask_hwtcl"))?;
+        return (1..64).contains(&bits).then(|| 1 << bits);
+    }
     if found.kind == BLOCK {
         // Avalon Interface Specifications 683091, "address": a master's counts bytes.
         let bits = bsp.declared.width(interface, "address")?;
@@ -266,7 +273,7 @@ fn list(places: &[(String, u128)]) -> String {
 }
 
 /// Places in the hard IP's BARs of every slave that is no bridge, bridges looked through.
-fn reached(design: &Design) -> BTreeMap<String, Vec<(String, u128)>> {
+pub(super) fn reached(design: &Design) -> BTreeMap<String, Vec<(String, u128)>> {
     let mut from: BTreeMap<&str, Vec<&Wire>> = BTreeMap::new();
     for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
         from.entry(&wire.from).or_default().push(wire);

@@ -10,7 +10,7 @@ use crate::check::Findings;
 use crate::check::read::design::{Design, Wire, instance};
 use crate::check::result::addresses::base;
 use crate::check::result::names::{is_bridge, is_hard_ip};
-use crate::check::result::{BLOCK, Bsp, OLD, bad};
+use crate::check::result::{BLOCK, Bsp, OLD, bad, stream};
 
 const TEST: &str = "avalon";
 /// The block's masters in place of the old one.
@@ -44,7 +44,8 @@ fn key(wire: &Wire) -> Key<'_> {
 pub(super) fn is_bar(design: &Design, end: &str) -> bool {
     end.split_once('.').is_some_and(|(name, interface)| {
         interface.to_ascii_lowercase().starts_with("rxm_bar")
-            && design.instance(name).is_some_and(|i| is_hard_ip(&i.kind))
+            && (design.instance(name).is_some_and(|i| is_hard_ip(&i.kind))
+                || stream::is_in_front(design, end))
     })
 }
 

@@ -4,13 +4,15 @@
 use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Wire, instance};
-use crate::check::result::names::is_hard_ip;
+use crate::check::result::names::{is_hard_ip, is_streaming};
 use crate::check::result::{Bsp, bad};
-use crate::config::Irq;
+use crate::config::{Irq, PortKind};
 
 const TEST: &str = "interrupts";
 /// Bytes of an entry of the table (PCI Local Bus Specification 3.0, 6.8.2).
 const ENTRY: u64 = 16;
+/// Bytes of the table with its pending bits, where they are inside the block.
+const MSIX_BYTES: u128 = 0x1000;
 /// Interfaces of the hard IP and of the block that belong together. The hard IP's are of its component, as Quartus 13.1
 /// has it (`CG_ENABLE_ADVANCED_INTERRUPT`).
 const PAIRS: [(&str, &str); 2] = [
@@ -21,11 +23,19 @@ const PAIRS: [(&str, &str); 2] = [
 /// The hard IP's parameters, of the Stratix V Avalon-MM user guide 683411, "MSI and MSI-X Capabilities". None without
 /// MSI-X.
 pub(super) fn settings(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> {
+    let mut settings = of_function(bsp, build);
+    if !settings.is_empty() {
+        settings.push(("CG_ENABLE_ADVANCED_INTERRUPT", 1));
+    }
+    settings
+}
+
+/// Those of the function's capability, which both variants of the hard IP have.
+pub(super) fn of_function(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> {
     let Some((bar, table, vectors, pending)) = table(bsp, build) else {
         return Vec::new();
     };
     vec![
-        ("CG_ENABLE_ADVANCED_INTERRUPT", 1),
         ("enable_function_msix_support_hwtcl", 1),
         // The capability counts from 0.
         ("msix_table_size_hwtcl", vectors - 1),
@@ -45,7 +55,11 @@ fn table(bsp: &Bsp, build: &Build) -> Option<(u64, u64, u64, u64)> {
     // One for faults, one for the OpenCL kernel, one a channel; the pending bits in the upper half of the slave
     // (docs/design/block.md, on interrupts).
     let vectors = u64::from(build.config.channels) + 2;
-    let half = u64::try_from(bsp.declared.span("msix")? / 2).ok()?;
+    let span = match build.config.port.kind {
+        PortKind::Txs => bsp.declared.span("msix")?,
+        PortKind::Stream => MSIX_BYTES,
+    };
+    let half = u64::try_from(span / 2).ok()?;
     Some((u64::from(build.bar), table, vectors, table + half))
 }
 
@@ -73,7 +87,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         let Some(hip) = design.instances.iter().find(|i| is_hard_ip(&i.kind)) else {
             continue;
         };
-        for (of_hip, of_block) in PAIRS {
+        let pairs = PAIRS.iter().filter(|_| !is_streaming(&hip.kind));
+        for (of_hip, of_block) in pairs {
             let (one, other) = (
                 format!("{}.{of_hip}", hip.name),
                 format!("{}.{of_block}", block.name),

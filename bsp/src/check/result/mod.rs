@@ -20,6 +20,7 @@ mod regions;
 mod resets;
 mod settings;
 mod steps;
+mod stream;
 mod wiring;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,6 +130,7 @@ impl Bsp {
                 open.extend(files.map(|file| (file, instance.kind.clone())));
             }
             if let Some(old) = self.vendor.design(&self.inside(&path))? {
+                let old = stream::as_streaming(old, &design);
                 self.was.insert(path.clone(), old);
             }
             self.designs.entry(kind).or_default().push(design);
@@ -211,6 +213,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     parameters::check(&bsp, build, findings);
     avalon::check(&bsp, findings);
     wiring::check(&bsp, findings);
+    stream::check(&bsp, build, findings);
     addresses::check(&bsp, build, findings);
     receive::check(&bsp, findings);
     resets::check(&bsp, findings);

@@ -10,7 +10,14 @@ use crate::error::Result;
 
 const TEST: &str = "names";
 /// Kinds of the connections that the extension makes (Platform Designer's own names for them).
-const CONNECTIONS: [&str; 5] = ["avalon", "clock", "reset", "interrupt", "conduit"];
+const CONNECTIONS: [&str; 6] = [
+    "avalon",
+    "avalon_streaming",
+    "clock",
+    "reset",
+    "interrupt",
+    "conduit",
+];
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
@@ -154,8 +161,19 @@ fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
+/// A hard IP of PCIe, of either variant.
 pub(super) fn is_hard_ip(kind: &str) -> bool {
+    is_avmm(kind) || is_streaming(kind)
+}
+
+/// The variant with Avalon-MM ports.
+pub(super) fn is_avmm(kind: &str) -> bool {
     kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
+}
+
+/// The variant with an Avalon-ST interface.
+pub(super) fn is_streaming(kind: &str) -> bool {
+    kind == "altera_pcie_sv_hip_ast"
 }
 
 /// Kinds that hand transfers on.

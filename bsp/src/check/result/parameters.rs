@@ -8,7 +8,7 @@ use crate::check::read::design::{Design, Instance, instance};
 use crate::check::read::number;
 use crate::check::result::addresses::{DEPTH, span};
 use crate::check::result::avalon::is_bar;
-use crate::check::result::names::{is_bridge, is_hard_ip};
+use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
 use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts};
 
 const TEST: &str = "parameters";
@@ -19,6 +19,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     for (design, vendor) in bsp.replaced() {
         for now in &design.instances {
             match vendor.instance(&now.name) {
+                // The test of packets compares them.
+                Some(was) if is_streaming(&now.kind) => count += was.parameters.len(),
                 Some(was) if was.kind == now.kind => {
                     count += was.parameters.len();
                     let set = set(bsp, design, vendor, now, build);

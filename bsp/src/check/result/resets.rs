@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::result::avalon::is_bar;
-use crate::check::result::names::{is_bridge, is_hard_ip};
+use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
 use crate::check::result::{Bsp, bad};
 
 const TEST: &str = "resets";
@@ -50,7 +50,9 @@ fn with_hard_ip(
     let Some(hip) = design.instances.iter().find(|i| is_hard_ip(&i.kind)) else {
         return;
     };
-    let status = format!("{}.nreset_status", hip.name);
+    // With a streaming port the block makes it.
+    let from = if is_streaming(&hip.kind) { block } else { hip };
+    let status = format!("{}.nreset_status", from.name);
     if pcie.contains(&status) {
         return;
     }

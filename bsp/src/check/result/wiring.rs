@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::read::number;
-use crate::check::result::names::{is_bridge, is_hard_ip};
-use crate::check::result::{Bsp, OLD, bad, new_faults};
+use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
+use crate::check::result::{Bsp, OLD, bad, new_faults, stream};
 
 const TEST: &str = "wiring";
 
@@ -179,9 +179,17 @@ fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
         .map(|w| (&w.kind, &w.from, &w.to))
         .collect();
     let ours = |name: &str| vendor.instance(name).is_none_or(|i| i.kind == OLD);
+    // The hard IP's clock feeds its own application side: the test of packets says whether it does.
+    let fed = |wire: &Wire| {
+        let hip = design.instance(instance(&wire.to));
+        wire.kind == "clock"
+            && wire.to.ends_with(".pld_clk")
+            && hip.is_some_and(|hip| is_streaming(&hip.kind))
+    };
     for wire in design.wires.iter().filter(|w| w.kind != "avalon") {
         if !old.contains(&(&wire.kind, &wire.from, &wire.to))
             && !wire.instances().into_iter().any(ours)
+            && !fed(wire)
         {
             let what = format!(
                 "the {} connection {} → {} is not of the vendor's BSP, nor of the block",
@@ -231,8 +239,10 @@ fn connected(
         let count = in_use(design, &end);
         let place = || design.place(block.line);
         if count == 0 {
-            // An interface that the old DMA had, too, and that the vendor did not use.
-            let kept = matches!(name.as_str(), "reset" | "s_nondma" | "dma_irq");
+            // An interface that the old DMA had, too, or the hard IP in whose place the block is.
+            let of_hip = matches!(name.as_str(), "kernel_irq" | "Cra");
+            let kept = matches!(name.as_str(), "reset" | "s_nondma" | "dma_irq")
+                || of_hip && stream::is_in_front(design, &end);
             match kept && vendor.is_some_and(|v| in_use(v, &end) == 0) {
                 true => findings.note(
                     TEST,
@@ -241,7 +251,7 @@ fn connected(
                 ),
                 false => bad(findings, TEST, place(), format!("{end} is not connected")),
             }
-        } else if count > 1 && matches!(kind.as_str(), "clock" | "conduit") {
+        } else if count > 1 && matches!(kind.as_str(), "clock" | "conduit" | "avalon_streaming") {
             bad(
                 findings,
                 TEST,
@@ -289,6 +299,10 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
     {
         let what = format!("{clock} is not the clock of {} (coreclkout)", hip.name);
         bad(findings, TEST, design.place(block.line), what);
+    }
+    if is_streaming(&hip.kind) {
+        // The test of packets goes on.
+        return;
     }
     // What a master drives beyond the slave's width would be lost.
     for (parameter, role) in [

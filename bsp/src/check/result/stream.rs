@@ -1,0 +1,375 @@
+//! A streaming port: the hard IP's Avalon-ST variant in place of the one with Avalon-MM ports, and the block in place of
+//! the bridge that is in the latter.
+//!
+//! What the vendor's BSP has at the bridge must be found at the block. So the vendor's system is looked at as it would be
+//! with a streaming port, and all tests that compare with it hold of that. Interfaces and parameters of the variants are
+//! those of ACDS 13.1.
+
+use std::collections::BTreeMap;
+
+use crate::build::Build;
+use crate::check::Findings;
+use crate::check::read::design::{Design, Instance, instance};
+use crate::check::result::addresses::{DEPTH, base, reached, span};
+use crate::check::result::names::{is_avmm, is_hard_ip, is_streaming};
+use crate::check::result::parameters::same;
+use crate::check::result::{BLOCK, Bsp, OLD, bad, identity, interrupts};
+use crate::config::PortKind;
+
+const TEST: &str = "packets";
+
+/// Ways between hard IP and block: kind, interface, and whether it begins at the hard IP.
+const WAYS: [(&str, &str, bool); 10] = [
+    ("avalon_streaming", "rx_st", true),
+    ("avalon_streaming", "tx_st", false),
+    ("conduit", "rx_bar_be", true),
+    ("conduit", "tx_cred", true),
+    ("conduit", "config_tl", true),
+    ("conduit", "hip_rst", true),
+    ("conduit", "hip_status", true),
+    ("conduit", "int_msi", true),
+    ("conduit", "lmi", true),
+    ("conduit", "power_mngt", true),
+];
+/// What else that variant has.
+const OTHERS: [&str; 12] = [
+    "coreclkout_hip",
+    "pld_clk",
+    "refclk",
+    "npor",
+    "hip_serial",
+    "hip_pipe",
+    "hip_ctrl",
+    "hip_currentspeed",
+    "reconfig_to_xcvr",
+    "reconfig_from_xcvr",
+    "no_connect",
+    "reconfig_clk_locked",
+];
+
+/// The vendor's system as it would be with a streaming port, if the system in its place has one.
+pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
+    let new = |i: &&Instance| is_streaming(&i.kind);
+    let Some(new) = design.instances.iter().find(new) else {
+        return vendor;
+    };
+    let Some(dma) = vendor.instances.iter().find(|i| i.kind == OLD) else {
+        return vendor;
+    };
+    let (hip, dma) = (new.name.clone(), dma.name.clone());
+    for instance in &mut vendor.instances {
+        if instance.name == hip && is_avmm(&instance.kind) {
+            instance.kind.clone_from(&new.kind);
+        }
+    }
+    let line = format!("{dma}.dma_irq");
+    vendor.wires.retain(|wire| wire.to != line);
+    let moved = |end: &mut String| {
+        let Some(interface) = end.strip_prefix(&format!("{hip}.")) else {
+            return;
+        };
+        *end = match interface {
+            "coreclkout" => format!("{hip}.coreclkout_hip"),
+            "RxmIrq" => format!("{dma}.kernel_irq"),
+            "nreset_status" | "Cra" => format!("{dma}.{interface}"),
+            bar if bar.starts_with("Rxm_BAR") => format!("{dma}.{bar}"),
+            _ => return,
+        };
+    };
+    for wire in &mut vendor.wires {
+        moved(&mut wire.from);
+        moved(&mut wire.to);
+        if wire.kind == "interrupt" && wire.from == format!("{dma}.kernel_irq") {
+            wire.parameters.insert("irqNumber".into(), "0".into());
+        }
+    }
+    for outside in &mut vendor.outside {
+        moved(&mut outside.inside);
+    }
+    vendor
+}
+
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
+    if build.config.port.kind != PortKind::Stream {
+        return;
+    }
+    let before = findings.errors();
+    for (design, block) in bsp.with_block() {
+        let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
+        // That there is one, the test of wiring says.
+        let Some(hip) = hips.next() else { continue };
+        if !is_streaming(&hip.kind) {
+            let what = format!(
+                "{} is a {}, which has no packets for the block's streaming port",
+                hip.name, hip.kind
+            );
+            bad(findings, TEST, design.place(hip.line), what);
+            continue;
+        }
+        ways(design, hip, block, findings);
+        interfaces(design, hip, findings);
+        places(bsp, design, (hip, block), build, findings);
+        if let Some(was) = bsp
+            .was(design)
+            .and_then(|vendor| vendor.instance(&hip.name))
+        {
+            parameters(bsp, design, (was, hip), build, findings);
+        }
+    }
+    if findings.unchanged(before) {
+        let what = "packets go straight between the hard IP and the block, and its parameters are the vendor's or what the \
+                    block needs";
+        findings.good(TEST, what);
+    }
+}
+
+/// Streams and conduits lead from the one to the other, and the application has the hard IP's clock.
+fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findings) {
+    for (kind, interface, from_hip) in WAYS {
+        let (one, other) = (
+            format!("{}.{interface}", hip.name),
+            format!("{}.{interface}", block.name),
+        );
+        let joined = design.wires.iter().any(|w| {
+            let ahead = (&w.from, &w.to) == (&one, &other);
+            let back = (&w.from, &w.to) == (&other, &one);
+            // A conduit has no direction.
+            w.kind == kind && (if from_hip { ahead } else { back } || kind == "conduit" && back)
+        });
+        if !joined {
+            let what = format!("{one} and {other} are not connected");
+            bad(findings, TEST, design.place(block.line), what);
+        }
+    }
+    let fed = format!("{}.pld_clk", hip.name);
+    let clock = format!("{}.coreclkout_hip", hip.name);
+    let has = design.clock(&fed);
+    if has != Some(&clock) {
+        let what = format!(
+            "{fed} has the clock of {}, it must be that of {clock}",
+            has.unwrap_or("nothing")
+        );
+        bad(findings, TEST, design.place(hip.line), what);
+    }
+}
+
+/// Nothing is connected to an interface that this variant does not have.
+fn interfaces(design: &Design, hip: &Instance, findings: &mut Findings) {
+    let ends = design
+        .wires
+        .iter()
+        .flat_map(|w| [(&w.from, w.line), (&w.to, w.line)]);
+    let outside = design.outside.iter().map(|o| (&o.inside, o.line));
+    for (end, line) in ends.chain(outside) {
+        let Some((name, interface)) = end.split_once('.') else {
+            continue;
+        };
+        let known = WAYS.iter().any(|(_, way, _)| *way == interface) || OTHERS.contains(&interface);
+        if name == hip.name && !known {
+            let what = format!("{name} (kind {}) has no interface {interface}", hip.kind);
+            bad(findings, TEST, design.place(line), what);
+        }
+    }
+}
+
+/// The block's own slaves hide nothing of the board, and lie within the BAR with all else.
+fn places(
+    bsp: &Bsp,
+    design: &Design,
+    (hip, block): (&Instance, &Instance),
+    build: &Build,
+    findings: &mut Findings,
+) {
+    let config = &build.config;
+    // Sizes of docs/design/block.md: registers, a page a channel, 8 bytes an entry, the table with its pending bits.
+    let inside = [
+        ("csr", 0x400),
+        ("chan", 0x1000 * u128::from(config.channels)),
+        ("att", 8 * u128::from(config.att_entries)),
+        ("msix", 0x1000),
+    ];
+    let mut end = 0;
+    let board = format!("{}.Rxm_BAR{}", block.name, build.bar);
+    let reached = reached(design);
+    for (slave, bytes) in inside {
+        let Some(at) = build.slaves.get(slave).map(|&at| u128::from(at)) else {
+            let what = format!("the record has no place of {}.{slave}", block.name);
+            bad(findings, TEST, design.place(block.line), what);
+            continue;
+        };
+        end = end.max(at + bytes);
+        for (other, places) in &reached {
+            let here = places.iter().filter(|(master, _)| *master == board);
+            for (_, base) in here {
+                let size = span(bsp, design, other, DEPTH).unwrap_or(4);
+                if *base < at + bytes && at < base + size {
+                    let what = format!(
+                        "{other} at {base:#x} is hidden by {slave} of the block, which takes {at:#x} to {:#x}",
+                        at + bytes - 1
+                    );
+                    bad(findings, TEST, design.place(block.line), what);
+                }
+            }
+        }
+    }
+    for wire in design.avalon().filter(|w| w.from == board) {
+        let top = base(wire).zip(span(bsp, design, &wire.to, DEPTH));
+        end = end.max(top.map_or(0, |(base, bytes)| base + bytes));
+    }
+    let name = format!("bar{}_size_mask_hwtcl", build.bar);
+    let bits = hip.number(&name).filter(|bits| *bits < 64).unwrap_or(0);
+    if 1u128 << bits < end || build.bar_log2.map(u64::from) != Some(bits) {
+        let what = format!(
+            "{name} of {} is {bits}; what the host reaches ends at {end:#x}, and the block was built for {}",
+            hip.name,
+            build
+                .bar_log2
+                .map_or("none".into(), |log2| log2.to_string())
+        );
+        bad(findings, TEST, design.place(hip.line), what);
+    }
+}
+
+/// Parameters that the other variant alone has: what they begin with, and whole names.
+const BRIDGES: [&str; 6] = [
+    "CB_",
+    "CG_",
+    "RXM_",
+    "SLAVE_ADDRESS_MAP_",
+    "AUTO_",
+    "PCIe Address",
+];
+const OF_BRIDGE: [&str; 9] = [
+    "AST_LITE",
+    "AVALON_ADDR_WIDTH",
+    "TX_S_ADDR_WIDTH",
+    "BYPASSS_A2P_TRANSLATION",
+    "NUM_PREFETCH_MASTERS",
+    "avmm_width_hwtcl",
+    "bypass_tl",
+    "fixed_address_mode",
+    "Address Page",
+];
+/// Parameters that are derived from others in either variant.
+const DERIVED: [&str; 7] = [
+    "avmm_burst_width_hwtcl",
+    "pld_clk_MHz",
+    "millisecond_cycle_count_hwtcl",
+    "port_width_be_hwtcl",
+    "port_width_data_hwtcl",
+    "coreclkout_hip_phaseshift_hwtcl",
+    "pldclk_hip_phase_shift_hwtcl",
+];
+/// What the Avalon-MM variant takes where a file says nothing, and the other may not.
+const DEFAULTS: [(&str, &str); 9] = [
+    ("lane_mask_hwtcl", "x4"),
+    ("max_payload_size_hwtcl", "128"),
+    ("rxbuffer_rxreq_hwtcl", "Low"),
+    ("vendor_id_hwtcl", "0"),
+    ("device_id_hwtcl", "1"),
+    ("revision_id_hwtcl", "1"),
+    ("class_code_hwtcl", "0"),
+    ("subsystem_vendor_id_hwtcl", "0"),
+    ("subsystem_device_id_hwtcl", "0"),
+];
+
+fn is_bridges(name: &str) -> bool {
+    BRIDGES.iter().any(|start| name.starts_with(start)) || OF_BRIDGE.contains(&name)
+}
+
+/// Every parameter of the vendor's is there, but for the bridge's; what is new or set is what the block needs.
+fn parameters(
+    bsp: &Bsp,
+    design: &Design,
+    (was, now): (&Instance, &Instance),
+    build: &Build,
+    findings: &mut Findings,
+) {
+    let mut want: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (name, value) in DEFAULTS {
+        want.insert(name.into(), Some(value.into()));
+    }
+    for (name, value) in &was.parameters {
+        let value = (!is_bridges(name)).then(|| value.clone());
+        want.insert(name.clone(), value);
+    }
+    for (name, value) in needed(bsp, was, build) {
+        want.insert(name, Some(value));
+    }
+    let names = want.keys().chain(now.parameters.keys());
+    let mut names: Vec<_> = names
+        .filter(|name| !DERIVED.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let has = now.parameters.get(name);
+        let wanted = want.get(name).cloned().flatten();
+        let right = match (&wanted, has) {
+            (Some(wanted), Some(has)) => same(has, wanted),
+            // Platform Designer notes what it found about an instance in parameters of these names.
+            (None, Some(_)) => name.starts_with("AUTO_"),
+            (wanted, None) => wanted.is_none(),
+        };
+        if right {
+            continue;
+        }
+        let text = |value: Option<&String>| value.map_or("not set".into(), |v| format!("\"{v}\""));
+        let what = format!(
+            "{}: {name} is {}, with a streaming port it must be {}",
+            now.name,
+            text(has),
+            text(wanted.as_ref())
+        );
+        bad(findings, TEST, design.place(now.line), what);
+    }
+}
+
+/// What the block and the configuration need (Stratix V Avalon-ST Interface for PCIe 683093, parameter settings).
+fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> {
+    const RATE: &str = "gen123_lane_rate_mode_hwtcl";
+    let mut needed = BTreeMap::new();
+    let mut set = |name: &str, value: String| needed.insert(name.into(), value);
+    let bits = bsp.declared.width("rx_st", "data").unwrap_or_default();
+    set("ast_width_hwtcl", format!("Avalon-ST {bits}-bit"));
+    let vendors = was
+        .parameters
+        .get(RATE)
+        .map_or("Gen1 (2.5 Gbps)", String::as_str);
+    let rate = match build.config.port.generation {
+        Some(3) => "Gen3 (8.0 Gbps)",
+        _ => vendors,
+    };
+    set(RATE, rate.into());
+    let specification = if rate.starts_with("Gen3") {
+        "3.0"
+    } else {
+        "2.1"
+    };
+    set("pcie_spec_version_hwtcl", specification.into());
+    // The block has 64 tags, and counts credits from what the hard IP has used.
+    set("extend_tag_field_hwtcl", "64".into());
+    set("use_tx_cons_cred_sel_hwtcl", "1".into());
+    for bar in 0..6 {
+        let name = format!("bar{bar}_type_hwtcl");
+        let usual = if bar == 0 { "1" } else { "0" };
+        let kind = was.parameters.get(&name).map_or(usual, String::as_str);
+        let own = bar == build.bar;
+        set(&name, if own { kind } else { "0" }.into());
+        let bits = build.bar_log2.filter(|_| own).unwrap_or(0);
+        set(&format!("bar{bar}_size_mask_hwtcl"), bits.to_string());
+    }
+    for (name, value) in identity::ids(&build.config.identity) {
+        set(name, value.to_string());
+    }
+    for (name, value) in interrupts::of_function(bsp, build) {
+        set(name, value.to_string());
+    }
+    needed
+}
+
+/// Whether an end is of what the BARs' masters are moved to: the block, or the old DMA in a system as it would be.
+pub(super) fn is_in_front(design: &Design, end: &str) -> bool {
+    let kind = design.instance(instance(end)).map(|i| i.kind.as_str());
+    matches!(kind, Some(BLOCK | OLD)) && design.instances.iter().any(|i| is_streaming(&i.kind))
+}

@@ -1,0 +1,191 @@
+//! The edits of a system that gets a streaming port: the hard IP becomes its Avalon-ST variant, and what hung on the
+//! bridge of the other one hangs on the block.
+
+use crate::block::stream::{CONDUITS, STREAMS, board};
+use crate::config::Identity;
+use crate::extend::hard_ip::{HardIp, Value};
+use crate::extend::identity;
+use crate::extend::stream::Streaming;
+use crate::extend::writer::Writer;
+use crate::system::host_bus::bar_number;
+use crate::system::interrupts::{RXM_IRQ, Table};
+use crate::system::qsys::{Connection, End, NewConnection};
+use crate::system::xml::{Attribute, Element};
+
+/// The hard IP's clock, as each variant calls it.
+pub(super) const OLD_CLOCK: &str = "coreclkout";
+pub(super) const NEW_CLOCK: &str = "coreclkout_hip";
+
+const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
+const BOARD: &str =
+    "behind a streaming port the block takes what the host asks, and hands on what is not its own";
+const CLOCK: &str = "the other variant's name of the clock";
+const RESET: &str = "the other variant brings no reset out; the block makes it from the hard IP's";
+const CRA: &str = "the bridge's registers are gone; the block answers in their place with 0";
+const KERNEL: &str = "the block makes all messages, and the kernel's interrupt is a vector of it";
+const PACKETS: &str = "packets and what belongs to them, straight between hard IP and block";
+const APPLICATION: &str =
+    "the hard IP's clock feeds its application side, too, as inside of the Avalon-MM variant";
+const INSIDE: &str = "the block's interrupts are messages that it makes itself";
+
+impl Writer<'_> {
+    /// Puts the other hard IP in the place of the old one, under its name.
+    pub(super) fn streaming_hip(&mut self, to: &HardIp, identity: &Identity, table: Option<Table>) {
+        let site = self.site();
+        let hip = site.hip;
+        let mut parameters = to.parameters.clone();
+        let ids = identity::settings(identity).into_iter();
+        let ids = ids.map(|(name, value)| (name, value, identity::WHY));
+        let vectors = table.iter().flat_map(Table::of_function);
+        let vectors = vectors.map(|(name, value)| {
+            let why = "MSI-X, with the table in the block";
+            (name, value.to_string(), why)
+        });
+        for (name, value, why) in ids.chain(vectors) {
+            let new = Value::new(name, value, why);
+            match parameters.iter_mut().find(|one| one.name == name) {
+                Some(one) if one.value == new.value => {}
+                Some(one) => *one = new,
+                None => parameters.push(new),
+            }
+        }
+        let written: Vec<_> = parameters
+            .iter()
+            .map(|one| (one.name.as_str(), one.value.clone()))
+            .collect();
+        // It is the IP of the same release of Quartus.
+        let version = hip.element.attribute("version").unwrap_or("13.1");
+        let text = site
+            .system
+            .instance_text(&hip.element, to.kind, version, &hip.name, &written);
+        let span = hip.element.span.clone();
+        self.edits.replace(span, text.trim_start().to_string());
+        let (name, old) = (&hip.name, &hip.kind);
+        self.note(
+            format!("instance {name}: kind {old} becomes {}", to.kind),
+            KIND,
+        );
+        for one in &parameters {
+            let before = hip.parameter(&one.name).map(str::trim);
+            if before != Some(&one.value) {
+                let before = before.unwrap_or("not set");
+                let what = format!("{name}: {} {before} → {}", one.name, one.value);
+                self.note(what, one.why);
+            }
+        }
+    }
+
+    /// Leads what hung on the hard IP's bridge to the block, and joins the two.
+    pub(super) fn streaming_port(&mut self, streaming: &Streaming<'_>) {
+        let site = self.site();
+        let (hip, dma) = (&site.hip.name, &site.dma.name);
+        let system = site.system;
+        for connection in system.connections.iter().chain(&system.dormant) {
+            if connection.end == End::new(dma, "dma_irq") {
+                self.remove(connection, INSIDE);
+            } else if self.stays(connection) {
+                self.move_end(connection, "start", &connection.start);
+                self.move_end(connection, "end", &connection.end);
+            }
+        }
+        for element in system.document.root.children("interface") {
+            let Some(internal) = element.attribute_at("internal") else {
+                continue;
+            };
+            let Some((instance, interface)) = internal.value.split_once('.') else {
+                continue;
+            };
+            if let Some((to, why)) = self.moved(&End::new(instance, interface)) {
+                let name = element.attribute("name").unwrap_or_default();
+                self.edits.replace(internal.span.clone(), to.to_string());
+                self.note(
+                    format!("export {name} is {to} in place of {}", internal.value),
+                    why,
+                );
+            }
+        }
+        if let Some(kernel) = streaming.kernel {
+            self.first_interrupt(kernel);
+        }
+        let Some(at) = system.of_kind("clock").find(|c| self.stays(c)) else {
+            // The block's own clock stays.
+            return;
+        };
+        let new = |kind, start: End, end: End| NewConnection {
+            kind,
+            version: &at.version,
+            start,
+            end,
+            base: None,
+        };
+        let clock = new("clock", End::new(hip, NEW_CLOCK), End::new(hip, "pld_clk"));
+        self.add_after(at, &[clock], APPLICATION);
+        let [receive, send] = STREAMS;
+        let mut packets = vec![
+            new(
+                "avalon_streaming",
+                End::new(hip, receive),
+                End::new(dma, receive),
+            ),
+            new("avalon_streaming", End::new(dma, send), End::new(hip, send)),
+        ];
+        packets.extend(
+            CONDUITS
+                .iter()
+                .map(|(name, _)| new("conduit", End::new(hip, name), End::new(dma, name))),
+        );
+        self.add_after(at, &packets, PACKETS);
+    }
+
+    /// Where an interface of the old hard IP is now, if it is elsewhere, and why.
+    fn moved(&self, end: &End) -> Option<(End, &'static str)> {
+        let site = self.site();
+        let (hip, dma) = (&site.hip.name, &site.dma.name);
+        if end.instance != *hip {
+            return None;
+        }
+        let moved = match end.interface.as_str() {
+            OLD_CLOCK => (End::new(hip, NEW_CLOCK), CLOCK),
+            "nreset_status" => (End::new(dma, "nreset_status"), RESET),
+            "Cra" => (End::new(dma, "Cra"), CRA),
+            RXM_IRQ => (End::new(dma, "kernel_irq"), KERNEL),
+            _ => (End::new(dma, board(bar_number(end)?)), BOARD),
+        };
+        Some(moved)
+    }
+
+    /// Moves one end of a connection.
+    fn move_end(&mut self, connection: &Connection, attribute: &str, end: &End) {
+        let at: Option<&Attribute> = connection.element.attribute_at(attribute);
+        let (Some((to, why)), Some(at)) = (self.moved(end), at) else {
+            return;
+        };
+        self.edits.replace(at.span.clone(), to.to_string());
+        let verb = if attribute == "start" {
+            "begins"
+        } else {
+            "ends"
+        };
+        let Connection {
+            kind, start, end, ..
+        } = connection;
+        self.note(
+            format!("{kind} connection {start} → {end} {verb} at {to}"),
+            why,
+        );
+    }
+
+    /// The block has one input, number 0.
+    fn first_interrupt(&mut self, kernel: &Connection) {
+        let number = |element: &&Element| element.attribute("name") == Some("irqNumber");
+        let mut parameters = kernel.element.children("parameter");
+        let value = parameters
+            .find(number)
+            .and_then(|p| p.attribute_at("value"));
+        if let Some(value) = value.filter(|value| value.value.trim() != "0") {
+            self.edits.replace(value.span.clone(), "0");
+            let what = format!("{}: interrupt {} becomes 0", kernel.end, value.value);
+            self.note(what, KERNEL);
+        }
+    }
+}
