@@ -124,7 +124,7 @@ pub fn qsf(data: &[u8]) {
 /// A list of components: with the block's entry it is a list again.
 pub fn ipx(data: &[u8]) {
     if let Some(document) = document(data)
-        && let Ok(new) = ipx::add(&document, "x_hw.tcl")
+        && let Ok(new) = ipx::add(&document, &[ipx::BLOCK, ipx::HARD_IP])
     {
         Document::parse(Path::new("fuzz"), new).expect("what is written can be read");
     }

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Work, reference, reference_net, vendor_bsp};
+use common::{Work, finds_in, reference, reference_net, vendor_bsp};
 use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind};
@@ -23,8 +23,7 @@ const SET: [&str; 4] = [
     "SLAVE_ADDRESS_MAP_",
 ];
 
-/// Every system of a BSP with such a hard IP in it. Those that are configured over PCIe are so no more: that is refused by
-/// itself.
+/// Every system of a BSP with such a hard IP in it.
 fn systems(bsp: &Path) -> Vec<System> {
     let mut found = Vec::new();
     let mut open = vec![bsp.to_path_buf()];
@@ -34,8 +33,6 @@ fn systems(bsp: &Path) -> Vec<System> {
         } else if path.extension().is_some_and(|e| e == "qsys") {
             let text = fs::read_to_string(&path).unwrap();
             if text.contains(FROM) {
-                let name = "name=\"in_cvp_mode_hwtcl\" value=";
-                let text = text.replace(&format!("{name}\"1\""), &format!("{name}\"0\""));
                 let document = Document::parse(&path, text).unwrap();
                 found.push(System::from_document(document).unwrap());
             }
@@ -53,6 +50,7 @@ fn wanted(hip: &Module) -> Wanted {
         bar_log2: size(&bar),
         generation: None,
         port_bits: None,
+        locked: false,
     }
 }
 
@@ -170,15 +168,83 @@ fn gen_3_has_256_bits() {
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
 }
 
+/// With Peerlane's own component of the hard IP, which Quartus's of 13.1 would refuse.
 #[test]
-fn a_board_that_is_configured_over_pcie_is_refused() {
-    let error = refused(&Work::of(&reference_net()), STREAM);
-    assert_eq!(error.kind, ErrorKind::Unsupported);
+fn a_board_that_is_configured_over_pcie_stays_so() {
+    let work = Work::of(&reference_net());
+    let report = work.sound(STREAM);
+    assert_eq!(report.port_bits, 128);
+    let system = work.made("board.qsys");
+    assert!(system.contains("kind=\"peerlane_pcie_hip\""));
+    let on = "<parameter name=\"CONFIGURATION_OVER_PCIE\" value=\"1\" />";
+    assert!(system.contains(on) && !system.contains("in_cvp_mode_hwtcl"));
     assert!(
-        error.to_string().contains("configured over PCIe"),
-        "{error}"
+        work.output("iface/peerlane/peerlane_pcie_hip_hw.tcl")
+            .is_file()
     );
-    assert!(error.place.line.is_some());
+    let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
+    assert!(
+        readme.contains("for configuration over PCIe (CvP)"),
+        "{readme}"
+    );
+    // Spoilt, it is found.
+    finds_in(
+        &work,
+        "board.qsys",
+        on,
+        "",
+        "packets",
+        "CONFIGURATION_OVER_PCIE",
+    );
+    fs::write(work.output("board.qsys"), &system).unwrap();
+    let kind = "kind=\"altera_pcie_sv_hip_ast\"";
+    finds_in(
+        &work,
+        "board.qsys",
+        "kind=\"peerlane_pcie_hip\"",
+        kind,
+        "packets",
+        "needs peerlane_pcie_hip",
+    );
+    fs::write(work.output("board.qsys"), &system).unwrap();
+    finds_in(
+        &work,
+        "board.ipx",
+        "iface/peerlane/peerlane_pcie_hip_hw.tcl",
+        "gone_hw.tcl",
+        "component list",
+        "listed 0 times",
+    );
+}
+
+#[test]
+fn gen_3_has_no_configuration_over_pcie() {
+    let work = Work::of(&reference_net());
+    let report = work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+    let system = work.made("board.qsys");
+    assert!(system.contains("kind=\"altera_pcie_sv_hip_ast\""));
+    assert!(system.contains("<parameter name=\"in_cvp_mode_hwtcl\" value=\"0\" />"));
+    let (to_do, _) = report.divided();
+    for words in [
+        "At Gen3 the FPGA has none",
+        "base.qsf: CVP_MODE",
+        "PCIe becomes Gen3",
+    ] {
+        assert!(
+            to_do.iter().any(|note| note.contains(words)),
+            "{words}: {to_do:#?}"
+        );
+    }
+}
+
+/// A real BSP.
+#[test]
+fn the_vendors_board_gets_a_streaming_port() {
+    let Some(bsp) = vendor_bsp() else { return };
+    for config in [STREAM.to_string(), format!("{STREAM}gen = 3\n")] {
+        let work = Work::of(&bsp);
+        work.sound(&config);
+    }
 }
 
 /// The BAR of a network card's board has 512 MiB, and its flash memory stands in the upper half: the block's slaves
@@ -186,12 +252,6 @@ fn a_board_that_is_configured_over_pcie_is_refused() {
 #[test]
 fn a_large_bar_stays_as_large() {
     let work = Work::of(&reference_net());
-    let path = work.input("board.qsys");
-    let text = fs::read_to_string(&path).unwrap();
-    let name = "name=\"in_cvp_mode_hwtcl\" value=";
-    let spoilt = text.replace(&format!("{name}\"1\""), &format!("{name}\"0\""));
-    assert_ne!(spoilt, text);
-    fs::write(&path, spoilt).unwrap();
     let report = work.sound(STREAM);
     assert_eq!((report.bar_before.bits, report.bar_after.bits), (29, 29));
 }

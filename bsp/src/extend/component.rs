@@ -7,10 +7,12 @@ use askama::Template;
 
 use crate::block::{self, Interface};
 use crate::config::{Config, Irq, PortKind};
+use crate::extend::hard_ip::OWN_CVP;
 use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
 use crate::generator::{Board, Ids, VerilogModule};
-use crate::layout::SCRIPT_DIR;
+use crate::layout::{OWN_DIR, SCRIPT_DIR};
+use crate::system::kinds::OWN_HIP;
 use crate::system::library::{NEW_DMA, Role};
 
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
@@ -83,11 +85,47 @@ struct Sdc<'a> {
     fastest_mhz: &'a str,
 }
 
+/// Constraints of the hard IP's Avalon-ST variant, which brings none.
+#[derive(Template)]
+#[template(path = "peerlane_pcie.sdc")]
+struct HipSdc;
+
+/// Peerlane's own component of that variant.
+#[derive(Template)]
+#[template(path = "peerlane_pcie_hip_hw.tcl")]
+struct HipTcl<'a> {
+    kind: &'a str,
+    version: &'a str,
+    cvp: &'a str,
+}
+
+/// Its file.
+pub fn hip_file() -> Written {
+    let component = HipTcl {
+        kind: OWN_HIP,
+        version: block::COMPONENT_VERSION,
+        cvp: OWN_CVP,
+    };
+    Written {
+        path: own_hip_path().into(),
+        text: render(&component),
+    }
+}
+
+/// Its path in the hardware directory.
+pub fn own_hip_path() -> String {
+    format!("{OWN_DIR}/{OWN_HIP}_hw.tcl")
+}
+
+/// Name of their file.
+const HIP_SDC: &str = "peerlane_pcie.sdc";
+
 #[derive(Template)]
 #[template(path = "peerlane.qsf")]
 struct Qsf<'a> {
     kind: &'a str,
     dir: &'a str,
+    stream: bool,
     first_stage: &'a str,
 }
 
@@ -227,8 +265,10 @@ pub fn ip_files(
     let qsf = Qsf {
         kind,
         dir,
+        stream,
         first_stage: FIRST_STAGE,
     };
+    let hip = stream.then(|| (HIP_SDC.to_string(), render(&HipSdc)));
     let verilog = modules.iter().map(|m| (m.file_name(), m.text.clone()));
     let others = [
         (format!("{kind}_hw.tcl"), render(&hw_tcl)),
@@ -240,7 +280,7 @@ pub fn ip_files(
         path: format!("{dir}/{name}").into(),
         text,
     };
-    verilog.chain(others).map(named).collect()
+    verilog.chain(others).chain(hip).map(named).collect()
 }
 
 /// How the board is compiled, for the script that makes anew what was imported, and for people.

@@ -13,6 +13,11 @@ const OF_HIP: &str = "in_cvp_mode_hwtcl";
 /// Settings that make a project one for CvP (user guide 683889, 4.2, and settings file reference manual 683084).
 const MODE: &str = "CVP_MODE";
 
+/// What a board loses (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
+const LOST: &str = "At Gen3 the FPGA has none, so it is off in the hard IP: with another kernel the whole image (.sof) is \
+                    loaded, by JTAG or from the flash, the link to the host goes down while it is, and steps of the vendor's \
+                    flow that make a core alone (.core.rbf) have nothing to make it of.";
+
 /// A board that is configured over PCIe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cvp {
@@ -20,14 +25,17 @@ pub struct Cvp {
     said: String,
     /// Whether the core comes over PCIe at power-up already.
     initializes: bool,
+    /// Where settings ask for it, if the hard IP that is put in does not have it.
+    lost: Option<Vec<String>>,
 }
 
 impl Cvp {
-    /// What settings and hard IP say; `None` if neither says that it is.
-    pub fn of(project: &Project, site: &Site<'_>) -> Option<Self> {
+    /// What settings and hard IP say; `None` if neither says that it is. `lost`: the hard IP that is put in does not have it.
+    pub fn of(project: &Project, site: &Site<'_>, lost: bool) -> Option<Self> {
         let off = |value: &str| matches!(value.trim().to_uppercase().as_str(), "" | "OFF");
         let mut said = Vec::new();
         let mut initializes = false;
+        let mut places = Vec::new();
         for (source, assignment) in project.settings(&[MODE, "CVP_REVISION", "REVISION_TYPE"]) {
             let (name, value) = (&assignment.name, assignment.value.trim());
             let is_type = name == "REVISION_TYPE";
@@ -38,6 +46,12 @@ impl Cvp {
                 let mode = value.to_uppercase();
                 initializes |= mode.contains("INITIALIZATION") || mode.contains("POWER UP");
             }
+            let file = source
+                .path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy();
+            places.push(format!("{file}: {name}"));
             let revisions: Vec<&str> = source.revisions.iter().map(String::as_str).collect();
             said.push(format!(
                 "{name} \"{value}\" of revision {}",
@@ -51,11 +65,25 @@ impl Cvp {
         (!said.is_empty()).then(|| Self {
             said: said.join("; "),
             initializes,
+            lost: lost.then_some(places),
         })
     }
 
     /// What a person has to know before the first image is loaded.
     pub fn note(&self) -> String {
+        if let Some(places) = &self.lost {
+            let settings = match places.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " Take the settings out that ask for it ({}).",
+                    places.join(", ")
+                ),
+            };
+            return format!(
+                "The vendor's BSP is for configuration over PCIe (CvP: {}). {LOST}{settings}",
+                self.said
+            );
+        }
         format!(
             "The BSP is for configuration over PCIe (CvP: {}). Its images are the periphery, with the hard IP, the PLLs and \
              the memory's pins, and the core. {} {}",
@@ -92,6 +120,9 @@ impl Cvp {
 
     /// The paragraph for the README's step that loads the first image.
     pub fn paragraph(&self) -> String {
+        if self.lost.is_some() {
+            return format!("**This board has no configuration over PCIe (CvP) any more.** {LOST}");
+        }
         format!(
             "**This board is for configuration over PCIe (CvP).** {} {}",
             self.order(),

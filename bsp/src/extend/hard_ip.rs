@@ -6,7 +6,7 @@
 mod table;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::system::kinds::STREAMING_HIP;
+use crate::system::kinds::{OWN_HIP, STREAMING_HIP};
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
 use table::{Fate, fate};
@@ -32,6 +32,8 @@ pub struct Wanted {
     pub generation: Option<u32>,
     /// Another width of the stream in bits.
     pub port_bits: Option<u32>,
+    /// `fixedclk_locked` is in use, which Quartus's component does not bring out.
+    pub locked: bool,
 }
 
 /// A parameter with a value.
@@ -71,7 +73,18 @@ pub struct HardIp {
     pub clock: (u32, u32),
     /// Bytes of the host's BAR, log2.
     pub bar_log2: u32,
+    /// The generation of PCIe, before and after.
+    pub generation: (u32, u32),
+    /// Interfaces of the transceivers' reconfiguration, before and after.
+    pub reconfiguration: (u32, u32),
+    /// The FPGA's configuration over PCIe is lost.
+    pub loses_cvp: bool,
 }
+
+/// The parameter of Peerlane's own component in place of [`CVP`].
+pub const OWN_CVP: &str = "CONFIGURATION_OVER_PCIE";
+/// Whether the FPGA is configured over PCIe.
+const CVP: &str = "in_cvp_mode_hwtcl";
 
 /// Widths in bits, each with its clock in MHz.
 type Widths = &'static [(u32, u32)];
@@ -102,6 +115,8 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("subsystem_device_id_hwtcl", "0"),
 ];
 
+const CVP_NAME: &str = "Peerlane's component of the hard IP calls it CONFIGURATION_OVER_PCIE";
+const CVP_LOST: &str = "there is no configuration over PCIe at Gen3";
 const DEFAULT: &str = "it is the default of the Avalon-MM variant, which the file relied on";
 const TAGS: &str = "the block has up to 56 reads and 8 flushes on the way, each with a tag";
 const WIDTH: &str = "it is the width of the block's port";
@@ -158,11 +173,29 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         }
     }
     let link = old.link(wanted)?;
-    let specification = if link.generation == 3 { "3.0" } else { "2.1" };
+    let cvp = hip.parameter(CVP).is_some_and(|on| same("1", on.trim()));
+    // There is none at Gen3 (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
+    let keeps_cvp = cvp && link.generation.1 < 3;
+    let kind = if keeps_cvp || wanted.locked {
+        OWN_HIP
+    } else {
+        TO
+    };
+    match (kind, hip.parameter(CVP)) {
+        (OWN_HIP, was) => {
+            let on = u32::from(keeps_cvp).to_string();
+            parameters.push(Value::new(OWN_CVP, on, CVP_NAME));
+            dropped.extend(was.map(|was| Value::new(CVP, was.trim(), CVP_NAME)));
+        }
+        (_, Some(_)) => parameters.push(Value::new(CVP, "0", CVP_LOST)),
+        (_, None) => {}
+    }
+    let (before, generation) = link.generation;
+    let specification = if generation == 3 { "3.0" } else { "2.1" };
     parameters.extend([
         Value::new(
             "gen123_lane_rate_mode_hwtcl",
-            RATES[link.generation as usize - 1],
+            RATES[generation as usize - 1],
             RATE,
         ),
         Value::new("pcie_spec_version_hwtcl", specification, SPECIFICATION),
@@ -175,15 +208,35 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
     ]);
     parameters.extend(old.bars(wanted)?);
+    let lanes = old.lanes();
     Ok(HardIp {
-        kind: TO,
+        kind,
         parameters,
         dropped,
         port_bits: link.port_bits,
         clock: link.clock,
         // At most 31.
         bar_log2: old.size(wanted)? as u32,
+        generation: link.generation,
+        reconfiguration: (
+            reconfiguration(lanes, before),
+            reconfiguration(lanes, generation),
+        ),
+        loses_cvp: cvp && !keeps_cvp,
     })
+}
+
+/// Interfaces of the transceivers' reconfiguration: a lane each, and one for each PLL that sends, of which Gen3 has one
+/// more (parameter validation of ACDS 13.1).
+fn reconfiguration(lanes: &str, generation: u32) -> u32 {
+    let lanes: u32 = lanes.trim_start_matches('x').parse().unwrap_or(8);
+    let plls = match (lanes, generation) {
+        (8, 1 | 2) => 2,
+        (8, _) => 3,
+        (_, 1 | 2) => 1,
+        _ => 2,
+    };
+    lanes + plls
 }
 
 /// Why a parameter that has its only possible value is needed no more.
@@ -212,7 +265,8 @@ fn plain(text: &str) -> Option<u64> {
 
 /// The link that there will be.
 struct Link {
-    generation: u32,
+    /// Before and after.
+    generation: (u32, u32),
     port_bits: u32,
     clock: (u32, u32),
 }
@@ -267,10 +321,15 @@ impl Old<'_> {
             )
     }
 
+    /// Its lanes, as it names them.
+    fn lanes(&self) -> &str {
+        self.hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim()
+    }
+
     /// The link, its width and its clock.
     fn link(&self, wanted: Wanted) -> Result<Link> {
         const RATE_NAME: &str = "gen123_lane_rate_mode_hwtcl";
-        let lanes = self.hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim();
+        let lanes = self.lanes();
         let rate = self.hip.parameter(RATE_NAME).unwrap_or(RATES[0]).trim();
         let Some(before) = RATES.iter().position(|known| *known == rate) else {
             return Err(self.refuse(
@@ -339,7 +398,7 @@ impl Old<'_> {
             );
         };
         Ok(Link {
-            generation,
+            generation: (before, generation),
             port_bits: *port_bits,
             clock: (*clock_before, *clock_after),
         })
@@ -429,8 +488,9 @@ impl HardIp {
                 None => reasons.push((value.why, vec![&value.name])),
             }
         }
-        let sentence =
-            |(why, names): &(&str, Vec<&str>)| format!("{TO} has no {}: {why}.", names.join(", "));
+        let sentence = |(why, names): &(&str, Vec<&str>)| {
+            format!("{} has no {}: {why}.", self.kind, names.join(", "))
+        };
         reasons.iter().map(sentence).collect()
     }
 }

@@ -2,14 +2,41 @@
 
 use crate::block::COMPONENT_VERSION;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::layout::OWN_DIR;
+use crate::system::kinds::OWN_HIP;
 use crate::system::library::NEW_DMA;
 use crate::system::xml::{Document, Edits};
 
-/// Adds the block's component before the end of the list.
+/// A component of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Its kind, which its file is named for.
+    pub kind: &'static str,
+    title: &'static str,
+    description: &'static str,
+    connections: &'static str,
+}
+
+/// The block.
+pub const BLOCK: Listed = Listed {
+    kind: NEW_DMA,
+    title: "Peerlane DMA",
+    description: "Direct transfers between FPGA memory and PCIe peers",
+    connections: "avalon,clock,interrupt,reset",
+};
+/// The hard IP behind a streaming port, where Quartus's component does not do.
+pub const HARD_IP: Listed = Listed {
+    kind: OWN_HIP,
+    title: "Hard IP for PCI Express, for Peerlane",
+    description: "Stratix V hard IP for PCI Express with an Avalon-ST interface",
+    connections: "avalon_streaming,clock,conduit",
+};
+
+/// Adds components before the end of the list.
 ///
 /// # Errors
 /// [`ErrorKind::BadXml`] if the file is no list.
-pub fn add(document: &Document, hw_tcl: &str) -> Result<String> {
+pub fn add(document: &Document, components: &[Listed]) -> Result<String> {
     let root = &document.root;
     if root.name != "library" {
         return Err(Error::new(
@@ -26,39 +53,48 @@ pub fn add(document: &Document, hw_tcl: &str) -> Result<String> {
         let end = root.span.end;
         edits.replace(
             end - 2..end,
-            format!(">{eol}{}</library>", entry(hw_tcl, eol)),
+            format!(">{eol}{}</library>", entries(components, eol)),
         );
         return edits.apply(&document.path, &document.source);
     };
     let before = &document.source[content.clone()];
     let gap = if before.ends_with('\n') { "" } else { eol };
     let mut edits = Edits::default();
-    edits.insert(content.end, format!("{gap}{}", entry(hw_tcl, eol)));
+    edits.insert(content.end, format!("{gap}{}", entries(components, eol)));
     edits.apply(&document.path, &document.source)
 }
 
-/// A list with the block's component only.
-pub fn new_list(hw_tcl: &str) -> String {
+/// A list with these components only.
+pub fn new_list(components: &[Listed]) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<library>\n{}</library>\n",
-        entry(hw_tcl, "\n")
+        entries(components, "\n")
     )
 }
 
-fn entry(hw_tcl: &str, eol: &str) -> String {
-    [
-        " <component".to_string(),
-        format!("   name=\"{NEW_DMA}\""),
-        format!("   file=\"{hw_tcl}\""),
-        "   displayName=\"Peerlane DMA\"".into(),
-        format!("   version=\"{COMPONENT_VERSION}\""),
-        "   description=\"Direct transfers between FPGA memory and PCIe peers\"".into(),
-        "   tags=\"AUTHORSHIP=Peerlane /// CONNECTION_TYPES=avalon,clock,interrupt,reset\"".into(),
-        "   categories=\"ACL BSP Components\"".into(),
-        "   factory=\"TclModuleFactory\" />".into(),
-    ]
-    .map(|line| line + eol)
-    .concat()
+fn entries(components: &[Listed], eol: &str) -> String {
+    let entry = |one: &Listed| {
+        let Listed {
+            kind,
+            title,
+            description,
+            connections,
+        } = one;
+        [
+            " <component".to_string(),
+            format!("   name=\"{kind}\""),
+            format!("   file=\"{OWN_DIR}/{kind}_hw.tcl\""),
+            format!("   displayName=\"{title}\""),
+            format!("   version=\"{COMPONENT_VERSION}\""),
+            format!("   description=\"{description}\""),
+            format!("   tags=\"AUTHORSHIP=Peerlane /// CONNECTION_TYPES={connections}\""),
+            "   categories=\"ACL BSP Components\"".into(),
+            "   factory=\"TclModuleFactory\" />".into(),
+        ]
+        .map(|line| line + eol)
+        .concat()
+    };
+    components.iter().map(entry).collect()
 }
 
 #[cfg(test)]
@@ -71,23 +107,30 @@ mod tests {
         let text =
             "<?xml version=\"1.0\"?>\r\n<library>\r\n <component name=\"a\" />\r\n</library>\r\n";
         let d = Document::parse(Path::new("i.ipx"), text.into()).unwrap();
-        let out = add(&d, "iface/peerlane/x_hw.tcl").unwrap();
+        let out = add(&d, &[BLOCK, HARD_IP]).unwrap();
         assert!(out.starts_with(
             "<?xml version=\"1.0\"?>\r\n<library>\r\n <component name=\"a\" />\r\n <comp"
         ));
         let back = Document::parse(Path::new("i.ipx"), out).unwrap();
-        assert_eq!(back.root.children.len(), 2);
+        let files: Vec<_> = (back.root.children.iter())
+            .map(|entry| entry.attribute("file"))
+            .collect();
+        let of = |kind: &str| format!("iface/peerlane/{kind}_hw.tcl");
         assert_eq!(
-            back.root.children[1].attribute("file"),
-            Some("iface/peerlane/x_hw.tcl")
+            files,
+            [
+                None,
+                Some(of("peerlane_dma").as_str()),
+                Some(of("peerlane_pcie_hip").as_str())
+            ]
         );
-        let new = Document::parse(Path::new("i.ipx"), new_list("f")).unwrap();
+        let new = Document::parse(Path::new("i.ipx"), new_list(&[BLOCK])).unwrap();
         assert_eq!(new.root.children.len(), 1);
         let empty = Document::parse(Path::new("i.ipx"), "<library/>\n".into()).unwrap();
-        let filled = add(&empty, "f").unwrap();
+        let filled = add(&empty, &[BLOCK]).unwrap();
         let filled = Document::parse(Path::new("i.ipx"), filled).unwrap();
         assert_eq!(filled.root.children.len(), 1);
         let wrong = Document::parse(Path::new("i.ipx"), "<x/>".into()).unwrap();
-        assert!(add(&wrong, "f").is_err());
+        assert!(add(&wrong, &[BLOCK]).is_err());
     }
 }

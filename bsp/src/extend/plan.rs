@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{self, Compile, Written};
 use crate::extend::cvp::Cvp;
 use crate::extend::family::{self, Blocks};
+use crate::extend::hard_ip::HardIp;
 use crate::extend::identity::{Name, PciIds};
 use crate::extend::platform::Platform;
 use crate::extend::regions::{self, Moved};
@@ -24,7 +25,8 @@ use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
 use crate::output;
-use crate::system::library::{Library, NEW_DMA};
+use crate::system::kinds::OWN_HIP;
+use crate::system::library::Library;
 use crate::system::missing;
 use crate::system::project::Project;
 use crate::system::qsys::System;
@@ -87,18 +89,19 @@ impl Plan {
 
         let mut builder = Builder::new(layout, named, name, Origin::of(title));
         builder.design(&site)?;
-        builder.block(config, &block);
+        builder.block(config, &block, new.hip.as_ref());
         builder.system(&site.system.document.path, &new)?;
         let resources =
             builder.specification(&specification, &project, (config, &block, memory))?;
         let moved = Moved::new(&site, &new, config);
         builder.settings(&site, &project, &moved)?;
-        builder.cvp = Cvp::of(&project, &site);
+        let cvp_lost = new.hip.as_ref().is_some_and(|hip| hip.loses_cvp);
+        builder.cvp = Cvp::of(&project, &site, cvp_lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
         builder
             .to_do
             .extend(regions::notes(&project, &moved, resources));
-        builder.component_list()?;
+        builder.component_list(new.hip.as_ref())?;
         builder.platform(&platform, config)?;
         builder.build_file(config, &new, &block, &vendor);
         builder.notes(&new, config, title.is_none())?;
@@ -317,8 +320,11 @@ impl<'a> Builder<'a> {
     }
 
     /// The block's Verilog, component and constraints.
-    fn block(&mut self, config: &Config, block: &Block) {
-        for file in component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules) {
+    fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
+        let own = hip.filter(|hip| hip.kind == OWN_HIP);
+        let own = own.map(|_| component::hip_file());
+        let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
+        for file in files.into_iter().chain(own) {
             let digest = build::digest(file.text.as_bytes());
             self.generated
                 .insert(file.path.display().to_string(), digest);
@@ -423,23 +429,26 @@ impl<'a> Builder<'a> {
     }
 
     /// The list of components with the block in it.
-    fn component_list(&mut self) -> Result<()> {
+    fn component_list(&mut self, hip: Option<&HardIp>) -> Result<()> {
+        let mut components = vec![ipx::BLOCK];
+        components.extend(hip.filter(|hip| hip.kind == OWN_HIP).map(|_| ipx::HARD_IP));
         let lists = layout::with_extension(&self.hardware, "ipx")?;
         let usual = (lists.iter()).find(|p| p.file_name().is_some_and(|n| n == "iface.ipx"));
-        let hw_tcl = layout::hw_tcl_path();
         let Some(list) = usual.or(lists.first()) else {
             self.add(Written {
                 path: "peerlane.ipx".into(),
-                text: ipx::new_list(&hw_tcl),
+                text: ipx::new_list(&components),
             });
             return Ok(());
         };
-        self.changes.push(Change {
-            file: list.clone(),
-            what: format!("component {NEW_DMA} added"),
-            why: "Platform Designer finds the block's component by this list".into(),
-        });
-        let text = ipx::add(&Document::read(list)?, &hw_tcl)?;
+        for component in &components {
+            self.changes.push(Change {
+                file: list.clone(),
+                what: format!("component {} added", component.kind),
+                why: "Platform Designer finds the component by this list".into(),
+            });
+        }
+        let text = ipx::add(&Document::read(list)?, &components)?;
         self.replace(list, text)
     }
 

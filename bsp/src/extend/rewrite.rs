@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, Irq, PortKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::extend::hard_ip::HardIp;
 use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
 use crate::extend::interconnect;
@@ -50,6 +51,8 @@ pub struct Rewritten {
     pub port_bits: u32,
     /// Bytes of the BAR, log2, where the block decodes it.
     pub bar_log2: Option<u32>,
+    /// The hard IP with an Avalon-ST interface, where that is put in.
+    pub hip: Option<HardIp>,
 }
 
 /// Interfaces of the old block that the new one has too: their connections stay.
@@ -165,6 +168,8 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         bar_before,
         notes,
         port_bits,
+        to_do: Vec::new(),
+        hip: None,
         inside: None,
     };
     outcome.finish(site, config, writer)
@@ -200,6 +205,7 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.host_bus(bus)?;
     writer.streaming_hip(hip, &config.identity, table);
     writer.streaming_port(&streaming);
+    writer.reconfiguration(hip);
     writer.identity(&config.identity);
     writer.interconnect(config.interconnect_stages);
     writer.bonus(&old, bus);
@@ -214,6 +220,8 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
         bar_before,
         notes,
         port_bits: hip.port_bits,
+        to_do: streaming.to_do(site),
+        hip: Some(hip.clone()),
         inside: Some((hip.bar_log2, places)),
     };
     outcome.finish(site, config, writer)
@@ -226,6 +234,8 @@ struct Outcome<'a> {
     bar_before: BarMap,
     notes: Vec<String>,
     port_bits: u32,
+    to_do: Vec<String>,
+    hip: Option<HardIp>,
     /// Of a block that decodes the BAR: its bytes, log2, and where the block's slaves are.
     inside: Option<(u32, &'a BTreeMap<String, u64>)>,
 }
@@ -247,7 +257,10 @@ impl Outcome<'_> {
             others,
             changes,
             notes: self.notes,
-            to_do: interconnect::note(site, config).into_iter().collect(),
+            to_do: (self.to_do.into_iter())
+                .chain(interconnect::note(site, config))
+                .collect(),
+            hip: self.hip,
             bar_before: self.bar_before,
             bar_after,
             instance: site.dma.name.clone(),

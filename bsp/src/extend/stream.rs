@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
+use crate::extend::stream_writer::NEW_CLOCK;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
@@ -33,6 +34,9 @@ enum Fate {
 const REGISTERS: &str = "it comes from the bridge, in whose place the block is";
 const MESSAGES: &str = "the block makes all messages, and something else makes some now";
 const STATUS: &str = "the block's reset is made from it";
+
+/// Whether the clock of the transceivers' reconfiguration stands.
+const LOCKED: &str = "reconfig_clk_locked";
 
 /// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1), but for `Rxm_BARn`.
 const INTERFACES: [(&str, Fate); 21] = [
@@ -56,10 +60,8 @@ const INTERFACES: [(&str, Fate); 21] = [
     ("MSI_Control", Fate::Gone(MESSAGES)),
     ("MSIX_Interface", Fate::Gone(MESSAGES)),
     ("INTX_Interface", Fate::Gone(MESSAGES)),
-    (
-        "reconfig_clk_locked",
-        Fate::Gone("the other variant does not bring it out"),
-    ),
+    // Peerlane's own component of the hard IP brings it out.
+    (LOCKED, Fate::Stays),
 ];
 
 const REMEDY: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
@@ -98,6 +100,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         bar_log2: bar_map(site, path.bar).bits,
         generation: config.port.generation,
         port_bits: config.port_bits,
+        locked: is_used(site, LOCKED),
     };
     // What cannot be at all is said before what is only in the way.
     hard_ip::streaming(site.system, site.hip, wanted)?;
@@ -185,6 +188,56 @@ fn bytes(config: &Config, slave: &str) -> u64 {
         "s_nondma" => u64::from(block::WINDOW_BYTES),
         _ => found.map_or(0, |new| new.bytes),
     }
+}
+
+/// Whether an interface of the hard IP is connected or exported.
+fn is_used(site: &Site<'_>, interface: &str) -> bool {
+    let end = End::new(&site.hip.name, interface);
+    let exports = site.system.exports.iter().filter(|export| !export.stale);
+    let mut inside = exports.filter_map(|export| export.internal.as_ref());
+    let mut all = site.system.connections.iter();
+    inside.any(|inside| *inside == end) || all.any(|c| c.start == end || c.end == end)
+}
+
+impl Streaming<'_> {
+    /// What somebody has to see to, for what is outside of the system.
+    pub fn to_do(&self, site: &Site<'_>) -> Vec<String> {
+        let hip = &self.hip;
+        let name = &site.hip.name;
+        let mut to_do = vec![format!(
+            "Quartus was not at hand: the hard IP's streaming variant ({}) was put in by the description of Quartus 13.1, and \
+             no board has run with it. Platform Designer must take {name} and {} without an error or an adapter between \
+             them, and the Timing Analyzer must find the registers of peerlane_pcie.sdc.",
+            hip.kind, site.dma.name
+        )];
+        if hip.generation.0 != hip.generation.1 {
+            let (_, mhz) = hip.clock;
+            to_do.push(format!(
+                "PCIe becomes Gen{} from Gen{}, with {} bits at {mhz} MHz: {name}.{NEW_CLOCK} has {mhz} MHz (before {} MHz), \
+                 and the device's speed grade must allow that (Stratix V Avalon-ST Interface for PCIe 683093, \"Recommended \
+                 Speed Grades\"). The reference clock stays as it is. Whether the board's lanes and slot carry 8 GT/s, its \
+                 maker knows; lspci -vv shows what the link came up with.",
+                hip.generation.1, hip.generation.0, hip.port_bits, hip.clock.0,
+            ));
+        }
+        let (before, after) = hip.reconfiguration;
+        if before != after && is_used_outside(site, "reconfig_to_xcvr") {
+            to_do.push(format!(
+                "{name} has {after} interfaces of the transceivers' reconfiguration in place of {before}, and its conduits \
+                 reconfig_to_xcvr and reconfig_from_xcvr are exported: the controller outside (alt_xcvr_reconfig, \
+                 number_of_reconfig_interfaces) must have {after}, and the wires to it {} and {} bits.",
+                70 * after,
+                46 * after
+            ));
+        }
+        to_do
+    }
+}
+
+/// Whether an interface of the hard IP is exported.
+fn is_used_outside(site: &Site<'_>, interface: &str) -> bool {
+    let export = site.system.exported(&site.hip.name, Some(interface));
+    export.is_some_and(|export| !export.stale)
 }
 
 /// Refuses what hangs on an interface that goes.

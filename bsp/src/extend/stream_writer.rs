@@ -1,6 +1,7 @@
 //! The edits of a system that gets a streaming port: the hard IP becomes its Avalon-ST variant, and what hung on the
 //! bridge of the other one hangs on the block.
 
+use crate::block::COMPONENT_VERSION;
 use crate::block::stream::{CONDUITS, STREAMS, board};
 use crate::config::Identity;
 use crate::extend::hard_ip::{HardIp, Value};
@@ -9,6 +10,7 @@ use crate::extend::stream::Streaming;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::bar_number;
 use crate::system::interrupts::{RXM_IRQ, Table};
+use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Connection, End, NewConnection};
 use crate::system::xml::{Attribute, Element};
 
@@ -53,8 +55,11 @@ impl Writer<'_> {
             .iter()
             .map(|one| (one.name.as_str(), one.value.clone()))
             .collect();
-        // It is the IP of the same release of Quartus.
-        let version = hip.element.attribute("version").unwrap_or("13.1");
+        let version = match to.kind {
+            OWN_HIP => COMPONENT_VERSION,
+            // It is the IP of the same release of Quartus.
+            _ => hip.element.attribute("version").unwrap_or("13.1"),
+        };
         let text = site
             .system
             .instance_text(&hip.element, to.kind, version, &hip.name, &written);
@@ -135,6 +140,30 @@ impl Writer<'_> {
                 .map(|(name, _)| new("conduit", End::new(hip, name), End::new(dma, name))),
         );
         self.add_after(at, &packets, PACKETS);
+    }
+
+    /// Gives the transceivers' controller as many interfaces as the hard IP has, where it is in the system.
+    pub(super) fn reconfiguration(&mut self, to: &HardIp) {
+        const COUNT: &str = "number_of_reconfig_interfaces";
+        let (site, (_, needed)) = (self.site(), to.reconfiguration);
+        let end = End::new(&site.hip.name, "reconfig_to_xcvr");
+        let mut conduits = site.system.of_kind("conduit");
+        let other = conduits.find_map(|c| match (c.start == end, c.end == end) {
+            (true, _) => Some(&c.end.instance),
+            (_, true) => Some(&c.start.instance),
+            _ => None,
+        });
+        let Some(controller) = other.and_then(|name| site.system.module(name)) else {
+            return;
+        };
+        let has = controller.number(COUNT);
+        if let Some(has) = has.filter(|has| *has < u64::from(needed)) {
+            let value = needed.to_string();
+            site.system
+                .set_parameter(&mut self.edits, controller, COUNT, &value);
+            let what = format!("{}: {COUNT} {has} → {needed}", controller.name);
+            self.note(what, "so many the hard IP has at this generation");
+        }
     }
 
     /// Where an interface of the old hard IP is now, if it is elsewhere, and why.

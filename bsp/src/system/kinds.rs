@@ -17,9 +17,12 @@ pub fn is_pcie_hip(kind: &str) -> bool {
 /// The hard IP's variant with an Avalon-ST interface.
 pub const STREAMING_HIP: &str = "altera_pcie_sv_hip_ast";
 
+/// Peerlane's own component of the same, for boards that Quartus's does not take.
+pub const OWN_HIP: &str = "peerlane_pcie_hip";
+
 /// Whether a kind is a PCIe hard IP with an Avalon-ST interface, which stands beside a block with a streaming port.
 pub fn is_streaming_hip(kind: &str) -> bool {
-    kind == STREAMING_HIP
+    [STREAMING_HIP, OWN_HIP].contains(&kind)
 }
 
 /// Whether a kind only passes transfers on, so that it can go when nothing uses it any more.

@@ -163,6 +163,8 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
         .was
         .values()
         .flat_map(|design| design.instances.iter().map(|i| i.kind.as_str()))
+        // The vendor's BSP as it would be with a streaming port: the component is ours.
+        .filter(|kind| *kind != super::names::OWN_HIP)
         .collect();
     let (mut count, mut outside) = (0, BTreeSet::new());
     for design in bsp.all() {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
+use crate::check::result::names::OWN_HIP;
 use crate::check::result::{BLOCK, Bsp, bad};
 use crate::error::{Place, Result};
 use crate::layout::{hw_tcl_path, with_extension};
@@ -49,6 +50,24 @@ fn components(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
                 }
             }
         }
+    }
+    let own = bsp.all().flat_map(|design| &design.instances);
+    let own = own.filter(|i| i.kind == OWN_HIP).count() > 0;
+    let mut entries = 0;
+    for path in with_extension(&bsp.hardware, "ipx")? {
+        let list = xml(&path)?;
+        let entry = list.all("component");
+        entries += entry
+            .filter(|e| e.get("name") == Some(OWN_HIP))
+            .filter(|e| {
+                let file = e.get("file").unwrap_or_default();
+                bsp.hardware.join(file).is_file()
+            })
+            .count();
+    }
+    if own != (entries == 1) || entries > 1 {
+        let what = format!("{OWN_HIP}, with its file, is listed {entries} times");
+        bad(findings, TEST, Place::file(&bsp.hardware), what);
     }
     if listed == 0 {
         let what = format!("no list of components (.ipx) has {BLOCK}");

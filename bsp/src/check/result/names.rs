@@ -161,6 +161,11 @@ fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
+/// Quartus's component of that variant.
+const QUARTUS_HIP: &str = "altera_pcie_sv_hip_ast";
+/// Peerlane's own.
+pub(super) const OWN_HIP: &str = "peerlane_pcie_hip";
+
 /// A hard IP of PCIe, of either variant.
 pub(super) fn is_hard_ip(kind: &str) -> bool {
     is_avmm(kind) || is_streaming(kind)
@@ -173,7 +178,7 @@ pub(super) fn is_avmm(kind: &str) -> bool {
 
 /// The variant with an Avalon-ST interface.
 pub(super) fn is_streaming(kind: &str) -> bool {
-    kind == "altera_pcie_sv_hip_ast"
+    [QUARTUS_HIP, OWN_HIP].contains(&kind)
 }
 
 /// Kinds that hand transfers on.

@@ -113,6 +113,10 @@ fn set(
             }
         }
     }
+    if now.kind == "alt_xcvr_reconfig" && build.config.port.generation.is_some() {
+        // Another generation has more PLLs that send (683093, "Transceiver Reconfiguration").
+        set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
+    }
     if is_bridge(&now.kind) && beside_block && leads_to_block(design, &now.name) {
         let was = vendor.instance(&now.name);
         let auto = was.and_then(|was| was.number("USE_AUTO_ADDRESS_WIDTH")) == Some(1);

@@ -11,7 +11,7 @@ use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, instance};
 use crate::check::result::addresses::{DEPTH, base, reached, span};
-use crate::check::result::names::{is_avmm, is_hard_ip, is_streaming};
+use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, identity, interrupts};
 use crate::config::PortKind;
@@ -32,7 +32,7 @@ const WAYS: [(&str, &str, bool); 10] = [
     ("conduit", "power_mngt", true),
 ];
 /// What else that variant has.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 11] = [
     "coreclkout_hip",
     "pld_clk",
     "refclk",
@@ -44,8 +44,9 @@ const OTHERS: [&str; 12] = [
     "reconfig_to_xcvr",
     "reconfig_from_xcvr",
     "no_connect",
-    "reconfig_clk_locked",
 ];
+/// What Peerlane's own component of it has besides.
+const LOCKED: &str = "reconfig_clk_locked";
 
 /// The vendor's system as it would be with a streaming port, if the system in its place has one.
 pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
@@ -60,6 +61,9 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
     for instance in &mut vendor.instances {
         if instance.name == hip && is_avmm(&instance.kind) {
             instance.kind.clone_from(&new.kind);
+            if new.kind == OWN_HIP {
+                instance.version.clone_from(&new.version);
+            }
         }
     }
     let line = format!("{dma}.dma_irq");
@@ -164,7 +168,9 @@ fn interfaces(design: &Design, hip: &Instance, findings: &mut Findings) {
         let Some((name, interface)) = end.split_once('.') else {
             continue;
         };
-        let known = WAYS.iter().any(|(_, way, _)| *way == interface) || OTHERS.contains(&interface);
+        let known = WAYS.iter().any(|(_, way, _)| *way == interface)
+            || OTHERS.contains(&interface)
+            || hip.kind == OWN_HIP && interface == LOCKED;
         if name == hip.name && !known {
             let what = format!("{name} (kind {}) has no interface {interface}", hip.kind);
             bad(findings, TEST, design.place(line), what);
@@ -296,6 +302,7 @@ fn parameters(
     for (name, value) in needed(bsp, was, build) {
         want.insert(name, Some(value));
     }
+    cvp(was, now, build, &mut want);
     let names = want.keys().chain(now.parameters.keys());
     let mut names: Vec<_> = names
         .filter(|name| !DERIVED.contains(&name.as_str()))
@@ -322,6 +329,27 @@ fn parameters(
             text(wanted.as_ref())
         );
         bad(findings, TEST, design.place(now.line), what);
+    }
+}
+
+/// Configuration over PCIe stays, but at Gen3, where there is none (Configuration via Protocol in V-series FPGA devices
+/// user guide 683889, 1.3). Quartus's component of 13.1 refuses it beyond Gen1; Peerlane's has another name for it.
+fn cvp(was: &Instance, now: &Instance, build: &Build, want: &mut BTreeMap<String, Option<String>>) {
+    const CVP: &str = "in_cvp_mode_hwtcl";
+    let before = was.number(CVP).unwrap_or(0);
+    let stays = before != 0 && build.config.port.generation != Some(3);
+    if now.kind == OWN_HIP {
+        want.insert(CVP.into(), None);
+        let on = u32::from(stays).to_string();
+        want.insert("CONFIGURATION_OVER_PCIE".into(), Some(on));
+    } else if was.parameters.contains_key(CVP) {
+        // With another component it would be lost, and the value that it must have cannot be had.
+        let on = if stays {
+            "1, which needs peerlane_pcie_hip"
+        } else {
+            "0"
+        };
+        want.insert(CVP.into(), Some(on.into()));
     }
 }
 

@@ -93,15 +93,6 @@ pub(super) const TABLE: &[Group] = &[
     ),
     group(
         Fate::KeepOnly(
-            &["0"],
-            "the FPGA would be configured over PCIe, for which the streaming variant of Quartus 13.1 has no setting \
-             beyond Gen1; that needs a component of Peerlane's own, which is not built yet",
-        ),
-        "",
-        "in_cvp_mode_hwtcl",
-    ),
-    group(
-        Fate::KeepOnly(
             &["Minimum", "Low", "Balanced", "High"],
             "it leaves room for one completion, and a read of the block brings several",
         ),
@@ -155,7 +146,7 @@ pub(super) const TABLE: &[Group] = &[
     group(
         Fate::Decided,
         "",
-        "gen123_lane_rate_mode_hwtcl, pcie_spec_version_hwtcl, ast_width_hwtcl, extend_tag_field_hwtcl, \
+        "in_cvp_mode_hwtcl, gen123_lane_rate_mode_hwtcl, pcie_spec_version_hwtcl, ast_width_hwtcl, extend_tag_field_hwtcl, \
          avmm_width_hwtcl, SLAVE_ADDRESS_MAP_#, bar#_type_hwtcl, bar#_size_mask_hwtcl",
     ),
     group(

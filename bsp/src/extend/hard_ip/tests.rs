@@ -48,6 +48,7 @@ const WANTED: Wanted = Wanted {
     bar_log2: 19,
     generation: None,
     port_bits: None,
+    locked: false,
 };
 
 fn made(changes: &[(&str, &str)], wanted: Wanted) -> Result<HardIp> {
@@ -180,7 +181,6 @@ fn a_link_has_the_width_that_there_is() {
 fn what_cannot_be_mapped_is_refused_at_its_line() {
     for (name, value, word) in [
         ("port_type_hwtcl", "Root port", "endpoint"),
-        ("in_cvp_mode_hwtcl", "1", "configured over PCIe"),
         ("rxbuffer_rxreq_hwtcl", "Maximum", "one completion"),
         ("use_crc_forwarding_hwtcl", "1", "packets of that form"),
         ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "another place"),
@@ -242,4 +242,37 @@ fn another_family_is_refused() {
         "{error}"
     );
     assert!(error.remedy.contains("port.kind"));
+}
+
+/// Configuration over PCIe stays at Gen2, by another component, and is lost at Gen3.
+#[test]
+fn configuration_over_pcie_stays_where_there_is_any() {
+    const NAME: &str = "in_cvp_mode_hwtcl";
+    let cvp = [(NAME, "1")];
+    let gen_2 = made(&cvp, WANTED).unwrap();
+    assert_eq!(gen_2.kind, "peerlane_pcie_hip");
+    assert!(!gen_2.loses_cvp);
+    assert_eq!(value(&gen_2, OWN_CVP), "1");
+    assert!(gen_2.parameters.iter().all(|one| one.name != NAME));
+    assert!(gen_2.dropped.iter().any(|one| one.name == NAME));
+    let wanted = Wanted {
+        generation: Some(3),
+        ..WANTED
+    };
+    let gen_3 = made(&cvp, wanted).unwrap();
+    assert_eq!(gen_3.kind, TO);
+    assert!(gen_3.loses_cvp);
+    assert_eq!(value(&gen_3, NAME), "0");
+    assert_eq!(gen_3.reconfiguration, (10, 11));
+    // The same component brings fixedclk_locked out.
+    let wanted = Wanted {
+        locked: true,
+        ..WANTED
+    };
+    let locked = made(&[], wanted).unwrap();
+    assert_eq!(
+        (locked.kind, value(&locked, OWN_CVP)),
+        ("peerlane_pcie_hip", "0")
+    );
+    assert_eq!(made(&[], WANTED).unwrap().kind, TO);
 }
