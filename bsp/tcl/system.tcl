@@ -181,11 +181,17 @@ proc elaborate_instance {name record told} {
     }
     set child [interp create]
     interp eval $child [list source [file join $here platform_designer.tcl]]
+    set text {}
+    if {[info exists catalog($kind)]} {
+        set channel [open $catalog($kind) r]
+        set text [read $channel]
+        close $channel
+    }
+    # A description that goes on in files of Quartus has a model, too: those are not at hand.
+    set modelled [expr {[info exists vendor($kind)] && ($text eq {} || [string match *QUARTUS_ROOTDIR* $text])}]
     set failed [catch {
-        if {[info exists catalog($kind)]} {
-            set channel [open $catalog($kind) r]
-            regexp {package\s+require\s+-exact\s+qsys\s+([\d.]+)} [read $channel] all version
-            close $channel
+        if {!$modelled} {
+            regexp {package\s+require\s+-exact\s+qsys\s+([\d.]+)} $text all version
             interp eval $child [list package provide qsys $version]
             interp eval $child [list describe $catalog($kind)]
         } else {

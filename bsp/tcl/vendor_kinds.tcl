@@ -216,7 +216,7 @@ kind {altera_pcie_sv_hip_avmm altera_pcie_avgz_hip_avmm} {
 }
 
 # As an endpoint, without parity and byte enables (component description of ACDS 13.1).
-kind altera_pcie_sv_hip_ast {
+set streaming_hard_ip {
     parameters lane_mask_hwtcl STRING x8 gen123_lane_rate_mode_hwtcl STRING "Gen2 (5.0 Gbps)" \
         pcie_spec_version_hwtcl STRING 2.1 ast_width_hwtcl STRING "Avalon-ST 64-bit" in_cvp_mode_hwtcl INTEGER 0 \
         use_tx_cons_cred_sel_hwtcl INTEGER 0
@@ -282,6 +282,16 @@ kind altera_pcie_sv_hip_ast {
         wires power_mngt pm_auxpwr Input 1 pm_data Input 10 pme_to_cr Input 1 pm_event Input 1 pme_to_sr Output 1
     }
 }
+kind altera_pcie_sv_hip_ast $streaming_hard_ip
+# Peerlane's own component of it.
+kind peerlane_pcie_hip "$streaming_hard_ip
+    parameters CONFIGURATION_OVER_PCIE INTEGER 0
+    rename elaborate elaborate_hard_ip
+    proc elaborate {} {
+        elaborate_hard_ip
+        wires reconfig_clk_locked fixedclk_locked Output 1
+    }
+"
 
 kind alt_xcvr_reconfig {
     parameters number_of_reconfig_interfaces INTEGER 2
