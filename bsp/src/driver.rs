@@ -6,7 +6,7 @@ use askama::Template;
 use peerlane_hdl::Slaves;
 
 use crate::build::Build;
-use crate::config::{Irq, PortKind};
+use crate::config::Irq;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::resources::memory_bytes;
 use crate::layout::Layout;
@@ -75,9 +75,7 @@ impl Board {
         let slaves = build.board(&layout)?.slaves;
         let mut library = library.clone();
         library.set_block(build.config.clone());
-        if build.config.port.kind == PortKind::Stream {
-            library.set_inside(&build.slaves);
-        }
+        library.set_inside(&build.slaves);
         let Some(dma) = system.modules.iter().find(|m| m.kind == NEW_DMA) else {
             return Err(Error::new(
                 ErrorKind::Inconsistent,

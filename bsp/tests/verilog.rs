@@ -26,19 +26,20 @@ fn extended(config: &str) -> (Work, PathBuf, Vec<String>) {
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn verilator_has_nothing_to_say_about_the_outer_module() {
-    let (_work, own, files) = extended("irq = \"msix\"");
-    let mut verilator = Cache::open().unwrap().verilator().unwrap().command();
-    verilator.args(["--lint-only", "--quiet-stats", "-Wall", "-Wno-fatal"]);
-    verilator.args([
-        "--language",
-        "1364-2005",
-        "--top-module",
-        "peerlane_dma_msix",
-    ]);
-    let run = verilator.args(&files).current_dir(&own).output().unwrap();
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(run.status.success(), "{said}");
-    assert!(!said.contains("peerlane_dma_msix.v"), "{said}");
+    for (config, top) in [
+        ("irq = \"msix\"", "peerlane_dma_msix"),
+        ("[port]\nkind = \"stream\"", "peerlane_dma_stream"),
+        ("[port]\nkind = \"stream\"\ngen = 3", "peerlane_dma_stream"),
+    ] {
+        let (_work, own, files) = extended(config);
+        let mut verilator = Cache::open().unwrap().verilator().unwrap().command();
+        verilator.args(["--lint-only", "--quiet-stats", "-Wall", "-Wno-fatal"]);
+        verilator.args(["--language", "1364-2005", "--top-module", top]);
+        let run = verilator.args(&files).current_dir(&own).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{said}");
+        assert!(!said.contains(&format!("{top}.v")), "{said}");
+    }
 }
 
 /// A clock, or no clock of the block.

@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::system::clocks;
 use crate::system::host_bus::{bar_map, bar_number, slaves};
 use crate::system::kinds::is_bridge;
-use crate::system::library::{Library, NEW_DMA, is_pcie_hip};
+use crate::system::library::{Library, NEW_DMA, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, End, Module, System};
 use crate::system::site::Site;
 use crate::system::xml::Document;
@@ -32,7 +32,9 @@ fn read(bsp: &Path) -> Result<Diagram> {
         .systems()
         .any(|s| s.modules.iter().any(|m| m.kind == NEW_DMA));
     let old = if extended {
-        library.set_block(Build::read(&layout)?.config);
+        let build = Build::read(&layout)?;
+        library.set_inside(&build.slaves);
+        library.set_block(build.config);
         vendors(&layout, &library)?
     } else {
         library.clone()
@@ -41,7 +43,8 @@ fn read(bsp: &Path) -> Result<Diagram> {
     let name = &before.system.kind;
     let new = library.system(name).and_then(|system| {
         let dma = system.modules.iter().find(|m| m.kind == NEW_DMA)?;
-        let hip = system.modules.iter().find(|m| is_pcie_hip(&m.kind))?;
+        let is_hip = |m: &&Module| is_pcie_hip(&m.kind) || is_streaming_hip(&m.kind);
+        let hip = system.modules.iter().find(is_hip)?;
         Some((system, dma, hip))
     });
     let after = new.map(|(system, dma, hip)| Site {
@@ -161,7 +164,7 @@ fn parts_of(site: &Site<'_>) -> BTreeMap<String, Part> {
     ]);
     let kind = |name: &str| site.system.module(name).map_or("", |m| m.kind.as_str());
     // Down from the BARs.
-    let bars = site.from(&site.hip.name, None);
+    let bars = site.from(&site.host().name, None);
     let mut open: Vec<&Connection> = bars.filter(|c| bar_number(&c.start).is_some()).collect();
     while let Some(connection) = open.pop() {
         let name = &connection.end.instance;
@@ -291,6 +294,8 @@ fn instances(
 fn wires(before: &Site<'_>, after: Option<&Site<'_>>, parts: &BTreeMap<String, Part>) -> Vec<Wire> {
     let all = |site: &Site<'_>| -> Vec<(String, String, u64)> {
         let links = site.system.of_kind("avalon");
+        // Packets go between the hard IP and the block.
+        let links = links.chain(site.system.of_kind("avalon_streaming"));
         links
             .filter(|c| {
                 parts.contains_key(&c.start.instance) && parts.contains_key(&c.end.instance)
@@ -313,7 +318,7 @@ fn wires(before: &Site<'_>, after: Option<&Site<'_>>, parts: &BTreeMap<String, P
 
 /// The BARs that a hard IP drives something with.
 fn bars(site: &Site<'_>) -> BTreeSet<u32> {
-    let all = site.from(&site.hip.name, None);
+    let all = site.from(&site.host().name, None);
     all.filter_map(|c| bar_number(&c.start)).collect()
 }
 
@@ -330,11 +335,12 @@ fn address_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Address> {
         };
         let mut found = Vec::new();
         for bar in bars(site) {
-            let master = format!("{}.Rxm_BAR{bar}", site.hip.name);
+            let master = format!("{}.Rxm_BAR{bar}", site.host().name);
             let entries = bar_map(site, bar).entries.into_iter();
             found.extend(entries.map(|entry| address(&master, entry)));
         }
         let masters = site.from(&site.dma.name, None);
+        let masters = masters.filter(|c| bar_number(&c.start).is_none());
         let masters: BTreeSet<&str> = masters.map(|c| c.start.interface.as_str()).collect();
         for master in masters {
             let end = End::new(&site.dma.name, master);
@@ -343,8 +349,15 @@ fn address_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Address> {
         }
         found
     };
+    // A BAR's master is the same one, whichever instance has it.
     let both = both(all(before), after.map(all), |a| {
-        (a.master.clone(), a.slave.clone())
+        let (of, interface) = a.master.split_once('.').unwrap_or_default();
+        let of = if interface.starts_with("Rxm_BAR") {
+            ""
+        } else {
+            of
+        };
+        (of.to_string(), interface.to_string(), a.slave.clone())
     });
     let mut found: Vec<Address> = both
         .into_iter()

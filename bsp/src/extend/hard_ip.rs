@@ -16,6 +16,9 @@ pub const FROM: &str = "altera_pcie_sv_hip_avmm";
 /// Kind of the one in its place.
 pub const TO: &str = STREAMING_HIP;
 
+/// The module that either component of it has as its top, and the name of the instance's entity.
+pub const ENTITY: &str = "altpcie_sv_hip_ast_hwtcl";
+
 /// The largest BAR of the block, log2: its own slaves lie below 2 GiB.
 const MOST_BITS: u64 = 31;
 /// BARs of a function.
@@ -61,6 +64,8 @@ impl Value {
 /// The hard IP that is put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardIp {
+    /// Its name.
+    pub name: String,
     /// Its kind.
     pub kind: &'static str,
     /// All its parameters that are written: those that stay in the file's order, then those that are set.
@@ -210,6 +215,7 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
     parameters.extend(old.bars(wanted)?);
     let lanes = old.lanes();
     Ok(HardIp {
+        name: hip.name.clone(),
         kind,
         parameters,
         dropped,

@@ -19,7 +19,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{compiled, ipx, leftovers, migration, readme};
+use crate::extend::{compiled, hard_ip, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
@@ -601,7 +601,9 @@ impl<'a> Builder<'a> {
 
     /// What a person should know.
     fn notes(&mut self, new: &Rewritten, config: &Config, has_vendor: bool) -> Result<()> {
-        let block = (new.instance.as_str(), block::top(config));
+        let mut others = vec![(new.instance.as_str(), block::top(config))];
+        let hip = new.hip.as_ref();
+        others.extend(hip.map(|hip| (hip.name.as_str(), hard_ip::ENTITY)));
         self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
         // What the design needs is said before what is left to do.
@@ -611,7 +613,8 @@ impl<'a> Builder<'a> {
             let file = self.files.iter().find(|file| file.path == inside)?;
             Some(file.text.clone())
         };
-        let mentions = compiled::mentions(&self.hardware, &new.removed_instances, block, &changed)?;
+        let mentions =
+            compiled::mentions(&self.hardware, &new.removed_instances, &others, &changed)?;
         self.to_do.extend(mentions);
         Ok(())
     }

@@ -204,12 +204,12 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.old_master(&old);
     writer.host_bus(bus)?;
     writer.streaming_hip(hip, &config.identity, table);
+    writer.leftovers(&old, bus);
     writer.streaming_port(&streaming);
     writer.reconfiguration(hip);
     writer.identity(&config.identity);
     writer.interconnect(config.interconnect_stages);
     writer.bonus(&old, bus);
-    writer.leftovers(&old, bus);
     notes.extend(table.map(|table| table.note(site, *kernel)));
     notes.extend(hip.notes());
     notes.extend(assumption_notes(&bar_before));
@@ -248,7 +248,8 @@ impl Outcome<'_> {
         let removed_instances = removed_bridges.iter().cloned().chain([inside]).collect();
         let document = &site.system.document;
         let text = writer.edits.apply(&document.path, &document.source)?;
-        let places = self.inside.map(|(_, places)| places);
+        let none = BTreeMap::new();
+        let places = self.inside.map_or(&none, |(_, places)| places);
         let bar_after = map_after(site, config, &text, (self.bus.path.bar, places))?;
         let mut changes = writer.changes;
         let others = identity::other_systems(site, config, &mut changes)?;
@@ -278,16 +279,14 @@ fn map_after(
     site: &Site<'_>,
     config: &Config,
     text: &str,
-    (bar, inside): (u32, Option<&BTreeMap<String, u64>>),
+    (bar, inside): (u32, &BTreeMap<String, u64>),
 ) -> Result<BarMap> {
     let system = System::from_document(Document::parse(&site.system.document.path, text.into())?)?;
     let mut system = system.generated(|_| false);
     system.kind.clone_from(&site.system.kind);
     let mut library = site.library.with(system.clone());
     library.set_block(config.clone());
-    if let Some(places) = inside {
-        library.set_inside(places);
-    }
+    library.set_inside(inside);
     let (Some(dma), Some(hip)) = (system.module(&site.dma.name), system.module(&site.hip.name))
     else {
         unreachable!("the rewriting keeps both instances");

@@ -12,7 +12,7 @@ use crate::system::host_bus::bar_number;
 use crate::system::interrupts::{RXM_IRQ, Table};
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Connection, End, NewConnection};
-use crate::system::xml::{Attribute, Element};
+use crate::system::xml::{Attribute, Element, escape};
 
 /// The hard IP's clock, as each variant calls it.
 pub(super) const OLD_CLOCK: &str = "coreclkout";
@@ -109,6 +109,11 @@ impl Writer<'_> {
                 );
             }
         }
+        for requirement in system.document.root.children("interconnectRequirement") {
+            if !self.is_gone(requirement) {
+                self.move_requirement(requirement);
+            }
+        }
         if let Some(kernel) = streaming.kernel {
             self.first_interrupt(kernel);
         }
@@ -202,6 +207,37 @@ impl Writer<'_> {
             format!("{kind} connection {start} → {end} {verb} at {to}"),
             why,
         );
+    }
+
+    /// Has a requirement to the interconnect follow what it is for.
+    fn move_requirement(&mut self, requirement: &Element) {
+        let Some(subject) = requirement.attribute_at("for") else {
+            return;
+        };
+        let mut new = String::new();
+        let mut why = None;
+        for part in subject.value.split_inclusive(['|', '/']) {
+            let name = part.trim_end_matches(['|', '/']);
+            let moved = name
+                .split_once('.')
+                .and_then(|(instance, interface)| self.moved(&End::new(instance, interface)));
+            match moved {
+                Some((to, reason)) => {
+                    new += &format!("{to}{}", &part[name.len()..]);
+                    why = Some(reason);
+                }
+                None => new += part,
+            }
+        }
+        if let Some(why) = why {
+            self.edits.replace(subject.span.clone(), escape(&new));
+            let name = requirement.attribute("name").unwrap_or_default();
+            let what = format!(
+                "requirement {name} to the interconnect at {} is at {new}",
+                subject.value
+            );
+            self.note(what, why);
+        }
     }
 
     /// The block has one input, number 0.

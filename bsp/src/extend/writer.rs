@@ -16,7 +16,7 @@ use crate::system::interrupts::{CONDUITS, Table};
 use crate::system::library::NEW_DMA;
 use crate::system::qsys::{Connection, End, Module, NewConnection};
 use crate::system::site::Site;
-use crate::system::xml::Edits;
+use crate::system::xml::{Edits, Element};
 
 const MASTER_GONE: &str = "the old master is gone";
 
@@ -28,7 +28,7 @@ pub struct Writer<'a> {
     pub edits: Edits,
     /// What they are and why.
     pub changes: Vec<Change>,
-    /// Connections that are out already, by where their elements begin.
+    /// Connections and requirements that are out already, by where their elements begin.
     gone: BTreeSet<usize>,
     /// Connections that will be out in the end, by the same.
     doomed: BTreeSet<usize>,
@@ -93,16 +93,34 @@ impl<'a> Writer<'a> {
             &dma.name,
         );
         self.edits.replace(dma.element.span.clone(), text);
+        let why = match self.streams {
+            false => {
+                "the block takes the old DMA's place under its name; clock, reset, csr, s_nondma and the interrupt keep \
+                 their connections and addresses"
+            }
+            true => {
+                "the block takes the old DMA's place under its name, and that of the hard IP's bridge; clock, reset and \
+                 s_nondma keep their connections, and all slaves their addresses"
+            }
+        };
         self.note(
-            format!("instance {}: kind {} becomes {NEW_DMA}, its parameters go", dma.name, dma.kind),
-            "the block takes the old DMA's place under its name; clock, reset, csr, s_nondma and the \
-             interrupt keep their connections and addresses",
+            format!(
+                "instance {}: kind {} becomes {NEW_DMA}, its parameters go",
+                dma.name, dma.kind
+            ),
+            why,
         );
     }
 
     /// Whether a connection is there in the end.
     pub(super) fn stays(&self, connection: &Connection) -> bool {
-        !self.doomed.contains(&connection.element.span.start)
+        let at = connection.element.span.start;
+        !self.doomed.contains(&at) && !self.gone.contains(&at)
+    }
+
+    /// Whether a requirement to the interconnect is out.
+    pub(super) fn is_gone(&self, requirement: &Element) -> bool {
+        self.gone.contains(&requirement.span.start)
     }
 
     /// Adds connections after an existing one; after another, if that goes.
@@ -442,7 +460,11 @@ impl<'a> Writer<'a> {
         let bridges = old.bridges.iter().chain(&bus.bridges);
         let bridges: BTreeSet<&str> = bridges.map(|b| b.name.as_str()).collect();
         let master = End::new(&self.site.dma.name, "m");
-        let gone = |end: &End| *end == master || bridges.contains(end.instance.as_str());
+        let streams = self.streams;
+        let txs = End::new(&self.site.hip.name, "Txs");
+        let gone = |end: &End| {
+            *end == master || bridges.contains(end.instance.as_str()) || streams && *end == txs
+        };
         for connection in &system.dormant {
             if gone(&connection.start) || gone(&connection.end) {
                 self.remove(connection, MASTER_GONE);
@@ -456,6 +478,7 @@ impl<'a> Writer<'a> {
                 gone(&End::new(instance, interface))
             };
             if parts.any(names) {
+                self.gone.insert(requirement.span.start);
                 system.remove(&mut self.edits, requirement);
                 let name = requirement.attribute("name").unwrap_or_default();
                 self.note(
@@ -470,7 +493,7 @@ impl<'a> Writer<'a> {
     pub fn bonus(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
         let dma = &self.site.dma.name;
         let slave = |slave: &Placed| format!("{dma}.{}", slave.slave);
-        let bases: Vec<_> = bus
+        let mut bases: Vec<_> = bus
             .outside()
             .map(|placed| Base {
                 slave: slave(placed),
@@ -486,6 +509,13 @@ impl<'a> Writer<'a> {
         let mut interfaces = vec![format!("{dma}.m")];
         if self.streams {
             let hip = &self.site.hip.name;
+            let registers = End::new(hip, "Cra");
+            let all = self.site.system.of_kind("avalon");
+            let mut at = all.filter(|c| c.end == registers).filter_map(|c| c.base);
+            bases.extend(at.next().map(|base| Base {
+                slave: format!("{dma}.Cra"),
+                base,
+            }));
             interfaces.extend([
                 format!("{dma}.csr"),
                 format!("{hip}.Cra"),

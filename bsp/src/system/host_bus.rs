@@ -246,7 +246,9 @@ pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
             }
         }
     }
-    entries.extend(inside(site));
+    if site.streams() {
+        entries.extend(inside(site));
+    }
     entries.sort_by(|a, b| (a.base, &a.slave).cmp(&(b.base, &b.slave)));
     let bits = site.bar_bits(bar).unwrap_or(0);
     BarMap { bar, bits, entries }

@@ -250,7 +250,7 @@ impl Library {
         self.block = Some(config);
     }
 
-    /// Tells the library where slaves lie that the host reaches inside the block: of a block with a streaming port.
+    /// Tells the library where slaves lie that the host reaches inside the block, if it has a streaming port.
     pub fn set_inside(&mut self, places: &BTreeMap<String, u64>) {
         let of_block = |name: &&str| block::stream::INSIDE_BAR.contains(name);
         let places = places.iter().filter(|(name, _)| of_block(&name.as_str()));

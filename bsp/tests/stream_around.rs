@@ -1,0 +1,153 @@
+//! A board with a streaming port beyond its system: constraints, what names the other hard IP, the driver's table, the
+//! picture, and requirements to the interconnect.
+
+mod common;
+
+use std::fs;
+
+use common::{Work, edit, reference_net};
+use peerlane_bsp::diagram::Diagram;
+use peerlane_bsp::driver;
+
+const SYSTEM: &str = "acl_iface_system.qsys";
+const STREAM: &str = "[port]\nkind = \"stream\"\n";
+
+/// The constraints under a stand-in for the Timing Analyzer that has these registers and pins; what it is told.
+fn constraints(registers: &str, pins: &str) -> String {
+    let work = Work::new();
+    work.sound(STREAM);
+    let settings = work.made("iface/peerlane/peerlane.qsf");
+    assert!(settings.contains("SDC_FILE iface/peerlane/peerlane_pcie.sdc\n"));
+    let stand_in = format!(
+        "set registers {{{registers}}}\nset pins {{{pins}}}\n{}",
+        r#"
+        proc get_collection_size {c} { llength $c }
+        proc matching {all pattern} {
+            lsearch -all -inline -glob $all [string map {[ \\[ ] \\]} $pattern]
+        }
+        proc get_registers {option pattern} { matching $::registers $pattern }
+        proc get_ports {option pattern} { matching $::pins $pattern }
+        proc set_false_path {args} { puts "cut $args" }
+        proc create_clock {args} { puts "clock $args" }
+        proc post_message {args} { puts "message $args" }
+        source [lindex $argv 0]
+        "#
+    );
+    let file = work.dir.path().join("analyzer.tcl");
+    fs::write(&file, stand_in).unwrap();
+    let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
+    let run = tclsh
+        .command()
+        .arg(&file)
+        .arg(work.output("iface/peerlane/peerlane_pcie.sdc"))
+        .output()
+        .unwrap();
+    let failed = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{failed}");
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}
+
+#[test]
+fn the_hard_ips_paths_are_cut() {
+    const SPEED: &str = "h|g3_to_g1_speedchange_r";
+    const FIRST: &str = "h|altpcie_rs_serdes:r|fifo_err_sync_r[0]";
+    const SECOND: &str = "h|altpcie_rs_serdes:r|fifo_err_sync_r[1]";
+    const LANE: &str = "h|sv_xcvr_pipe_native:n|x";
+    let all = [SPEED, FIRST, SECOND, LANE, "h|other"];
+    let all: Vec<_> = all.iter().map(|name| format!("{{{name}}}")).collect();
+    let said = constraints(&all.join(" "), "reconfig_xcvr_clk other");
+    for line in [
+        format!("cut -to {SPEED}"),
+        // A list of names in brackets.
+        ["cut -to {{", FIRST, "}}"].concat(),
+        ["cut -from ", LANE, " -to {{", FIRST, "} {", SECOND, "}}"].concat(),
+        "clock -name reconfig_xcvr_clk -period 8.000 reconfig_xcvr_clk".into(),
+    ] {
+        assert_eq!(
+            said.lines().filter(|l| *l == line).count(),
+            1,
+            "{line}: {said}"
+        );
+    }
+    assert_eq!(said.lines().count(), 4, "{said}");
+    // Where nothing is as it should be, that is told.
+    let said = constraints("", "");
+    assert!(said.contains("message -type critical_warning"), "{said}");
+    assert!(!said.contains("cut ") && !said.contains("clock "), "{said}");
+}
+
+#[test]
+fn lines_that_name_the_other_hard_ip_are_told() {
+    let work = Work::new();
+    work.append(
+        "top.sdc",
+        "\nset_false_path -to {s|acl_iface_system:acl_iface|altpcie_sv_hip_avmm_hwtcl:host_link*}\n\
+         set_false_path -to {s|acl_iface_system:acl_iface|altpcie_sv_hip_ast_hwtcl:host_link*}\n",
+    );
+    let text = fs::read_to_string(work.input("top.sdc")).unwrap();
+    let line = text.lines().position(|l| l.contains("_avmm_")).unwrap() + 1;
+    let report = work.sound(STREAM);
+    let note = report
+        .notes
+        .iter()
+        .find(|n| n.contains("another entity now"));
+    let note = note.unwrap_or_else(|| panic!("{:#?}", report.notes));
+    assert!(note.contains(&format!("top.sdc:{line}.")), "{note}");
+}
+
+#[test]
+fn the_driver_and_the_picture_know_it() {
+    for work in [Work::new(), Work::of(&reference_net())] {
+        let report = work.sound(STREAM);
+        let board = driver::Board::read(&work.out).unwrap();
+        assert_eq!((board.line, board.clock), (None, 250_000_000));
+        assert!(board.slaves.msix.is_some() && board.opencl.kernels.is_some());
+        let place = |slave: &str| {
+            let mut entries = report.bar_after.entries.iter();
+            let entry = entries.find(|e| e.slave.ends_with(slave)).unwrap();
+            entry.base
+        };
+        assert_eq!(board.slaves.csr, place(".csr"));
+        assert_eq!(board.slaves.chan, place(".chan"));
+        assert_eq!(board.slaves.window, Some(place(".s_nondma")));
+        let picture = Diagram::read(&work.out).unwrap().html();
+        for words in ["rx_st", "tx_st", "Rxm_BAR"] {
+            assert!(picture.contains(words), "{words}");
+        }
+    }
+    // A place that was moved in Platform Designer is another board.
+    let work = Work::new();
+    work.sound(STREAM);
+    let path = work.output(SYSTEM);
+    let text = fs::read_to_string(&path).unwrap();
+    let at = text.find("end=\"dma_engine.s_nondma\"").unwrap();
+    let moved = text[at..].replacen("0x00010000", "0x00040000", 1);
+    fs::write(&path, format!("{}{moved}", &text[..at])).unwrap();
+    let error = driver::Board::read(&work.out).unwrap_err();
+    assert!(error.to_string().contains("was built for"), "{error}");
+}
+
+#[test]
+fn requirements_to_the_interconnect_follow() {
+    let work = Work::new();
+    let requirement = |subject: &str, value: u32| {
+        format!(
+            " <interconnectRequirement for=\"{subject}\" name=\"qsys_mm.insertPerformanceMonitor\" value=\"{value}\" />\n"
+        )
+    };
+    let lines = [
+        requirement("host_link.Rxm_BAR2/bar_pipe.s0", 1),
+        requirement("host_link.Txs", 2),
+        requirement("bar_pipe.m0", 3),
+    ];
+    edit(
+        &work.input(SYSTEM),
+        "</system>",
+        &format!("{}</system>", lines.concat()),
+    );
+    work.sound(STREAM);
+    let made = work.made(SYSTEM);
+    assert!(made.contains(&requirement("dma_engine.Rxm_BAR2/bar_pipe.s0", 1)));
+    assert!(!made.contains("host_link.Txs"));
+    assert!(made.contains(&lines[2]));
+}
