@@ -1,12 +1,15 @@
 //! Names that stand once, instances that take part, versions that fit.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::build::digest_of;
 use crate::check::Findings;
+use crate::check::read::component::Declared;
 use crate::check::read::design::Design;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
 use crate::error::Result;
+use crate::layout::hw_tcl_path;
 
 const TEST: &str = "names";
 /// Kinds of the connections that the extension makes (Platform Designer's own names for them).
@@ -40,10 +43,33 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             bad(findings, TEST, design.place(block.line), what);
         }
     }
+    own_hip(bsp, findings)?;
     if findings.unchanged(before) {
         let what =
             format!("{instances} instances, each once, enabled, of the vendor's kind and version");
         findings.good(TEST, what);
+    }
+    Ok(())
+}
+
+/// Peerlane's own hard IP is of its component's version.
+fn own_hip(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let path = Path::new(&hw_tcl_path()).with_file_name(format!("{OWN_HIP}_hw.tcl"));
+    let path = bsp.hardware.join(path);
+    // That it is there, the list of components says.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let version = Declared::read(&path)?.version;
+    for design in bsp.all() {
+        let own = design.instances.iter().filter(|i| i.kind == OWN_HIP);
+        for instance in own.filter(|i| i.version != version) {
+            let what = format!(
+                "{} is of version {}, its component of version {version}",
+                instance.name, instance.version
+            );
+            bad(findings, TEST, design.place(instance.line), what);
+        }
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::build::Build;
 use crate::check::Findings;
-use crate::check::read::design::{Design, Instance, instance};
+use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::result::addresses::{DEPTH, base, reached, span};
 use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
@@ -127,6 +127,15 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
 }
 
+/// Whether a connection takes all wires of two conduits: Platform Designer can take some of them.
+fn is_whole(wire: &Wire) -> bool {
+    let is = |name: &str, usual: &str| wire.parameters.get(name).is_none_or(|has| has == usual);
+    ["startPort", "endPort"].iter().all(|name| is(name, ""))
+        && ["startPortLSB", "endPortLSB", "width"]
+            .iter()
+            .all(|name| is(name, "0"))
+}
+
 /// Streams and conduits lead from the one to the other, and the application has the hard IP's clock.
 fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findings) {
     for (kind, interface, from_hip) in WAYS {
@@ -137,8 +146,13 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
         let joined = design.wires.iter().any(|w| {
             let ahead = (&w.from, &w.to) == (&one, &other);
             let back = (&w.from, &w.to) == (&other, &one);
-            // A conduit has no direction.
-            w.kind == kind && (if from_hip { ahead } else { back } || kind == "conduit" && back)
+            let way = match (kind, from_hip) {
+                // It has no direction.
+                ("conduit", _) => ahead || back,
+                (_, true) => ahead,
+                (_, false) => back,
+            };
+            w.kind == kind && way && is_whole(w)
         });
         if !joined {
             let what = format!("{one} and {other} are not connected");
