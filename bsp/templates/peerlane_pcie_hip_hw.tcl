@@ -35,6 +35,7 @@ foreach description $descriptions {
 set here [pwd]
 cd $hard_ip
 foreach description $descriptions { source $description }
+# The transceivers' files are declared relative to this component's directory.
 cd $here
 pipe_decl_fileset_groups_sv_xcvr_pipe_native $transceivers
 

@@ -127,6 +127,45 @@ fn the_driver_and_the_picture_know_it() {
     assert!(error.to_string().contains("was built for"), "{error}");
 }
 
+/// Gen3 has a PLL more that sends, and so an interface more for their controller.
+#[test]
+fn the_transceivers_controller_has_an_interface_for_each() {
+    const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+    let count = |n: u32| format!("name=\"number_of_reconfig_interfaces\" value=\"{n}\"");
+    for (config, before, after) in [(GEN_3, 10, 11), (STREAM, 10, 10), (STREAM, 11, 11)] {
+        let work = Work::of(&reference_net());
+        work.edit("board.qsys", &count(11), &count(before));
+        work.sound(config);
+        assert!(
+            work.made("board.qsys").contains(&count(after)),
+            "{config}{before}"
+        );
+    }
+    // Outside of the system, somebody has to see to it.
+    let work = Work::new();
+    let export = " <interface name=\"to_lanes\" internal=\"host_link.reconfig_to_xcvr\" type=\"conduit\" dir=\"end\" />\n";
+    work.edit(SYSTEM, "</system>", &format!("{export}</system>"));
+    let report = work.sound(GEN_3);
+    let (to_do, _) = report.divided();
+    let told = |note: &&String| note.contains("11 interfaces") && note.contains("770 and 506 bits");
+    assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
+}
+
+/// A board whose kernels do not interrupt the host keeps that.
+#[test]
+fn the_kernels_need_not_interrupt() {
+    let work = Work::new();
+    let path = work.input(SYSTEM);
+    let text = fs::read_to_string(&path).unwrap();
+    let end = text.find("end=\"kernels.kernel_irq_to_host\"").unwrap();
+    let start = text[..end].rfind(" <connection").unwrap();
+    let close = "</connection>\n";
+    let end = end + text[end..].find(close).unwrap() + close.len();
+    fs::write(&path, format!("{}{}", &text[..start], &text[end..])).unwrap();
+    work.sound(STREAM);
+    assert!(!work.made(SYSTEM).contains("dma_engine.kernel_irq"));
+}
+
 #[test]
 fn requirements_to_the_interconnect_follow() {
     let work = Work::new();
