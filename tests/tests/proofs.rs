@@ -15,7 +15,11 @@ use std::{
 
 use peerlane_hdl::{
     Params, generate,
-    pcie::{asks::Asks, credits::Credits},
+    pcie::{
+        asks::Asks,
+        credits::Credits,
+        target::{bus::Bus, replies::Replies, requests::Requests},
+    },
     prim::{AsyncFifo, SmallFifo},
     rtl::{
         att::Att, complete::Completer, fence::Fence, flushes::Flushes, receive::Receive,
@@ -92,6 +96,12 @@ const CREDIT_FAULTS: u64 = 44;
 
 /// Enough for two reads, or for two parts of one.
 const ASK_FAULTS: u64 = 20;
+
+/// Enough for a request of two completions, and for one behind it.
+const REQUEST_FAULTS: u64 = 12;
+
+/// A `MUTANT` that is none, but that leaves out what is said of the block's registers.
+const PINS_ONLY: u64 = 99;
 
 /// What ABC found.
 #[derive(Debug, PartialEq, Eq)]
@@ -609,4 +619,78 @@ fn read_requests_are_well_formed_and_have_a_tag_and_room() {
         Reach::Induction(ASK_FAULTS),
         1..=7,
     );
+}
+
+/// The queue of the requests is left open.
+fn requests_proof(part: u64, mutants: &[u64], edits: &[(&str, &str)]) {
+    let block = verilog("peerlane_requests", Requests::<128>::default());
+    let design = without(&block, "peerlane_requests_fifo_mlab_32x80");
+    let (name, file) = ("target, requests", "pcie_requests.sv");
+    let reach = Reach::Induction(REQUEST_FAULTS);
+    let parameters = [("PART", part)];
+    let mutants = mutants.iter().copied();
+    holds_and_has_teeth(name, &design, file, &parameters, reach, mutants);
+    // What the block's registers are to hold says nothing of a faulty block: only the pins do.
+    let parameters = [("PART", part), ("MUTANT", PINS_ONLY)];
+    sees_in_the_block(name, &design, file, &parameters, reach, edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn a_target_read_is_cut_into_pieces_that_ask_for_every_dword_once() {
+    // A request that ends with its first piece, one that goes on behind its end, one that is given up while the bus is up;
+    // a byte count that leaves out what is not wanted of the first dword twice, or of the last; a lower address with it in
+    // every piece; a piece that says it is the first; bytes that are not wanted, at the beginning and at the end; a beat
+    // too many; a place on the bus that does not move on; a refusal that comes twice.
+    let edits = [
+        (
+            "if (part_last_q) begin\n                state",
+            "if (1'b1) begin\n                state",
+        ),
+        (
+            "if (part_last_q) begin\n                state",
+            "if (1'b0) begin\n                state",
+        ),
+        (
+            "if (on_bus_q & (~down)) begin",
+            "if (on_bus_q & (~down) & (ask_opens_q | ask_take)) begin",
+        ),
+        (
+            "count_d = count_q - bytes;",
+            "count_d = count_q - ({1'b0, size_q} << 2'd2);",
+        ),
+        (
+            "({10'd0, head_lead} + {10'd0, head_trail})",
+            "{10'd0, head_lead}",
+        ),
+        ("      lead_d = 2'd0;\n", "\n"),
+        ("        opens_d = 1'b0;\n", "\n"),
+        (
+            "end else if (ask_opens_q & (~(&first_enable_q))) begin",
+            "end else if (1'b0) begin",
+        ),
+        (
+            "end else if (~(&last_enable_q)) begin",
+            "end else if (1'b0) begin",
+        ),
+        (
+            "end_ = {1'b0, qwords} + 7'd1;",
+            "end_ = {1'b0, qwords} + 7'd2;",
+        ),
+        (
+            "ask_at_d = ask_at_q + {23'd0, ask_beats};",
+            "ask_at_d = ask_at_q;",
+        ),
+        (
+            "saw_refused = source_q == refused;\n          state_d = RequestState_Idle;",
+            "saw_refused = source_q == refused;\n          state_d = RequestState_Measure;",
+        ),
+    ];
+    requests_proof(1, &[1, 2, 3, 4, 5], &edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_byte_count_of_a_request_that_is_no_read_is_four() {
+    requests_proof(2, &[], &[("count_now = 12'd4;", "count_now = 12'd0;")]);
 }
