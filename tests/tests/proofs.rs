@@ -18,7 +18,7 @@ use peerlane_hdl::{
     pcie::{
         asks::Asks,
         credits::Credits,
-        target::{bus::Bus, replies::Replies, requests::Requests},
+        target::{replies::Replies, requests::Requests},
     },
     prim::{AsyncFifo, SmallFifo},
     rtl::{
@@ -99,6 +99,9 @@ const ASK_FAULTS: u64 = 20;
 
 /// Enough for a request of two completions, and for one behind it.
 const REQUEST_FAULTS: u64 = 12;
+
+/// Enough for two completions, one of them behind posted packets.
+const REPLY_FAULTS: u64 = 14;
 
 /// A `MUTANT` that is none, but that leaves out what is said of the block's registers.
 const PINS_ONLY: u64 = 99;
@@ -693,4 +696,62 @@ fn a_target_read_is_cut_into_pieces_that_ask_for_every_dword_once() {
 #[ignore = "external tools: cargo xtask test proofs"]
 fn the_byte_count_of_a_request_that_is_no_read_is_four() {
     requests_proof(2, &[], &[("count_now = 12'd4;", "count_now = 12'd0;")]);
+}
+
+/// The design of the completions, with nothing in the memories of its FIFOs.
+fn replies() -> String {
+    [
+        "ram_mlab_16x73",
+        "ram_mlab_16x80",
+        "ram_mlab_16x8",
+        "ram_block_256x128",
+    ]
+    .iter()
+    .fold(
+        verilog("peerlane_replies", Replies::<128>::default()),
+        |design, ram| without(&design, &format!("peerlane_replies_{ram}")),
+    )
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn every_piece_of_a_target_read_gives_one_completion_or_comes_behind_a_failure() {
+    let (name, file, design) = ("target, replies", "pcie_replies.sv", replies());
+    let reach = Reach::Induction(REPLY_FAULTS);
+    holds_and_has_teeth(name, &design, file, &[], reach, 1..=5);
+    // A request that goes on behind its failure, one that never is anything but failed, one whose failure is forgotten; a
+    // failure that looks well, or that nobody serves; data of a failure that stay, or go into the next completion; a
+    // count of qwords that a dropped piece leaves behind; room of a dropped piece that is lost, room given back for
+    // another; a bus that nobody is done with; a completion before the posted packets.
+    let edits = [
+        ("skip = failed_q & (~expected_data[70]);", "skip = 1'b0;"),
+        (
+            "skip = failed_q & (~expected_data[70]);",
+            "skip = failed_q;",
+        ),
+        ("failed_d = fails;", "failed_d = 1'b0;"),
+        ("told_head_d[32:30] = 3'd4;", "told_head_d[32:30] = 3'd0;"),
+        ("told_head_d[32:30] = 3'd4;", "told_head_d[32:30] = 3'd1;"),
+        (".rewind(fails)", ".rewind(1'b0)"),
+        (
+            "fresh_d = 1'b1;\n      word_d = zero;\n    end\n    if (tells)",
+            "fresh_d = 1'b1;\n    end\n    if (tells)",
+        ),
+        (
+            "if (ends) begin\n      nth_d",
+            "if (tells) begin\n      nth_d",
+        ),
+        ("{4'd0, taken} + {4'd0, ends & skip};", "{4'd0, taken};"),
+        (
+            "given_d = {3'd0, head[79:74]};",
+            "given_d = {3'd0, head[70:65]};",
+        ),
+        (
+            "closes_bus = ends & is_bus;",
+            "closes_bus = tells & is_bus;",
+        ),
+        ("stamps_valid & (~behind[7]);", "stamps_valid;"),
+    ];
+    let parameters = [("MUTANT", PINS_ONLY)];
+    sees_in_the_block(name, &design, file, &parameters, reach, &edits);
 }
