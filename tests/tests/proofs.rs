@@ -18,7 +18,7 @@ use peerlane_hdl::{
     pcie::{
         asks::Asks,
         credits::Credits,
-        target::{replies::Replies, requests::Requests},
+        target::{bus::Bus, replies::Replies, requests::Requests},
     },
     prim::{AsyncFifo, SmallFifo},
     rtl::{
@@ -102,6 +102,9 @@ const REQUEST_FAULTS: u64 = 12;
 
 /// Enough for two completions, one of them behind posted packets.
 const REPLY_FAULTS: u64 = 14;
+
+/// Enough for a bus of little patience to go down, to bring what it owes, and to be up again.
+const BUS_FAULTS: u64 = 26;
 
 /// A `MUTANT` that is none, but that leaves out what is said of the block's registers.
 const PINS_ONLY: u64 = 99;
@@ -751,6 +754,39 @@ fn every_piece_of_a_target_read_gives_one_completion_or_comes_behind_a_failure()
             "closes_bus = tells & is_bus;",
         ),
         ("stamps_valid & (~behind[7]);", "stamps_valid;"),
+    ];
+    let parameters = [("MUTANT", PINS_ONLY)];
+    sees_in_the_block(name, &design, file, &parameters, reach, &edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_bus_of_the_target_stays_down_while_anybody_waits_for_it() {
+    let (name, file) = ("target, bus", "pcie_bus.sv");
+    let design = verilog("peerlane_bus", Bus::new(3));
+    let reach = Reach::Induction(BUS_FAULTS);
+    holds_and_has_teeth(name, &design, file, &[], reach, 1..=4);
+    // A bus that is up while it is waited for, while it owes qwords, that never goes down; a qword that is not counted; a
+    // read that is withdrawn, one that takes the place of one that stands.
+    let edits = [
+        (
+            "else if ((~live) & (~owes_q)) begin",
+            "else if (~owes_q) begin",
+        ),
+        (
+            "else if ((~live) & (~owes_q)) begin",
+            "else if (~live) begin",
+        ),
+        (
+            "if (stuck_q | (silent_q == limit)) begin",
+            "if (stuck_q) begin",
+        ),
+        ("owes_d = owed_q != 12'd1;", "owes_d = owed_q > 12'd2;"),
+        (
+            "if (free) begin\n      reads_d",
+            "if (1'b1) begin\n      reads_d",
+        ),
+        ("pick_ask = (free & may_ask)", "pick_ask = may_ask"),
     ];
     let parameters = [("MUTANT", PINS_ONLY)];
     sees_in_the_block(name, &design, file, &parameters, reach, &edits);
