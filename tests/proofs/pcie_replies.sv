@@ -2,7 +2,7 @@
 // the same request, which give none. Unbounded. What the memories of its FIFOs hold is left open, but for what is said
 // here of the words that went in; that the FIFOs keep their order is the small FIFO's proof. What pcie_requests.sv and
 // pcie_bus.sv assert of pieces and of data is assumed.
-module proof #(parameter MUTANT = 0, parameter LANES = 2) (
+module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, parameter KEPT = 255) (
   input wire clock,
   input wire push,
   input wire [72:0] piece,
@@ -171,7 +171,48 @@ module proof #(parameter MUTANT = 0, parameter LANES = 2) (
   wire [11:0] kept_beats = waiting_beats + (told ? last[67:62] : 0) + ready_room;
   always @* begin
     assert (\dut.pieces_q == kept + \dut.leaves_q & \dut.pieces_q <= 16);
-    assert (\dut.used_q == kept_beats + \dut.given_q & \dut.used_q <= 255);
+    assert (\dut.used_q == kept_beats + \dut.given_q & \dut.used_q <= KEPT);
+  end
+
+  // Part 2: the store holds what is kept for it, and the rest of the completion that is sent, in a memory of 256 beats; one
+  // more is shown. The sender takes the first beat with the head, unless it is bare, and the others whenever it likes,
+  // before the next head.
+  reg [4:0] sending = 0;
+  reg [8:0] ready_beats = 0;
+  wire [5:0] head_beats = head[70:65] - head[73], head_room = head[79:74];
+  wire [5:0] told_beats = told & !told_bad ? last[67:62] - (LANES == 2 & !last[44]) : 0;
+  wire [9:0] whole = told_beats + ready_beats + sending;
+  wire [9:0] all = whole + stored;
+  (* hierconn, init = 0 *) wire \dut.store.held_q ;
+  wire [9:0] in_memory = all - \dut.store.held_q ;
+  wire [7:0] committed = \dut.store.whole_q - \dut.store.head_q ;
+  always @(posedge clock) begin
+    sending <= sending + (head_take ? head_beats : 0) - beat_take;
+    ready_beats <= ready_beats + told_beats - (head_take ? head_beats : 0);
+  end
+  always @* if (PART == 2) begin
+    assume (!head_take | (sending == 0 & beat_take == !head[73]));
+    assume (!beat_take | head_take | sending != 0);
+    if (there) assume (waiting_beats - beats <= MOST * (waiting - 1));
+    if (ready != 0) begin
+      assume (head[70:65] >= 1 & head[70:65] <= head_room & head_room <= MOST);
+      assume (LANES == 2 | !head[73] | head_beats == 0);
+      assume (head_beats <= ready_beats & (ready != 1 | head_beats == ready_beats));
+      assume (ready_beats - head_beats <= ready_room - head_room & ready_room - head_room <= MOST * (ready - 1));
+    end
+    assert (in_memory <= 255);
+    // What is sent is there.
+    if (beat_take) assert (\dut.store.held_q );
+    assert (sending < MOST);
+    if (MUTANT == 0) begin
+      assert (committed == whole - \dut.store.held_q & (ready_beats + sending != 0 | !\dut.store.held_q  | told));
+      assert (waiting_beats <= MOST * waiting & ready_room <= MOST * ready & ready_beats <= ready_room);
+      assert (ready != 0 | ready_beats == 0);
+      assert (\dut.store.held_q | ready_beats + sending == 0);
+      assert (!told | (last[67:62] <= MOST & told_beats <= last[67:62]));
+      assert (stored <= waiting_beats);
+      if (!begun) assert (sending == 0 & !\dut.store.held_q );
+    end
   end
 
   // The posted packets that wait to be sent. One completion is `marked`, any: how many were accepted before it, how many
@@ -255,7 +296,7 @@ module proof #(parameter MUTANT = 0, parameter LANES = 2) (
     if (got == 0 | lane >= at_lane) assert (mine == 0);
     assert (\dut.leaves_q <= 2 & \dut.room_q <= (begun));
     // Room was told of the last cycle; a push may stand between.
-    if (\dut.room_q & !gap[0]) assert (\dut.pieces_q < 16 & \dut.used_q <= 255 - MOST);
+    if (\dut.room_q & !gap[0]) assert (\dut.pieces_q < 16 & \dut.used_q <= KEPT - MOST);
     assert (ready == stamps + \dut.clear_q & \dut.clear_q <= ready);
     assert (\dut.accepted_q - \dut.sent_q == pending & pending <= 100);
     if (its_stamp_waits) assert (marked & ahead == ahead_stamps + \dut.clear_q & ahead_stamps < stamps);

@@ -627,11 +627,15 @@ fn read_requests_are_well_formed_and_have_a_tag_and_room() {
     );
 }
 
-/// The queue of the requests is left open.
+/// Requests whose completions have `W` bits a beat. Their queue is left open.
+fn requests<const W: usize>() -> String {
+    let block = verilog("peerlane_requests", Requests::<W>::default());
+    without(&block, "peerlane_requests_fifo_mlab_32x80")
+}
+
 fn requests_proof(part: u64, mutants: &[u64], edits: &[(&str, &str)]) {
-    let block = verilog("peerlane_requests", Requests::<128>::default());
-    let design = without(&block, "peerlane_requests_fifo_mlab_32x80");
     let (name, file) = ("target, requests", "pcie_requests.sv");
+    let design = requests::<128>();
     let reach = Reach::Induction(REQUEST_FAULTS);
     let parameters = [("PART", part)];
     let mutants = mutants.iter().copied();
@@ -693,6 +697,9 @@ fn a_target_read_is_cut_into_pieces_that_ask_for_every_dword_once() {
         ),
     ];
     requests_proof(1, &[1, 2, 3, 4, 5], &edits);
+    let (name, file) = ("target, requests, 4 lanes", "pcie_requests.sv");
+    let reach = Reach::Induction(REQUEST_FAULTS);
+    holds_and_has_teeth(name, &requests::<256>(), file, &[("LANES", 4)], reach, []);
 }
 
 #[test]
@@ -701,27 +708,25 @@ fn the_byte_count_of_a_request_that_is_no_read_is_four() {
     requests_proof(2, &[], &[("count_now = 12'd4;", "count_now = 12'd0;")]);
 }
 
-/// The design of the completions, with nothing in the memories of its FIFOs.
-fn replies() -> String {
-    [
-        "ram_mlab_16x73",
-        "ram_mlab_16x80",
-        "ram_mlab_16x8",
-        "ram_block_256x128",
-    ]
-    .iter()
-    .fold(
-        verilog("peerlane_replies", Replies::<128>::default()),
-        |design, ram| without(&design, &format!("peerlane_replies_{ram}")),
-    )
+/// The design of completions of `W` bits a beat, with nothing in the memories of its FIFOs.
+fn replies<const W: usize>() -> String {
+    let data = format!("ram_block_256x{W}");
+    ["ram_mlab_16x73", "ram_mlab_16x80", "ram_mlab_16x8", &data]
+        .iter()
+        .fold(
+            verilog("peerlane_replies", Replies::<W>::default()),
+            |design, ram| without(&design, &format!("peerlane_replies_{ram}")),
+        )
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn every_piece_of_a_target_read_gives_one_completion_or_comes_behind_a_failure() {
-    let (name, file, design) = ("target, replies", "pcie_replies.sv", replies());
+    let (name, file, design) = ("target, replies", "pcie_replies.sv", replies::<128>());
     let reach = Reach::Induction(REPLY_FAULTS);
     holds_and_has_teeth(name, &design, file, &[], reach, 1..=5);
+    let wide = [("LANES", 4), ("KEPT", 256)];
+    holds_and_has_teeth(name, &replies::<256>(), file, &wide, reach, []);
     // A request that goes on behind its failure, one that never is anything but failed, one whose failure is forgotten; a
     // failure that looks well, or that nobody serves; data of a failure that stay, or go into the next completion; a
     // count of qwords that a dropped piece leaves behind; room of a dropped piece that is lost, room given back for
@@ -757,6 +762,30 @@ fn every_piece_of_a_target_read_gives_one_completion_or_comes_behind_a_failure()
     ];
     let parameters = [("MUTANT", PINS_ONLY)];
     sees_in_the_block(name, &design, file, &parameters, reach, &edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_completions_of_256_bits_that_are_kept_fit_into_their_memory() {
+    let (name, file) = ("target, data of replies", "pcie_replies.sv");
+    let reach = Reach::Induction(REPLY_FAULTS);
+    let wide = [("PART", 2), ("LANES", 4)];
+    holds_and_has_teeth(name, &replies::<256>(), file, &wide, reach, []);
+    // A last beat that is not shown; one that is shown too late.
+    let edits = [
+        ("whole_d = tail_next;", "whole_d = tail_q;"),
+        ("((~held_q) | pop);", "(~held_q);"),
+    ];
+    let on_pins = [("PART", 2), ("LANES", 4), ("MUTANT", PINS_ONLY)];
+    sees_in_the_block(name, &replies::<256>(), file, &on_pins, reach, &edits);
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test proofs"]
+fn the_completions_of_128_bits_that_are_kept_fit_into_their_memory() {
+    let (name, file) = ("target, data of replies", "pcie_replies.sv");
+    let reach = Reach::Induction(REPLY_FAULTS);
+    holds_and_has_teeth(name, &replies::<128>(), file, &[("PART", 2)], reach, []);
 }
 
 #[test]
