@@ -248,11 +248,10 @@ void pl_close(struct pl_device *device);
  * acknowledged. `pl_queue_turn` acknowledges it; a program that calls only `pl_transfer_poll` finds the file readable for
  * up to a second more. Transfers may end without an interrupt, so the wait has an end of its own:
  *
- *     pl_queue_next_turn(queue, &nanoseconds);
- *     ppoll(&(struct pollfd){ .fd = file, .events = POLLIN }, 1, &(struct timespec){
- *             .tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000 }, NULL);
- *     pl_queue_turn(queue);
- *     ended = pl_transfer_poll(transfer, &bytes);
+ * 1. `pl_queue_next_turn(queue, &nanoseconds)` says how long to wait at most;
+ * 2. `ppoll()` waits so long for the file;
+ * 3. `pl_queue_turn(queue)` acknowledges, and gives the board what waits for a place in its queue;
+ * 4. `pl_transfer_poll(transfer, &bytes)` says whether the transfer has ended.
  *
  * Returns the file, 0 or more, which stays the library's; PL_UNSUPPORTED: a board in the process has none; PL_INVALID.
  * Thread-safe.

@@ -219,7 +219,11 @@ struct Round {
 impl Round {
     /// In parts of the slower side's own rate.
     fn ratio(&self) -> f64 {
-        let slower = self.references.iter().copied().fold(f64::INFINITY, f64::min);
+        let slower = self
+            .references
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
         self.rate / slower
     }
 }

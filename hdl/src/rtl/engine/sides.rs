@@ -24,8 +24,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.longest_read.d.next = 511.into();
         if self.port.tagged.val() & !self.max_request.val().any() {
             self.longest_read.d.next = 127.into();
-        } else if self.port.tagged.val()
-            & ((self.max_request.val() == 1) | self.short_reads.val())
+        } else if self.port.tagged.val() & ((self.max_request.val() == 1) | self.short_reads.val())
         {
             self.longest_read.d.next = 255.into();
         }
