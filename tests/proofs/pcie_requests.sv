@@ -109,11 +109,13 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   always @* if (starts & under_way) assert (whole | ended | abandoned);
 
   // Max Payload Size, as it was when the piece was measured.
-  reg [6:0] most = 0;
+  reg [6:0] most = 32;
   (* hierconn, init = 0 *) wire [1:0] \dut.state_q ;
   wire [1:0] state = \dut.state_q ;
   always @(posedge clock) if (state == 1) most <= payload == 0 ? 32 : 64;
 
+  // Where it begins in a line of so many dwords.
+  wire [6:0] line = most == 32 ? address[4:0] : address[5:0];
   wire [29:0] behind = address + piece_dwords;
   wire [6:0] data_end = (address[0] ? 1 : 2) + piece_qwords;
   // The byte count of what is no read of memory is 4, whatever it enables: a part of its own.
@@ -128,9 +130,9 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     assert (piece_lower == (!is_read ? 7'd0 : {address[4:0], begun | is_none ? 2'd0 : lead}));
     assert (piece_source == (kind == BUS & down ? ABORTED : kind));
     assert (need == piece_beats);
-    assert (piece_dwords >= 1 & piece_dwords <= most & piece_dwords <= left);
+    assert (piece_dwords >= 1 & piece_dwords <= left & line + piece_dwords <= most);
     assert (piece_dwords == left | behind[4:0] == 0);
-    assert (piece_qwords == (piece_dwords + address[0] + 1) >> 1);
+    assert (piece_qwords <= 32 & piece_qwords == (piece_dwords + address[0] + 1) >> 1);
     assert (piece_beats == (data_end + LANES - 1) / LANES);
     assert (piece_empty == piece_beats * LANES - data_end);
   end
@@ -183,7 +185,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     else assert (under_way & !ended & !abandoned & \dut.now_q == now & \dut.source_q == kind);
     if (kind != BUS & state != 0) assert (done == 0 & owed == 0);
     assert (begun == (done != 0 | ended));
-    assert (done <= total & most <= 64);
+    assert (done <= total & (most == 32 | most == 64));
     assert (\dut.on_bus_q == (state == 3 & kind == BUS));
     // Pushes are two cycles apart at least.
     if (gap[0]) assert (state != 2 & (state != 3 | !\dut.ask_opens_q ));
@@ -194,7 +196,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     if (state == 2) begin
       if (counted) assert (count == bytes_left[11:0]);
       assert (\dut.lead_q == (begun | is_none | !is_read ? 2'd0 : lead));
-      assert (cut >= 1 & cut <= most & cut <= left);
+      assert (cut >= 1 & cut <= left & line + cut <= most);
       assert (cut == left | cut_end[4:0] == 0);
       assert (\dut.part_last_q == (cut == left));
     end
