@@ -2,7 +2,7 @@
 // the same request, which give none. Unbounded. What the memories of its FIFOs hold is left open, but for what is said
 // here of the words that went in; that the FIFOs keep their order is the small FIFO's proof. What pcie_requests.sv and
 // pcie_bus.sv assert of pieces and of data is assumed.
-module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, parameter KEPT = 255) (
+module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, parameter KEPT = 240) (
   input wire clock,
   input wire push,
   input wire [72:0] piece,

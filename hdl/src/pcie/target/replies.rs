@@ -121,8 +121,9 @@ impl<const W: usize> Default for Replies<W> {
             no_data_empty: Constant::new((lanes - 2).into()),
             zero: Constant::new(Bits::<W>::default()),
             most_pieces: Constant::new(PIECES.into()),
-            // Room is left for 256 bytes behind a header.
-            most_beats: Constant::new((BEATS as u64 - 1 - (32 + 2) / lanes).into()),
+            // Room is left for 256 bytes behind a header, and for as much of a completion that is being sent: its room is
+            // given back with its first beat.
+            most_beats: Constant::new((BEATS as u64 + 1 - 2 * (32 + 2_u64).div_ceil(lanes)).into()),
             bus: Constant::new(BUS.into()),
             refused: Constant::new(REFUSED.into()),
             nothing: Constant::new(NOTHING.into()),

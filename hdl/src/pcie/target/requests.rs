@@ -199,7 +199,9 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
             }
         }
 
-        self.is_none.next = (self.now.q.val().dwords == 1) & !self.now.q.val().first.any();
+        self.is_none.next = self.now.q.val().is_read
+            & (self.now.q.val().dwords == 1)
+            & !self.now.q.val().first.any();
         self.lead_now.next = self.lead.q.val();
         self.count_now.next = self.count.q.val();
         // Only of a read of memory they say something.
