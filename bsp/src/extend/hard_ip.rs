@@ -86,7 +86,7 @@ pub struct HardIp {
     pub loses_cvp: bool,
 }
 
-/// The parameter of Peerlane's own component in place of [`CVP`].
+/// The parameter of Peerlane's own component in place of `in_cvp_mode_hwtcl`.
 pub const OWN_CVP: &str = "CONFIGURATION_OVER_PCIE";
 /// Whether the FPGA is configured over PCIe.
 const CVP: &str = "in_cvp_mode_hwtcl";
