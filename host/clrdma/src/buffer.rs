@@ -131,11 +131,10 @@ impl Buffer {
     }
 
     /// Hands it over to the board: what was enqueued before has ended. `false`: it has not before the deadline, and the buffer
-    /// is the program's again. Until it is taken back its `cl_mem` lives.
+    /// is the program's again.
     pub(crate) fn hand_over(&self, deadline: Option<Instant>) -> Result<bool, Failure> {
         // SAFETY: the program has the buffer; the queue is retained, of the buffer's context.
         let over = unsafe {
-            opencl::retain_memory(self.handle())?;
             let released = self.imported.release(self.queue()).map_err(Failure::from);
             released.and_then(|()| opencl::finish_by(self.queue(), deadline))
         };
@@ -148,12 +147,24 @@ impl Buffer {
 
     /// Takes it back: what is enqueued from now on sees what the board has written.
     pub(crate) fn take_back(&self) -> Result<(), Failure> {
-        // SAFETY: the queue is retained, and so is the buffer, which is given back.
+        // SAFETY: the queue is retained, and whoever copies keeps the buffer's `cl_mem`. A command that is not flushed keeps
+        // it, too, after the program has released it.
         unsafe {
-            let taken = self.imported.acquire(self.queue());
-            opencl::release_memory(self.handle())?;
-            taken.map_err(Failure::from)
+            self.imported.acquire(self.queue())?;
+            opencl::flush(self.queue())
         }
+    }
+
+    /// Keeps its `cl_mem` for a copy that goes on when the program has its call back: until [`let_go`](Self::let_go).
+    pub(crate) fn keep(&self) -> Result<(), Failure> {
+        // SAFETY: the program is in a call with it, and releases it afterwards at the earliest.
+        unsafe { opencl::retain_memory(self.handle()) }
+    }
+
+    /// Ends [`keep`](Self::keep).
+    pub(crate) fn let_go(&self) -> Result<(), Failure> {
+        // SAFETY: it was retained.
+        unsafe { opencl::release_memory(self.handle()) }
     }
 
     /// What the board may do with it for a transfer.

@@ -119,7 +119,6 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
         return unsafe { finish(queue) }.map(|()| true);
     };
     let marker = function!(c"clEnqueueMarkerWithWaitList", Marker);
-    let flush = function!(c"clFlush", One);
     let info = function!(c"clGetEventInfo", DeviceInfo);
     let release = function!(c"clReleaseEvent", One);
     let mut event = null_mut();
@@ -127,7 +126,7 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
     let code = unsafe { marker(queue, 0, null(), &raw mut event) };
     check("clEnqueueMarkerWithWaitList", code)?;
     // SAFETY: as above.
-    let flushed = check("clFlush", unsafe { flush(queue) });
+    let flushed = unsafe { flush(queue) };
     let begin = Instant::now();
     let ask = || {
         let mut status = CL_COMPLETE;
@@ -155,6 +154,16 @@ pub(crate) unsafe fn finish_by(queue: Handle, deadline: Option<Instant>) -> Resu
     // SAFETY: this gives back the reference that the call made.
     unsafe { release(event) };
     ended
+}
+
+/// Has what was enqueued begin.
+///
+/// # Safety
+/// As [`finish`].
+pub(crate) unsafe fn flush(queue: Handle) -> Result<(), Failure> {
+    let flush = function!(c"clFlush", One);
+    // SAFETY: the caller promises the queue.
+    check("clFlush", unsafe { flush(queue) })
 }
 
 /// Keeps a buffer until [`release_memory`].

@@ -64,13 +64,19 @@ enum Why {
 struct Behind {
     waited: Arc<Waited>,
     turn: Turn,
+    /// The buffer's `cl_mem` is kept.
+    kept: bool,
 }
 
 impl Drop for Behind {
     fn drop(&mut self) {
         self.waited.wait(None);
         // There is nobody to tell.
-        let _ = self.turn.buffer().take_back();
+        let buffer = self.turn.buffer();
+        let _ = buffer.take_back();
+        if self.kept {
+            let _ = buffer.let_go();
+        }
     }
 }
 
@@ -234,7 +240,8 @@ pub(crate) fn run(
     }
     let moved = move_or_mend((&board, &buffer, direction), all, deadline);
     if let Ok(Err(Why::GoesOn(waited))) = moved {
-        let behind = Behind { waited, turn };
+        let kept = turn.buffer().keep().is_ok();
+        let behind = Behind { waited, turn, kept };
         // Where there can be no thread the drop waits here.
         let thread = std::thread::Builder::new().name("clrdma".into());
         let _ = thread.spawn(move || drop(behind));
