@@ -1,5 +1,6 @@
 //! Channels: served in turn, kept apart, chained, drained, aborted, revoked.
 
+use crate::fence::fence;
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, near, same};
 use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
@@ -300,6 +301,8 @@ pub fn aborts(params: &Params) {
         let took = rest(&mut rig, 4, 20_000);
         assert!(took < 10_000, "round {round}: {took} cycles");
         control(&mut rig, 4, ACCEPT | RUN);
+        // Behind it the records of what has ended are in the ring.
+        fence(&mut rig, None);
         let mut ends = 0;
         while let Some(record) = rig.poll_on(4) {
             assert_eq!(record.code, ABORTED, "{record:?}");

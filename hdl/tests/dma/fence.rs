@@ -37,7 +37,7 @@ fn slow_gpu() -> BoardConfig {
 }
 
 /// Runs a fence to its end; with an address it reads from there.
-fn fence(rig: &mut Rig, flush: Option<u64>) {
+pub fn fence(rig: &mut Rig, flush: Option<u64>) {
     let start = match flush {
         Some(address) => {
             rig.csr(csr::ATT_FLUSH_LO, address as u32);

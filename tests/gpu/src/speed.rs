@@ -32,8 +32,12 @@ const BAR: f64 = 0.90;
 /// (4 GB/s, and 24 bytes for each packet).
 const BOARD_RATE: f64 = 3.6e9;
 
-/// Bytes that the stand-in copies before it looks at its clock.
+/// Bytes that a thread of the stand-in copies before it looks at the clock.
 const STEP: u64 = 64 << 10;
+
+/// Threads of the stand-in. What a GPU has written is in no cache, and one thread of some hosts reads it slower than a board
+/// would.
+const THREADS: u64 = 4;
 
 /// What an engine was given.
 struct Job {
@@ -89,10 +93,9 @@ impl Side for Paced {
 
 /// Copies, and no faster than a board.
 fn pace(memory: &Memory, staging: &Memory, todo: &Receiver<Job>) {
-    let mut bytes = vec![0; STEP as usize];
     let mut due = Instant::now();
     loop {
-        // A board that has something to do loses no time to a scheduler: what this thread has lost it makes up for.
+        // A board that has something to do loses no time to a scheduler: what these threads have lost they make up for.
         let Job { piece, end } = match todo.try_recv() {
             Ok(job) => job,
             Err(_) => {
@@ -101,27 +104,42 @@ fn pace(memory: &Memory, staging: &Memory, todo: &Receiver<Job>) {
                 job
             }
         };
-        let mut done = 0;
-        while done < piece.length {
-            let part = STEP.min(piece.length - done);
-            let bytes = &mut bytes[..part as usize];
-            let (at, staged) = ((piece.at + done) as usize, (piece.staged + done) as usize);
-            let ((from, first), (to, then)) = match piece.way {
-                Way::Out => ((memory, at), (staging, staged)),
-                Way::In => ((staging, staged), (memory, at)),
-            };
-            // Ranges that `begin` has found to lie in both.
-            from.read(first, bytes).expect("it lies in the memory");
-            to.write(then, bytes).expect("it lies in the memory");
-            done += part;
-            due += Duration::from_secs_f64(part as f64 / BOARD_RATE);
-            // A board keeps its pace to less than the scheduler's grain.
-            while Instant::now() < due {
-                std::hint::spin_loop();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                scope.spawn(move || share(memory, staging, piece, thread, due));
             }
-        }
+        });
+        due += time(piece.length);
         *end.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         end.told.notify_all();
+    }
+}
+
+/// What a board takes for so many bytes.
+fn time(bytes: u64) -> Duration {
+    Duration::from_secs_f64(bytes as f64 / BOARD_RATE)
+}
+
+/// One thread's steps of a piece: of all that begin at `from`, each [`THREADS`]th.
+fn share(memory: &Memory, staging: &Memory, piece: Piece, thread: u64, from: Instant) {
+    let mut bytes = vec![0; STEP as usize];
+    let steps = (0..piece.length).step_by(STEP as usize);
+    for done in steps.skip(thread as usize).step_by(THREADS as usize) {
+        let part = STEP.min(piece.length - done);
+        let bytes = &mut bytes[..part as usize];
+        let (at, staged) = ((piece.at + done) as usize, (piece.staged + done) as usize);
+        let ((source, first), (to, then)) = match piece.way {
+            Way::Out => ((memory, at), (staging, staged)),
+            Way::In => ((staging, staged), (memory, at)),
+        };
+        // Ranges that `begin` has found to lie in both.
+        source.read(first, bytes).expect("it lies in the memory");
+        to.write(then, bytes).expect("it lies in the memory");
+        // A board keeps its pace to less than the scheduler's grain.
+        let due = from + time(done + part);
+        while Instant::now() < due {
+            std::hint::spin_loop();
+        }
     }
 }
 
