@@ -152,15 +152,35 @@ fn only_the_intended_elements_of_the_vendor_system_change() {
     let version = "module kind=version_id version=10.0 enabled=1 name=version_id_0";
     let old = "module kind=acl_dma version=1.0 enabled=1 name=dma_0";
     let crossing = "module kind=altera_avalon_mm_clock_crossing_bridge version=13.1 enabled=1 name=clock_cross_dma_to_pcie";
-    assert_eq!(modules(&gone), set(&[hip, bridge, version, old, crossing]));
+    // Pipeline stages of the interconnect.
+    let stages = |number: u32| {
+        [
+            format!(
+                "interconnectRequirement for=$system name=qsys_mm.maxAdditionalLatency value={number}"
+            ),
+            format!("parameter name=maxAdditionalLatency value={number}"),
+        ]
+    };
+    let with_stages = |of: &[&str], number: u32| {
+        let mut all = set(of);
+        all.extend(stages(number));
+        all
+    };
+    assert_eq!(
+        modules(&gone),
+        with_stages(&[hip, bridge, version, old, crossing], 2)
+    );
     assert_eq!(
         modules(&new),
-        set(&[
-            hip,
-            bridge,
-            version,
-            "module kind=peerlane_dma version=1.0 enabled=1 name=dma_0"
-        ])
+        with_stages(
+            &[
+                hip,
+                bridge,
+                version,
+                "module kind=peerlane_dma version=1.0 enabled=1 name=dma_0"
+            ],
+            0
+        )
     );
     // And of those three, these parameters.
     let changed: BTreeSet<String> = parameters(&new, hip)

@@ -251,7 +251,21 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    // What somebody has to act on stands before what is fine; of the reference BSP it is the interconnect alone.
+    // The reference BSP has nothing that somebody has to act on.
+    assert!(!said.contains("\nTo do:\n"), "{said}");
+    // That stands before what is fine; with the vendor's limit it is the interconnect alone.
+    let config = work.path().join("vendor.toml");
+    std::fs::write(&config, "interconnect_stages = \"vendor\"\n").unwrap();
+    let vendors = work.path().join("V");
+    let (_, said) = status(&[
+        "extend",
+        "--config",
+        text(&config),
+        "--bsp",
+        text(&common::reference()),
+        "--out",
+        text(&vendors),
+    ]);
     let (to_do, _) = said.split_once("\nFound:\n").unwrap();
     let (_, to_do) = to_do.split_once("\nTo do:\n").unwrap();
     assert!(
