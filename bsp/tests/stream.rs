@@ -50,7 +50,6 @@ fn wanted(hip: &Module) -> Wanted {
         bar_log2: size(&bar),
         generation: None,
         port_bits: None,
-        locked: false,
     }
 }
 
@@ -204,7 +203,7 @@ fn a_board_that_is_configured_over_pcie_stays_so() {
         "kind=\"peerlane_pcie_hip\"",
         kind,
         "packets",
-        "needs peerlane_pcie_hip",
+        "must be a peerlane_pcie_hip",
     );
     fs::write(work.output("board.qsys"), &system).unwrap();
     finds_in(
@@ -222,8 +221,8 @@ fn gen_3_has_no_configuration_over_pcie() {
     let work = Work::of(&reference_net());
     let report = work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
     let system = work.made("board.qsys");
-    assert!(system.contains("kind=\"altera_pcie_sv_hip_ast\""));
-    assert!(system.contains("<parameter name=\"in_cvp_mode_hwtcl\" value=\"0\" />"));
+    assert!(system.contains("kind=\"peerlane_pcie_hip\""));
+    assert!(system.contains("<parameter name=\"CONFIGURATION_OVER_PCIE\" value=\"0\" />"));
     let (to_do, _) = report.divided();
     for words in [
         "At Gen3 the FPGA has none",
@@ -470,7 +469,7 @@ fn what_is_spoilt_is_found() {
         ),
         (
             (
-                "kind=\"altera_pcie_sv_hip_ast\"".into(),
+                "kind=\"peerlane_pcie_hip\"".into(),
                 "kind=\"altera_pcie_sv_hip_avmm\"".into(),
             ),
             "packets",

@@ -19,6 +19,7 @@ proc add_parameter {name type value args} { set ::value($name) $value; set ::der
 proc set_parameter_property {name property value} {
     if {![info exists ::value($name)]} { error "no parameter $name" }
     if {$property eq "DERIVED"} { set ::derived($name) $value }
+    if {$property eq "HDL_PARAMETER"} { set ::passed($name) $value }
 }
 proc get_parameter_value name { return $::value($name) }
 proc set_parameter_value {name value} {
@@ -36,6 +37,7 @@ source [lindex $argv 0]
 foreach {name new} [lrange $argv 1 end] { set value($name) $new }
 elaborate
 puts "cvp of the Verilog: $value(in_cvp_mode_hwtcl)"
+puts "credits are shown: $passed(use_tx_cons_cred_sel_hwtcl)"
 foreach callback $filesets { $callback one }
 "#;
 
@@ -86,6 +88,8 @@ fn quartus(dir: &Path) {
 proc add_pcie_hip_parameters_ui_system_settings {} {
     add_parameter in_cvp_mode_hwtcl integer 0
     add_parameter gen123_lane_rate_mode_hwtcl string "Gen2 (5.0 Gbps)"
+    add_parameter use_tx_cons_cred_sel_hwtcl integer 0
+    set_parameter_property use_tx_cons_cred_sel_hwtcl HDL_PARAMETER false
 }
 proc validation_parameter_system_setting {} {
     if {[get_parameter_value in_cvp_mode_hwtcl] == 1} { send_message error "refused" }
@@ -144,6 +148,8 @@ fn it_gives_configuration_over_pcie_back() {
     assert!(good && !said.contains("error"), "{said}");
     assert!(said.contains("clock of the core: 1"), "{said}");
     assert!(said.contains("cvp of the Verilog: 1"), "{said}");
+    // Quartus's description leaves it out.
+    assert!(said.contains("credits are shown: true"), "{said}");
     for step in STEPS {
         assert_eq!(
             said.matches(&format!("step {step}\n")).count(),

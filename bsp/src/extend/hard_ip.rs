@@ -35,8 +35,6 @@ pub struct Wanted {
     pub generation: Option<u32>,
     /// Another width of the stream in bits.
     pub port_bits: Option<u32>,
-    /// `fixedclk_locked` is in use, which Quartus's component does not bring out.
-    pub locked: bool,
 }
 
 /// A parameter with a value.
@@ -181,20 +179,15 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
     let cvp = hip.parameter(CVP).is_some_and(|on| same("1", on.trim()));
     // There is none at Gen3 (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
     let keeps_cvp = cvp && link.generation.1 < 3;
-    let kind = if keeps_cvp || wanted.locked {
-        OWN_HIP
+    let why = if cvp && !keeps_cvp {
+        CVP_LOST
     } else {
-        TO
+        CVP_NAME
     };
-    match (kind, hip.parameter(CVP)) {
-        (OWN_HIP, was) => {
-            let on = u32::from(keeps_cvp).to_string();
-            parameters.push(Value::new(OWN_CVP, on, CVP_NAME));
-            dropped.extend(was.map(|was| Value::new(CVP, was.trim(), CVP_NAME)));
-        }
-        (_, Some(_)) => parameters.push(Value::new(CVP, "0", CVP_LOST)),
-        (_, None) => {}
-    }
+    let on = u32::from(keeps_cvp).to_string();
+    parameters.push(Value::new(OWN_CVP, on, why));
+    let was = hip.parameter(CVP);
+    dropped.extend(was.map(|was| Value::new(CVP, was.trim(), why)));
     let (before, generation) = link.generation;
     let specification = if generation == 3 { "3.0" } else { "2.1" };
     parameters.extend([
@@ -216,7 +209,7 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
     let lanes = old.lanes();
     Ok(HardIp {
         name: hip.name.clone(),
-        kind,
+        kind: OWN_HIP,
         parameters,
         dropped,
         port_bits: link.port_bits,

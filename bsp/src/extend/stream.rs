@@ -100,7 +100,6 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         bar_log2: bar_map(site, path.bar).bits,
         generation: config.port.generation,
         port_bits: config.port_bits,
-        locked: is_used(site, LOCKED),
     };
     // What cannot be at all is said before what is only in the way.
     hard_ip::streaming(site.system, site.hip, wanted)?;
@@ -188,15 +187,6 @@ fn bytes(config: &Config, slave: &str) -> u64 {
         "s_nondma" => u64::from(block::WINDOW_BYTES),
         _ => found.map_or(0, |new| new.bytes),
     }
-}
-
-/// Whether an interface of the hard IP is connected or exported.
-fn is_used(site: &Site<'_>, interface: &str) -> bool {
-    let end = End::new(&site.hip.name, interface);
-    let exports = site.system.exports.iter().filter(|export| !export.stale);
-    let mut inside = exports.filter_map(|export| export.internal.as_ref());
-    let mut all = site.system.connections.iter();
-    inside.any(|inside| *inside == end) || all.any(|c| c.start == end || c.end == end)
 }
 
 impl Streaming<'_> {

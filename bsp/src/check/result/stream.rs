@@ -110,6 +110,14 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
             bad(findings, TEST, design.place(hip.line), what);
             continue;
         }
+        if hip.kind != OWN_HIP {
+            let what = format!(
+                "{} is a {}, which in Quartus 13.1 does not pass use_tx_cons_cred_sel to the Verilog: the block would have no \
+                 credits; it must be a {OWN_HIP}",
+                hip.name, hip.kind
+            );
+            bad(findings, TEST, design.place(hip.line), what);
+        }
         ways(design, hip, block, findings);
         interfaces(design, hip, findings);
         places(bsp, design, (hip, block), build, findings);
@@ -316,7 +324,7 @@ fn parameters(
     for (name, value) in needed(bsp, was, build) {
         want.insert(name, Some(value));
     }
-    cvp(was, now, build, &mut want);
+    cvp(was, build, &mut want);
     let names = want.keys().chain(now.parameters.keys());
     let mut names: Vec<_> = names
         .filter(|name| !DERIVED.contains(&name.as_str()))
@@ -348,23 +356,13 @@ fn parameters(
 
 /// Configuration over PCIe stays, but at Gen3, where there is none (Configuration via Protocol in V-series FPGA devices
 /// user guide 683889, 1.3). Quartus's component of 13.1 refuses it beyond Gen1; Peerlane's has another name for it.
-fn cvp(was: &Instance, now: &Instance, build: &Build, want: &mut BTreeMap<String, Option<String>>) {
+fn cvp(was: &Instance, build: &Build, want: &mut BTreeMap<String, Option<String>>) {
     const CVP: &str = "in_cvp_mode_hwtcl";
     let before = was.number(CVP).unwrap_or(0);
     let stays = before != 0 && build.config.port.generation != Some(3);
-    if now.kind == OWN_HIP {
-        want.insert(CVP.into(), None);
-        let on = u32::from(stays).to_string();
-        want.insert("CONFIGURATION_OVER_PCIE".into(), Some(on));
-    } else if was.parameters.contains_key(CVP) {
-        // With another component it would be lost, and the value that it must have cannot be had.
-        let on = if stays {
-            "1, which needs peerlane_pcie_hip"
-        } else {
-            "0"
-        };
-        want.insert(CVP.into(), Some(on.into()));
-    }
+    want.insert(CVP.into(), None);
+    let on = u32::from(stays).to_string();
+    want.insert("CONFIGURATION_OVER_PCIE".into(), Some(on));
 }
 
 /// What the block and the configuration need (Stratix V Avalon-ST Interface for PCIe 683093, parameter settings).
