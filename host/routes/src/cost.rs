@@ -26,11 +26,15 @@ impl Cost {
                 latency: (first - by_length * short as f64).max(0.0),
                 rate: 1.0 / by_length,
             },
-            // The longer one was not slower: the length does not show beside what a copy costs.
-            false => Self {
-                latency: 0.0,
-                rate: long as f64 / second.max(1e-12),
-            },
+            // The longer one was not slower: the length does not show beside what a copy costs. How much of the longer one's time
+            // that is, nobody knows; half of it is, and so pieces are not small.
+            false => {
+                let half = (second / 2.0).max(1e-12);
+                Self {
+                    latency: half,
+                    rate: long as f64 / half,
+                }
+            }
         }
     }
 
@@ -90,9 +94,18 @@ mod tests {
         assert!((cost.latency - 0.001).abs() < 1e-9, "{cost:?}");
         assert!((cost.rate - 500e6).abs() < 1.0, "{cost:?}");
         assert!((cost.time(250_000) - 0.0015).abs() < 1e-9);
-        // Two times that no line explains.
+        // Two times that no line explains: half of the longer copy's second is each.
         let odd = Cost::through((10, 2.0), (20, 1.0));
-        assert_eq!((odd.latency, odd.rate), (0.0, 20.0));
+        assert_eq!((odd.latency, odd.rate), (0.5, 40.0));
+        assert!((odd.time(20) - 1.0).abs() < 1e-9);
+        // It makes no small pieces of a long copy.
+        let other = Cost {
+            latency: 20e-6,
+            rate: 50e9,
+        };
+        let odd = Cost::through((4096, 2.4e-3), (8 * MIB, 2.3e-3));
+        let chunk = best_chunk(&other, &odd, 1024 * MIB, 8 * MIB);
+        assert_eq!(chunk, 8 * MIB);
     }
 
     #[test]
