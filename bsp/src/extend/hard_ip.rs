@@ -13,10 +13,8 @@ use table::{Fate, fate};
 
 /// Kind of the hard IP that is replaced.
 pub const FROM: &str = "altera_pcie_sv_hip_avmm";
-/// Kind of the one in its place.
-pub const TO: &str = STREAMING_HIP;
 
-/// The module that either component of it has as its top, and the name of the instance's entity.
+/// The module that the component in its place has as its top, and the name of the instance's entity.
 pub const ENTITY: &str = "altpcie_sv_hip_ast_hwtcl";
 
 /// The largest BAR of the block, log2: its own slaves lie below 2 GiB.
@@ -286,7 +284,7 @@ impl Old<'_> {
         self.refuse(
             self.system.document.place(element),
             format!(
-                "{} has the parameter {name}, of which it is not known what becomes of it in {TO}",
+                "{} has the parameter {name}, of which it is not known what becomes of it in {STREAMING_HIP}",
                 self.hip.name
             ),
             "Report it with the version of Quartus; until then leave port.kind out of the configuration.",

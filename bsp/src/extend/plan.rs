@@ -25,7 +25,6 @@ use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
 use crate::output;
-use crate::system::kinds::OWN_HIP;
 use crate::system::library::Library;
 use crate::system::missing;
 use crate::system::project::Project;
@@ -321,8 +320,7 @@ impl<'a> Builder<'a> {
 
     /// The block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
-        let own = hip.filter(|hip| hip.kind == OWN_HIP);
-        let own = own.map(|_| component::hip_file());
+        let own = hip.map(|_| component::hip_file());
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
         for file in files.into_iter().chain(own) {
             let digest = build::digest(file.text.as_bytes());
@@ -431,7 +429,7 @@ impl<'a> Builder<'a> {
     /// The list of components with the block in it.
     fn component_list(&mut self, hip: Option<&HardIp>) -> Result<()> {
         let mut components = vec![ipx::BLOCK];
-        components.extend(hip.filter(|hip| hip.kind == OWN_HIP).map(|_| ipx::HARD_IP));
+        components.extend(hip.map(|_| ipx::HARD_IP));
         let lists = layout::with_extension(&self.hardware, "ipx")?;
         let usual = (lists.iter()).find(|p| p.file_name().is_some_and(|n| n == "iface.ipx"));
         let Some(list) = usual.or(lists.first()) else {

@@ -10,7 +10,6 @@ use crate::extend::stream::Streaming;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::bar_number;
 use crate::system::interrupts::{RXM_IRQ, Table};
-use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Connection, End, NewConnection};
 use crate::system::xml::{Attribute, Element, escape};
 
@@ -55,14 +54,10 @@ impl Writer<'_> {
             .iter()
             .map(|one| (one.name.as_str(), one.value.clone()))
             .collect();
-        let version = match to.kind {
-            OWN_HIP => COMPONENT_VERSION,
-            // It is the IP of the same release of Quartus.
-            _ => hip.element.attribute("version").unwrap_or("13.1"),
-        };
+        let (kind, version) = (to.kind, COMPONENT_VERSION);
         let text = site
             .system
-            .instance_text(&hip.element, to.kind, version, &hip.name, &written);
+            .instance_text(&hip.element, kind, version, &hip.name, &written);
         let span = hip.element.span.clone();
         self.edits.replace(span, text.trim_start().to_string());
         let (name, old) = (&hip.name, &hip.kind);
