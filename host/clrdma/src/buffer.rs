@@ -8,7 +8,7 @@ use peerlane_gpu::opencl::Imported;
 use peerlane_gpu::{Gpu, GpuBuffer};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Memory that CUDA has made and OpenCL has imported.
 #[derive(Debug)]
@@ -31,6 +31,23 @@ struct Peers {
     known: Vec<(Access, Arc<Peer>)>,
     /// The board may not read it for transfers to it: the platform passes writes only.
     writes_only: bool,
+}
+
+/// Waits while something is so, but no longer than until a deadline.
+pub(crate) fn wait_while<'a, T>(
+    told: &Condvar,
+    guard: MutexGuard<'a, T>,
+    deadline: Option<Instant>,
+    is_so: impl Fn(&T) -> bool,
+) -> MutexGuard<'a, T> {
+    let is_so = |value: &mut T| is_so(value);
+    let Some(deadline) = deadline else {
+        let waited = told.wait_while(guard, is_so);
+        return waited.unwrap_or_else(PoisonError::into_inner);
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let waited = told.wait_timeout_while(guard, left, is_so);
+    waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
 /// A buffer that is somebody's for a transfer, until this is dropped.
@@ -111,19 +128,8 @@ impl Buffer {
 
     /// Its turn for a transfer; none before the deadline is `None`.
     pub(crate) fn turn(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
-        let mut taken = self.taken();
-        while *taken {
-            taken = match deadline.map(|at| at.saturating_duration_since(Instant::now())) {
-                None => (self.free.wait(taken)).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return None,
-                Some(left) => {
-                    let woken = self.free.wait_timeout(taken, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
-        *taken = true;
-        Some(Turn(Arc::clone(self)))
+        let mut taken = wait_while(&self.free, self.taken(), deadline, |taken| *taken);
+        (!std::mem::replace(&mut *taken, true)).then(|| Turn(Arc::clone(self)))
     }
 
     fn queue(&self) -> Handle {

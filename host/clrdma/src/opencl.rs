@@ -103,7 +103,7 @@ pub(crate) unsafe fn of_platform(
 ///
 /// # Safety
 /// It is a `cl_command_queue`.
-pub(crate) unsafe fn finish(queue: Handle) -> Result<(), Failure> {
+unsafe fn finish(queue: Handle) -> Result<(), Failure> {
     let finish = function!(c"clFinish", One);
     // SAFETY: the caller promises the queue.
     check("clFinish", unsafe { finish(queue) })

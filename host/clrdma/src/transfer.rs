@@ -1,7 +1,7 @@
 //! Transfers.
 
 use crate::board::{Board, Code, Peer, result};
-use crate::buffer::{Buffer, Turn};
+use crate::buffer::{Buffer, Turn, wait_while};
 use crate::error::{CLRDMA_TIMEOUT, Failure};
 use crate::state::STATE;
 use std::ffi::{c_int, c_void};
@@ -36,18 +36,7 @@ impl Waited {
 
     /// Waits for the end, until a deadline.
     fn wait(&self, deadline: Option<Instant>) -> Option<c_int> {
-        let mut end = self.lock();
-        while end.is_none() {
-            end = match deadline.map(|at| at.saturating_duration_since(Instant::now())) {
-                None => (self.told.wait(end)).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return None,
-                Some(left) => {
-                    let woken = self.told.wait_timeout(end, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
-        }
-        *end
+        *wait_while(&self.told, self.lock(), deadline, |end| end.is_none())
     }
 }
 
