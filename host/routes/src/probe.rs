@@ -106,6 +106,7 @@ impl fmt::Display for Verdict {
 
 /// What a probe has found between a board and a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Findings {
     /// The board writes into the device's memory.
     pub write: Verdict,

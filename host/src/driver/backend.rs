@@ -44,6 +44,7 @@ pub struct Pinned {
 
 /// Why a backend could not do what was asked.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum BackendError {
     /// The board does not answer any more.
     #[error("the board does not answer")]

@@ -1,7 +1,9 @@
 //! Examples, and tools of the command `peerlane`, as they stand, on `/dev/peerlane0`.
 
 use crate::lab::Setup;
-use peerlane_vm::{Initramfs, guest_example, guest_program};
+use peerlane_tools::{Cache, Requirements};
+use peerlane_vm::{Initramfs, guest_example, guest_library, guest_program};
+use std::{env, fs, path::Path, process::Command};
 
 fn files(files: &mut Initramfs) {
     for name in ["acquisition", "inference_feed", "processes"] {
@@ -25,5 +27,74 @@ fn examples_and_tools() {
          peerlane bench transfers --sizes 4KiB && exit 1\n\
          peerlane top --once --interval 0.2\n\
          peerlane top --once --interval 0.2 --json | grep '\"state\":\"ready\"'",
+    );
+}
+
+/// A file of the repository.
+fn source(path: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// The first example in C and in Rust.
+fn compiled(files: &mut Initramfs) {
+    let library = guest_library("libpeerlane.so").unwrap();
+    let work = tempfile::tempdir().unwrap();
+    let program = work.path().join("hello-c");
+    let status = Command::new(env::var("CC").unwrap_or_else(|_| "cc".into()))
+        .arg("-I")
+        .arg(source("host/capi/include"))
+        .arg("-o")
+        .args([&program, &source("examples/01-hello/hello.c"), &library])
+        .status();
+    assert!(status.unwrap().success());
+    files.program(&program).unwrap();
+    // By the name that the linker has put into the program, as a package installs it.
+    files.place(&library, "lib/libpeerlane.so.1").unwrap();
+    files
+        .shared_program(&guest_example("hello").unwrap())
+        .unwrap();
+}
+
+/// An interpreter with the package, as pip would install it, and programs for it.
+fn python(files: &mut Initramfs) {
+    let cache = Cache::open().unwrap();
+    let python = cache.python(Requirements::Package).unwrap();
+    // An exception that nobody takes is printed by `traceback`, and `wait_for` wants it there.
+    files
+        .python(
+            &python,
+            &["__future__", "asyncio", "threading", "time", "traceback"],
+        )
+        .unwrap();
+    let package = source("host/python/python/peerlane");
+    for file in fs::read_dir(&package).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        if name.ends_with(".py") {
+            let target = format!("lib/python/peerlane/{name}");
+            files.place(&file.path(), &target).unwrap();
+        }
+    }
+    let library = guest_library("lib_peerlane.so").unwrap();
+    files
+        .place(&library, "lib/python/peerlane/_peerlane.abi3.so")
+        .unwrap();
+    for file in [
+        "examples/01-hello/hello.py",
+        "host/python/tests/on_a_board.py",
+    ] {
+        let name = file.rsplit('/').next().unwrap();
+        files.place(&source(file), &format!("srv/{name}")).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn the_first_example_in_each_language() {
+    Setup::default().with(compiled).with(python).run(
+        "hello\n\
+         hello-c\n\
+         python3 /srv/hello.py\n\
+         python3 /srv/on_a_board.py",
     );
 }

@@ -49,6 +49,16 @@ pub enum Error {
         reason: String,
     },
 
+    /// What a Python interpreter needs is not known.
+    #[error("what `{}` needs is not known: {reason}", interpreter.display())]
+    #[diagnostic(help("PEERLANE_PYTHON names another interpreter"))]
+    Python {
+        /// The interpreter.
+        interpreter: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+
     /// QEMU ended before it was asked to, or did not start.
     #[error("QEMU {what}\n{output}")]
     #[diagnostic(help("the last lines are QEMU's own, and the machine's console"))]

@@ -8,9 +8,9 @@ use std::{
 };
 
 use cpio::newc;
-use peerlane_tools::Qemu;
+use peerlane_tools::{Python, Qemu};
 
-use crate::{Result, error::io_error, libraries};
+use crate::{Result, error::io_error, libraries, python};
 
 /// The first program.
 const INIT: &str = include_str!("init.sh");
@@ -82,6 +82,37 @@ impl Initramfs {
     /// When it is too large.
     pub fn file(&mut self, path: &str, content: &[u8]) -> Result<()> {
         self.add(path.trim_start_matches('/'), 0o100_644, content)
+    }
+
+    /// Adds a file, with its directories, unless it is there; of a shared library also those that it needs.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a library is not found.
+    pub fn place(&mut self, file: &Path, target: &str) -> Result<()> {
+        self.once(file, target.trim_start_matches('/'))?;
+        match file.extension() {
+            Some(kind) if kind == "so" => self.needed_by(file),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds an interpreter, `/bin/python3`, and as much of its library as programs need that import these modules.
+    /// They find packages of their own in `/lib/python`.
+    ///
+    /// # Errors
+    /// When there is no such module, or a file cannot be read.
+    pub fn python(&mut self, python: &Python, imports: &[&str]) -> Result<()> {
+        let parts = python::parts(python, imports)?;
+        self.place(&parts.program, "bin/python3")?;
+        self.needed_by(&parts.program)?;
+        for file in &parts.files {
+            self.place(file, &file.to_string_lossy())?;
+        }
+        self.script(&format!(
+            "export PYTHONHOME={} PYTHONPATH=/lib/python PYTHONDONTWRITEBYTECODE=1",
+            parts.prefix
+        ));
+        Ok(())
     }
 
     fn needed_by(&mut self, file: &Path) -> Result<()> {

@@ -35,6 +35,7 @@ mod guest;
 mod initramfs;
 mod libraries;
 mod machine;
+mod python;
 mod qmp;
 mod vm;
 
