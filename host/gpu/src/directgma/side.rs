@@ -216,6 +216,9 @@ enum Pushed {
     Untold,
 }
 
+/// How long a window waits to be moved while the GPU stores to it: in a copy it has no more to store by then.
+const LAST: Duration = Duration::from_secs(1);
+
 /// The GPU's stores to a board's window.
 ///
 /// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
@@ -258,7 +261,18 @@ impl Push for Stores {
 
     fn place(&mut self, fpga: u64) -> Result<()> {
         // What the GPU still sends is for the old place.
-        self.remote.finish().map_err(self.told())?;
+        match &self.pushed {
+            Pushed::Nothing => {}
+            // Its queue is in order.
+            Pushed::Begun(copy) if copy.wait(LAST).map_err(self.told())? => {}
+            Pushed::Begun(_) => {
+                return Err(peerlane_routes::Error::side(
+                    "the GPU",
+                    format!("what it stores to the window has not ended after {LAST:?}"),
+                ));
+            }
+            Pushed::Untold => self.remote.finish().map_err(self.told())?,
+        }
         self.pushed = Pushed::Nothing;
         self.aperture.place(fpga)
     }

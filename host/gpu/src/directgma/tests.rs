@@ -227,6 +227,17 @@ fn a_copy_of_whose_end_nobody_is_told_may_be_under_way() {
     assert!(stores.settle(Duration::ZERO).unwrap());
 }
 
+/// A copy that a GPU never ends: the window stays where it is, and its user is told so.
+#[test]
+fn a_window_is_not_moved_under_a_copy() {
+    let device = device();
+    let mut stores = side::Stores::over(&device.buffer(LENGTH).unwrap(), Box::new(Shown)).unwrap();
+    stores.push(0, 0, PAGE).unwrap();
+    let error = stores.place(0).unwrap_err();
+    assert!(error.to_string().contains("has not ended"), "{error}");
+    assert!(!stores.settle(Duration::ZERO).unwrap());
+}
+
 /// A child of a fork has none of the runtime's threads: `clFinish` would never return.
 #[test]
 fn what_a_child_drops_the_parent_keeps() {
