@@ -61,7 +61,7 @@ module {{ name }} (
 );
   wire dma_irq;
   wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
-    derr_rpl, dlup, ev128ns, ev1us, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
+    derr_rpl, dlup, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
     ko_cpl_spc_data, app_int_ack, app_msi_ack, lmi_ack, lmi_dout, pme_to_sr, cra_address, cra_read, cra_write,
     cra_writedata, cra_byteenable, dma_irq};
   // The application may begin when the transceivers' PLL is locked.
@@ -86,7 +86,6 @@ module {{ name }} (
     .reset_status(reset_status),
     .pld_clk_inuse(pld_clk_inuse),
     .dlup_exit(dlup_exit),
-    .hotrst_exit(hotrst_exit),
     .l2_exit(l2_exit),
     .nreset_status(nreset_status)
   );

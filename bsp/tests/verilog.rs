@@ -182,10 +182,10 @@ impl Design {
             let of = |port: &str| bits(&cell["connections"][port]);
             let (name, taken) = if kind.contains("dff") {
                 let into = self.names[&of("Q")[0]].clone();
-                (into, ["D", "EN", "SRST"])
+                (into, ["D", "EN", "SRST", "ARST"])
             } else if kind.starts_with("$memwr") {
                 let memory = cell["parameters"]["MEMID"].as_str().unwrap();
-                (format!("memory {memory}"), ["DATA", "ADDR", "EN"])
+                (format!("memory {memory}"), ["DATA", "ADDR", "EN", ""])
             } else {
                 continue;
             };
@@ -244,7 +244,7 @@ fn crossings_of(config: &str, top: &str) {
         if let Some(memory) = from.strip_prefix("memory ") {
             memories.insert(memory.trim_start_matches('\\').to_string());
         } else {
-            assert!(into.ends_with(".meta_q"), "{into} ({clock}) takes {from}");
+            assert!(into.contains(".meta_q"), "{into} ({clock}) takes {from}");
             first_stages.insert(into);
         }
     }
@@ -253,7 +253,7 @@ fn crossings_of(config: &str, top: &str) {
     let called: BTreeSet<_> = design
         .names
         .values()
-        .filter(|n| n.ends_with("meta_q"))
+        .filter(|n| n.contains("meta_q"))
         // The words of the hard IP's configuration are of this clock, and not aligned to it.
         .filter(|n| !n.contains("settings.changes"))
         .collect();

@@ -1,14 +1,26 @@
 //! The application's reset, made from what the hard IP says of itself. The variant with Avalon-MM ports brings one out
 //! (`nreset_status`); the one with an Avalon-ST interface leaves it to the application (Stratix V Avalon-ST Interface for
 //! PCIe 683093, "Reset, Status, and Link Training Signals").
+//!
+//! # What ends the link
+//! Every way out of a working link goes through DL_Inactive, which `dlup_exit` tells: a hot reset, a link that software
+//! disables, and one that does not recover, for LinkUp falls with each of them (PCI Express Base Specification 3.0,
+//! sections 3.2.1, 4.2.6). So three things that the Avalon-MM variant (ACDS 13.1) looks at are not looked at here:
+//!
+//! - `hotrst_exit`. None of Altera's designs for Stratix V takes it from the hard IP. If it stood low, the board would be in
+//!   reset for ever.
+//! - `ltssmstate` for Disabled. The link has left DL_Active by then.
+//! - Six million cycles in Recovery, 24 ms at 250 MHz. No state of Recovery lasts for longer than 48 ms, and a link that has
+//!   not come back by then goes down. One that comes back, from equalization at 8 GT/s say, has lost nothing; a reset of
+//!   the application alone would leave half a packet in its hard IP.
 
-use crate::prim::BitSync;
+use crate::prim::{BitSync, ResetAtOnce};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Holds `nreset_status` low until the hard IP has left its reset, uses the clock, and neither loses nor resets the link; and
-/// 1024 cycles longer, as with the Avalon-MM variant (ACDS 13.1): all resets of the hard IP have ended by then.
-/// A link that fails to recover, or that is disabled, leaves DL_Active, which `dlup_exit` tells.
+/// Holds `nreset_status` low until the hard IP has left its reset, uses the clock, and does not lose the link; and
+/// 1024 cycles longer, as with the Avalon-MM variant: all resets of the hard IP have ended by then. As there, the hard IP's
+/// reset brings it at once: its clock may stand from then on.
 #[derive(DocBlock, Default)]
 pub struct Restart {
     /// `pld_clk` of the hard IP.
@@ -17,36 +29,24 @@ pub struct Restart {
     pub reset_status: Signal<In, Bit>,
     /// The hard IP's transaction layer uses the clock. Not of this clock.
     pub pld_clk_inuse: Signal<In, Bit>,
-    /// Each is low for a cycle as the link goes down, as a hot reset ends, and as the link leaves L2.
+    /// Each is low for a cycle: as the link goes down, and as it leaves L2.
     pub dlup_exit: Signal<In, Bit>,
-    pub hotrst_exit: Signal<In, Bit>,
     pub l2_exit: Signal<In, Bit>,
     /// The application's reset, active low.
     pub nreset_status: Signal<Out, Bit>,
 
-    resets: BitSync,
     uses: BitSync,
-    count: DFF<Bits<11>>,
+    hold: ResetAtOnce,
 }
 
 impl Logic for Restart {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, count);
-        clock!(self, clock, resets, uses);
-        self.resets.unsynced.next = self.reset_status.val();
+        clock!(self, clock, uses, hold);
         self.uses.unsynced.next = self.pld_clk_inuse.val();
-        if !self.count.q.val().get_bit(10) {
-            self.count.d.next = self.count.q.val() + 1;
-        }
-        if self.resets.synced.val()
-            | !self.uses.synced.val()
-            | !self.dlup_exit.val()
-            | !self.hotrst_exit.val()
-            | !self.l2_exit.val()
-        {
-            self.count.d.next = 0.into();
-        }
-        self.nreset_status.next = self.count.q.val().get_bit(10);
+        self.hold.trigger.next = self.reset_status.val();
+        self.hold.again.next =
+            !self.uses.synced.val() | !self.dlup_exit.val() | !self.l2_exit.val();
+        self.nreset_status.next = self.hold.over.val();
     }
 }

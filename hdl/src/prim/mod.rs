@@ -14,7 +14,7 @@ pub use fifo::{BlockFifo, SmallFifo};
 pub use forward_ram::ForwardRam;
 pub(crate) use parts::{Part, one_behind_the_other, parts};
 pub use ram::{BlockRam, LaneRam, SmallRam};
-pub use reset::{ResetCopy, ResetStretch};
+pub use reset::{ResetAtOnce, ResetCopy, ResetStretch};
 pub use sync::{BitSync, BusSync};
 pub use word::Word;
 pub(crate) use word::words;

@@ -70,3 +70,72 @@ impl Logic for ResetCopy {
         vec![]
     }
 }
+
+/// A reset that comes with `trigger` at once, also while the clock stands, and ends with the clock: 1024 cycles behind
+/// `trigger` and behind the last cycle of `again`, and two more for `trigger` to be seen.
+///
+/// The two registers that `trigger` sets have the name by which timing constraints find the first stage of a synchroniser,
+/// for a path to an asynchronous input is one of another clock, too. They fall one behind the other, so only the first can
+/// be caught at an edge, and it settles for a cycle. What is given out is a register of its own, which never glitches.
+#[derive(DocBlock, Default)]
+pub struct ResetAtOnce {
+    pub clock: Signal<In, Clock>,
+    /// Of any clock, or of none. A pulse of any length counts.
+    pub trigger: Signal<In, Bit>,
+    /// Of this clock.
+    pub again: Signal<In, Bit>,
+    /// It is over.
+    pub over: Signal<Out, Bit>,
+    /// For rust-hdl's simulator: edges until `trigger` is seen to have fallen, and the count.
+    _unseen: u8,
+    _count: u16,
+}
+
+impl Logic for ResetAtOnce {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            if self._unseen != 0 || self.again.val() {
+                self._count = 0;
+            } else if self._count < 1024 {
+                self._count += 1;
+            }
+            self._unseen = self._unseen.saturating_sub(1);
+        }
+        if self.trigger.val() {
+            self._unseen = 2;
+            self._count = 0;
+        }
+        self.over.next = self._count == 1024;
+    }
+    fn connect(&mut self) {
+        self.over.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(
+            "reg meta_q;\n\
+             reg meta_q_settled;\n\
+             reg [10:0] count;\n\
+             initial meta_q = 1'b1;\n\
+             initial meta_q_settled = 1'b1;\n\
+             initial count = 11'd0;\n\
+             always @(posedge clock or posedge trigger) begin\n  \
+               if (trigger) meta_q <= 1'b1;\n  \
+               else meta_q <= 1'b0;\n\
+             end\n\
+             always @(posedge clock or posedge trigger) begin\n  \
+               if (trigger) meta_q_settled <= 1'b1;\n  \
+               else meta_q_settled <= meta_q;\n\
+             end\n\
+             always @(posedge clock or posedge meta_q_settled) begin\n  \
+               if (meta_q_settled) count <= 11'd0;\n  \
+               else if (again) count <= 11'd0;\n  \
+               else if (!count[10]) count <= count + 11'd1;\n\
+             end\n\
+             assign over = count[10];\n"
+                .to_owned(),
+        )
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        vec![]
+    }
+}
