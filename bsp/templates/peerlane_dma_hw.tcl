@@ -42,7 +42,9 @@ foreach about [list \
     [list DEVICE_FAMILY STRING DEVICE_FAMILY "" "Device family" None] \
     [list PCIE_CLOCK_RATE LONG CLOCK_RATE pcie_clk "Clock of the hard IP" Hertz] \
     [list MEMORY_CLOCK_RATE LONG CLOCK_RATE clk "Clock of the memory side" Hertz] \
-{%- if !stream %}
+{%- if stream %}
+    [list HIP_CLOCK_RATE LONG CLOCK_RATE coreclkout_hip "Clock that the hard IP gives out" Hertz] \
+{%- else %}
     [list TXS_DATA_WIDTH INTEGER MAX_SLAVE_DATA_WIDTH txs "Width of what txs leads to" Bits] \
     [list TXS_ADDRESS_WIDTH INTEGER ADDRESS_WIDTH txs "Address bits of what txs leads to" Bits] \
     [list TXS_MAP STRING ADDRESS_MAP txs "What txs leads to" None] \
@@ -159,8 +161,8 @@ proc validate_memory {} {
     }
 }
 
-# Derived parameters have their values from here, whatever a system was saved with. Nothing else changes: the
-# interfaces are those of the Verilog.
+# Derived parameters have their values from here, whatever a system was saved with. No interface comes or goes: they are
+# those of the Verilog.
 proc elaborate {} {
     foreach {parameter value} [list \
 {%- for parameter in parameters %}
@@ -169,6 +171,13 @@ proc elaborate {} {
     ] {
         set_parameter_value $parameter $value
     }
+{%- if stream %}
+    # The buffer hands its clock on; an unknown one is told as 0.
+    set rate [get_parameter_value HIP_CLOCK_RATE]
+    set known [expr {$rate > 0}]
+    set_interface_property coreclkout clockRate [expr {$known ? $rate : 0}]
+    set_interface_property coreclkout clockRateKnown [expr {$known ? "true" : "false"}]
+{%- endif %}
 }
 {% for interface in interfaces %}
 add_interface {{ interface.name }} {{ crate::extend::component::interface_type(interface.role) }}

@@ -4,7 +4,7 @@
 //
 // The block with the interfaces of the hard IP's Avalon-ST variant (Stratix V Avalon-ST Interface for PCIe 683093), as
 // Platform Designer connects them: a conduit has all roles of the other side, used or not. Beside the block are the
-// application's reset, and a slave in place of the Avalon-MM bridge's registers, which reads 0.
+// application's reset, the buffer of its clock, and a slave in place of the Avalon-MM bridge's registers, which reads 0.
 module {{ name }} (
 {%- for port in shared %}
   {{ crate::generator::declaration(port) }} {{ port.name }},
@@ -57,8 +57,17 @@ module {{ name }} (
   input wire [31:0] cra_writedata,
   input wire [3:0] cra_byteenable,
   output wire [31:0] cra_readdata,
-  output wire nreset_status
+  output wire nreset_status,
+  input wire coreclkout_hip,
+  output wire coreclkout
 );
+  // The hard IP's clock on a global network. The vendors' boards have AUTO_GLOBAL_CLOCK OFF, so nobody else puts it there.
+  // synthesis translate_off
+  assign coreclkout = coreclkout_hip;
+  // synthesis translate_on
+  // synthesis read_comments_as_HDL on
+  //global coreclkout_buffer (.in(coreclkout_hip), .out(coreclkout));
+  // synthesis read_comments_as_HDL off
   wire dma_irq;
   wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
     derr_rpl, dlup, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,

@@ -149,6 +149,35 @@ fn a_board_gets_a_streaming_port() {
     assert_eq!(exports(&system), exports(&before));
 }
 
+/// The Avalon-ST variant brings its clock out as it is, and boards of the vendors' have AUTO_GLOBAL_CLOCK OFF: the block
+/// puts it on a global network, and all that the bridge's clock fed is fed from there.
+#[test]
+fn the_clock_is_on_a_global_network() {
+    for (work, file, hip, dma) in [
+        (Work::new(), SYSTEM, "host_link", "dma_engine"),
+        (
+            Work::of(&reference_net()),
+            "board.qsys",
+            "endpoint",
+            "copier",
+        ),
+    ] {
+        let report = work.sound(STREAM);
+        let made = work.made(file);
+        let old = format!("{hip}.coreclkout_hip");
+        let new = format!("start=\"{dma}.coreclkout\"");
+        let old_clock = format!("\"{hip}.coreclkout\"");
+        assert!(made.matches(&new).count() > 5 && !made.contains(&old_clock));
+        // To the buffer, and nowhere else.
+        assert_eq!(made.matches(&old).count(), 1, "{made}");
+        assert!(made.contains(&format!("end=\"{dma}.coreclkout_hip\"")));
+        let told = |change: &peerlane_bsp::extend::report::Change| {
+            change.what.contains(&format!("{dma}.coreclkout")) && change.why.contains("global")
+        };
+        assert!(report.changes.iter().any(told), "{:#?}", report.changes);
+    }
+}
+
 #[test]
 fn gen_3_has_256_bits() {
     let work = Work::new();
@@ -343,6 +372,11 @@ fn what_is_spoilt_is_found() {
         let new = old.replace(&format!("\"{end}\""), &format!("\"{to}\""));
         (old, new)
     };
+    let from = |start: &str, end: &str, other: &str| {
+        let old = apart(start, end);
+        let new = old.replace(&format!("\"{start}\""), &format!("\"{other}\""));
+        (old, new)
+    };
     let set = |name: &str, from: &str, to: &str| (parameter(name, from), parameter(name, to));
     let unset = |name: &str, value: &str| (parameter(name, value), String::new());
     let mut faults = vec![
@@ -357,9 +391,33 @@ fn what_is_spoilt_is_found() {
             "tx_st",
         ),
         (
-            gone("host_link.coreclkout_hip", "host_link.pld_clk"),
+            gone("dma_engine.coreclkout", "host_link.pld_clk"),
             "packets",
             "host_link.pld_clk has the clock of nothing",
+        ),
+        (
+            gone("host_link.coreclkout_hip", "dma_engine.coreclkout_hip"),
+            "packets",
+            "dma_engine.coreclkout_hip has the clock of nothing",
+        ),
+        // Not on a global network.
+        (
+            from(
+                "dma_engine.coreclkout",
+                "status.clk",
+                "host_link.coreclkout_hip",
+            ),
+            "packets",
+            "status.clk has the hard IP's clock straight",
+        ),
+        (
+            from(
+                "dma_engine.coreclkout",
+                "dma_engine.pcie_clk",
+                "host_link.coreclkout_hip",
+            ),
+            "wiring",
+            "dma_engine.pcie_clk is not the clock",
         ),
         (
             gone("dma_engine.nreset_status", "link_reset.reset_in1"),

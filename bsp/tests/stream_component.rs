@@ -94,6 +94,47 @@ fn every_port_of_the_verilog_is_declared_once() {
     }
 }
 
+/// Synthesis reads the comment between the two marks and not what stands between the others (Quartus II handbook volume 1,
+/// QII51008, "translate_off and translate_on", "read_comments_as_HDL"); a simulator does the contrary.
+#[test]
+fn synthesis_sees_a_global_buffer_and_simulation_a_wire() {
+    let (dir, component) = made(128, 0);
+    let kind = |name: &str| component.interfaces.get(name).map(String::as_str);
+    assert_eq!(kind("coreclkout_hip"), Some("clock end"));
+    assert_eq!(kind("coreclkout"), Some("clock start"));
+    let text = fs::read_to_string(dir.path().join("ip/peerlane_dma_stream.v")).unwrap();
+    let (mut synthesis, mut simulation) = (String::new(), String::new());
+    let (mut hidden, mut shown) = (false, false);
+    for line in text.lines().map(str::trim) {
+        match line {
+            "// synthesis translate_off" => hidden = true,
+            "// synthesis translate_on" => hidden = false,
+            "// synthesis read_comments_as_HDL on" => shown = true,
+            "// synthesis read_comments_as_HDL off" => shown = false,
+            _ => {
+                let comment = line.strip_prefix("//");
+                let code = comment.is_none() && !hidden || comment.is_some() && shown;
+                if code {
+                    synthesis += comment.unwrap_or(line).trim();
+                    synthesis += "\n";
+                }
+                if comment.is_none() {
+                    simulation += line;
+                    simulation += "\n";
+                }
+            }
+        }
+    }
+    assert!(!hidden && !shown);
+    let buffer = "global coreclkout_buffer (.in(coreclkout_hip), .out(coreclkout));\n";
+    let wire = "assign coreclkout = coreclkout_hip;\n";
+    assert!(
+        synthesis.contains(buffer) && !synthesis.contains(wire),
+        "{synthesis}"
+    );
+    assert!(simulation.contains(wire) && !simulation.contains("coreclkout_buffer"));
+}
+
 /// The other side, as the hard IP has it with 128 bits (component `altera_pcie_sv_hip_ast` of ACDS 13.1 as an endpoint,
 /// without parity, byte enables and tracking of overflows; with `use_tx_cons_cred_sel_hwtcl`): "+" is an input of the hard
 /// IP, "-" an output.

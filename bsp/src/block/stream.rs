@@ -5,7 +5,7 @@
 //! connection compares.
 
 use super::Direction::{Input, Output};
-use super::{Avalon, Interface, avalon, port};
+use super::{Avalon, Interface, avalon, clock, port};
 use crate::system::library::Role;
 
 /// The top module of builds with a streaming port.
@@ -128,6 +128,12 @@ pub const CONDUITS: [(&str, &[Wire]); 8] = [
     ),
 ];
 
+/// The hard IP's clock as it comes, and on a global network: the latter has the name that it has of the Avalon-MM variant,
+/// which puts it there itself (`altpcie_sv_hip_avmm_hwtcl`, ACDS 13.1).
+pub const RAW_CLOCK: &str = "coreclkout_hip";
+/// See [`RAW_CLOCK`].
+pub const CLOCK: &str = "coreclkout";
+
 /// The streams of packets: from the hard IP, and to it.
 pub const STREAMS: [&str; 2] = ["rx_st", "tx_st"];
 
@@ -144,6 +150,8 @@ pub fn roles(bar: u32) -> Vec<(&'static str, Role)> {
         (board(bar), Role::Master),
         ("Cra", Role::Slave),
         ("nreset_status", Role::ResetSource),
+        (RAW_CLOCK, Role::ClockSink),
+        (CLOCK, Role::ClockSource),
     ];
     list.extend(CONDUITS.iter().map(|(name, _)| (*name, Role::Conduit)));
     list
@@ -166,6 +174,12 @@ pub fn interfaces(port_bits: u32, bar: u32) -> Vec<Interface> {
         master(bar),
         cra(),
         reset,
+        clock(RAW_CLOCK),
+        Interface {
+            role: Role::ClockSource,
+            ports: vec![("clk", port(CLOCK.into(), Output, 1))],
+            ..clock(CLOCK)
+        },
     ];
     list.extend(CONDUITS.iter().map(|(name, wires)| conduit(name, wires)));
     list

@@ -217,6 +217,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             Role::IrqReceiver => "interrupt start",
             Role::Conduit => "conduit end",
             Role::ClockSink => "clock end",
+            Role::ClockSource => "clock start",
             Role::ResetSource => "reset start",
             Role::StreamSource => "avalon_streaming start",
             Role::StreamSink => "avalon_streaming end",

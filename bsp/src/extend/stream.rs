@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use peerlane_hdl::{Params, Slaves};
 
-use crate::block;
+use crate::block::{self, stream::RAW_CLOCK};
 use crate::build;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
-use crate::extend::stream_writer::NEW_CLOCK;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
@@ -203,7 +202,7 @@ impl Streaming<'_> {
         if hip.generation.0 != hip.generation.1 {
             let (_, mhz) = hip.clock;
             to_do.push(format!(
-                "PCIe becomes Gen{} from Gen{}, with {} bits at {mhz} MHz: {name}.{NEW_CLOCK} has {mhz} MHz (before {} MHz), \
+                "PCIe becomes Gen{} from Gen{}, with {} bits at {mhz} MHz: {name}.{RAW_CLOCK} has {mhz} MHz (before {} MHz), \
                  and the device's speed grade must allow that (Stratix V Avalon-ST Interface for PCIe 683093, \"Recommended \
                  Speed Grades\"). The reference clock stays as it is. Whether the board's lanes and slot carry 8 GT/s, its \
                  maker knows; lspci -vv shows what the link came up with.",

@@ -2,7 +2,7 @@
 //! bridge of the other one hangs on the block.
 
 use crate::block::COMPONENT_VERSION;
-use crate::block::stream::{CONDUITS, STREAMS, board};
+use crate::block::stream::{CLOCK, CONDUITS, RAW_CLOCK, STREAMS, board};
 use crate::config::Identity;
 use crate::extend::hard_ip::{HardIp, Value};
 use crate::extend::identity;
@@ -13,14 +13,11 @@ use crate::system::interrupts::{RXM_IRQ, Table};
 use crate::system::qsys::{Connection, End, NewConnection};
 use crate::system::xml::{Attribute, Element, escape};
 
-/// The hard IP's clock, as each variant calls it.
-pub(super) const OLD_CLOCK: &str = "coreclkout";
-pub(super) const NEW_CLOCK: &str = "coreclkout_hip";
-
 const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
 const BOARD: &str =
     "behind a streaming port the block takes what the host asks, and hands on what is not its own";
-const CLOCK: &str = "the other variant's name of the clock";
+const BUFFER: &str = "the other variant does not put its clock on a global network, and with AUTO_GLOBAL_CLOCK OFF, as boards \
+                      have it, neither does the Fitter; the block does";
 const RESET: &str = "the other variant brings no reset out; the block makes it from the hard IP's";
 const CRA: &str = "the bridge's registers are gone; the block answers in their place with 0";
 const KERNEL: &str = "the block makes all messages, and the kernel's interrupt is a vector of it";
@@ -123,7 +120,9 @@ impl Writer<'_> {
             end,
             base: None,
         };
-        let clock = new("clock", End::new(hip, NEW_CLOCK), End::new(hip, "pld_clk"));
+        let clock = new("clock", End::new(hip, RAW_CLOCK), End::new(dma, RAW_CLOCK));
+        self.add_after(at, &[clock], BUFFER);
+        let clock = new("clock", End::new(dma, CLOCK), End::new(hip, "pld_clk"));
         self.add_after(at, &[clock], APPLICATION);
         let [receive, send] = STREAMS;
         let mut packets = vec![
@@ -174,7 +173,7 @@ impl Writer<'_> {
             return None;
         }
         let moved = match end.interface.as_str() {
-            OLD_CLOCK => (End::new(hip, NEW_CLOCK), CLOCK),
+            CLOCK => (End::new(dma, CLOCK), BUFFER),
             "nreset_status" => (End::new(dma, "nreset_status"), RESET),
             "Cra" => (End::new(dma, "Cra"), CRA),
             RXM_IRQ => (End::new(dma, "kernel_irq"), KERNEL),

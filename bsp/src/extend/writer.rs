@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::block;
+use crate::block::{self, stream::CLOCK};
 use crate::config::Identity;
 use crate::error::Result;
 use crate::extend::bonus::{self, Base};
@@ -10,7 +10,6 @@ use crate::extend::host_bus::{HostBus, Placed};
 use crate::extend::identity;
 use crate::extend::old_master::OldMaster;
 use crate::extend::report::Change;
-use crate::extend::stream_writer::{NEW_CLOCK, OLD_CLOCK};
 use crate::system::host_bus::{HostPath, bar_number};
 use crate::system::interrupts::{CONDUITS, Table};
 use crate::system::library::NEW_DMA;
@@ -182,10 +181,10 @@ impl<'a> Writer<'a> {
         let hip = &self.site.hip.name;
         let mut clocks = self.site.system.of_kind("clock");
         let clock =
-            clocks.find(|c| c.start.instance == *hip && c.start.interface.starts_with(OLD_CLOCK));
+            clocks.find(|c| c.start.instance == *hip && c.start.interface.starts_with(CLOCK));
         let clock = clock.map(|c| c.start.clone());
         match self.streams {
-            true => clock.map(|_| End::new(hip, NEW_CLOCK)),
+            true => clock.map(|_| End::new(&self.site.dma.name, CLOCK)),
             false => clock,
         }
     }

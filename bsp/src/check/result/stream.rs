@@ -73,9 +73,8 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
             return;
         };
         *end = match interface {
-            "coreclkout" => format!("{hip}.coreclkout_hip"),
             "RxmIrq" => format!("{dma}.kernel_irq"),
-            "nreset_status" | "Cra" => format!("{dma}.{interface}"),
+            "coreclkout" | "nreset_status" | "Cra" => format!("{dma}.{interface}"),
             bar if bar.starts_with("Rxm_BAR") => format!("{dma}.{bar}"),
             _ => return,
         };
@@ -167,15 +166,30 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
             bad(findings, TEST, design.place(block.line), what);
         }
     }
-    let fed = format!("{}.pld_clk", hip.name);
-    let clock = format!("{}.coreclkout_hip", hip.name);
-    let has = design.clock(&fed);
-    if has != Some(&clock) {
+    // Its buffer is in the block: nothing may have the clock that is not on a global network.
+    let raw = format!("{}.coreclkout_hip", hip.name);
+    let buffer = format!("{}.coreclkout_hip", block.name);
+    let buffered = format!("{}.coreclkout", block.name);
+    for (fed, clock) in [
+        (&buffer, &raw),
+        (&format!("{}.pld_clk", hip.name), &buffered),
+    ] {
+        let has = design.clock(fed);
+        if has != Some(clock) {
+            let what = format!(
+                "{fed} has the clock of {}, it must be that of {clock}",
+                has.unwrap_or("nothing")
+            );
+            bad(findings, TEST, design.place(hip.line), what);
+        }
+    }
+    let straight = |w: &&Wire| w.kind == "clock" && w.from == raw && w.to != buffer;
+    for wire in design.wires.iter().filter(straight) {
         let what = format!(
-            "{fed} has the clock of {}, it must be that of {clock}",
-            has.unwrap_or("nothing")
+            "{} has the hard IP's clock straight, and not from the global buffer: it must be that of {buffered}",
+            wire.to
         );
-        bad(findings, TEST, design.place(hip.line), what);
+        bad(findings, TEST, design.place(wire.line), what);
     }
 }
 

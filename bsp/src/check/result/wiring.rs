@@ -179,17 +179,9 @@ fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
         .map(|w| (&w.kind, &w.from, &w.to))
         .collect();
     let ours = |name: &str| vendor.instance(name).is_none_or(|i| i.kind == OLD);
-    // The hard IP's clock feeds its own application side: the test of packets says whether it does.
-    let fed = |wire: &Wire| {
-        let hip = design.instance(instance(&wire.to));
-        wire.kind == "clock"
-            && wire.to.ends_with(".pld_clk")
-            && hip.is_some_and(|hip| is_streaming(&hip.kind))
-    };
     for wire in design.wires.iter().filter(|w| w.kind != "avalon") {
         if !old.contains(&(&wire.kind, &wire.from, &wire.to))
             && !wire.instances().into_iter().any(ours)
-            && !fed(wire)
         {
             let what = format!(
                 "the {} connection {} → {} is not of the vendor's BSP, nor of the block",
@@ -234,7 +226,9 @@ fn connected(
     vendor: Option<&Design>,
     findings: &mut Findings,
 ) {
-    for (name, (kind, _)) in &bsp.declared.interfaces {
+    for (name, (kind, side)) in &bsp.declared.interfaces {
+        // A clock that comes out may feed many.
+        let feeds = kind == "clock" && side == "start";
         let end = format!("{}.{name}", block.name);
         let count = in_use(design, &end);
         let place = || design.place(block.line);
@@ -251,7 +245,10 @@ fn connected(
                 ),
                 false => bad(findings, TEST, place(), format!("{end} is not connected")),
             }
-        } else if count > 1 && matches!(kind.as_str(), "clock" | "conduit" | "avalon_streaming") {
+        } else if count > 1
+            && !feeds
+            && matches!(kind.as_str(), "clock" | "conduit" | "avalon_streaming")
+        {
             bad(
                 findings,
                 TEST,
@@ -293,10 +290,13 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
             .is_some_and(|(i, name)| i == hip.name && name.starts_with(interface))
     };
     let clock = format!("{}.pcie_clk", block.name);
-    if !design
-        .clock(&clock)
-        .is_some_and(|from| of_hip(from, "coreclkout"))
-    {
+    // With a streaming port the hard IP's clock goes through the block.
+    let through = format!("{}.coreclkout", block.name);
+    let is_right = |from: &str| match is_streaming(&hip.kind) {
+        true => from == through,
+        false => of_hip(from, "coreclkout"),
+    };
+    if !design.clock(&clock).is_some_and(is_right) {
         let what = format!("{clock} is not the clock of {} (coreclkout)", hip.name);
         bad(findings, TEST, design.place(block.line), what);
     }
