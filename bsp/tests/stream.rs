@@ -480,6 +480,11 @@ fn what_is_spoilt_is_found() {
             "rxbuffer_rxreq_hwtcl is not set",
         ),
         (
+            set("rxbuffer_rxreq_hwtcl", "Low", "High"),
+            "packets",
+            "room for the data of completions",
+        ),
+        (
             unset("max_payload_size_hwtcl", "256"),
             "packets",
             "max_payload_size_hwtcl",

@@ -319,6 +319,10 @@ fn is_bridges(name: &str) -> bool {
     BRIDGES.iter().any(|start| name.starts_with(start)) || OF_BRIDGE.contains(&name)
 }
 
+/// Divisions of the receive buffer that have 64 bytes of data for each header of a completion, which the block counts on
+/// (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1).
+const BUFFERS: [&str; 3] = ["Minimum", "Low", "Balanced"];
+
 /// Every parameter of the vendor's is there, but for the bridge's; what is new or set is what the block needs.
 fn parameters(
     bsp: &Bsp,
@@ -339,6 +343,16 @@ fn parameters(
         want.insert(name, Some(value));
     }
     cvp(was, build, &mut want);
+    let buffer = now.parameters.get("rxbuffer_rxreq_hwtcl");
+    if let Some(buffer) = buffer.filter(|buffer| !BUFFERS.contains(&buffer.as_str())) {
+        let what = format!(
+            "rxbuffer_rxreq_hwtcl of {} is {buffer}, which does not have the room for the data of completions that the block \
+             counts on; it must be {}",
+            now.name,
+            BUFFERS.join(" or ")
+        );
+        bad(findings, TEST, design.place(now.line), what);
+    }
     let names = want.keys().chain(now.parameters.keys());
     let mut names: Vec<_> = names
         .filter(|name| !DERIVED.contains(&name.as_str()))

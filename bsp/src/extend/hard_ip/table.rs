@@ -93,8 +93,8 @@ pub(super) const TABLE: &[Group] = &[
     ),
     group(
         Fate::KeepOnly(
-            &["Minimum", "Low", "Balanced", "High"],
-            "it leaves room for one completion, and a read of the block brings several",
+            &["Minimum", "Low", "Balanced"],
+            "its buffer has not the room for completions that the block counts on, 64 bytes for each header",
         ),
         "",
         "rxbuffer_rxreq_hwtcl",

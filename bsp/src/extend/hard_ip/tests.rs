@@ -181,7 +181,8 @@ fn a_link_has_the_width_that_there_is() {
 fn what_cannot_be_mapped_is_refused_at_its_line() {
     for (name, value, word) in [
         ("port_type_hwtcl", "Root port", "endpoint"),
-        ("rxbuffer_rxreq_hwtcl", "Maximum", "one completion"),
+        ("rxbuffer_rxreq_hwtcl", "Maximum", "room for completions"),
+        ("rxbuffer_rxreq_hwtcl", "High", "room for completions"),
         ("use_crc_forwarding_hwtcl", "1", "packets of that form"),
         ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "another place"),
         ("CB_P2A_AVALON_ADDR_B1", "32'h10", "another place"),
@@ -269,4 +270,31 @@ fn configuration_over_pcie_stays_where_there_is_any() {
         (without.kind, value(&without, OWN_CVP)),
         ("peerlane_pcie_hip", "0")
     );
+}
+
+/// The block counts completions in lines of 64 bytes, a header each, so a buffer must have room for the data of as many
+/// lines as it has headers (credits of data are 16 bytes). Figures of ACDS 13.1, `pcie_sv_parameters_common.tcl`, without
+/// atomic operations and forwarded CRC: headers and data of completions for payloads of 128, 256, 512, 1024 and 2048 bytes.
+#[test]
+fn completions_have_room_for_their_data_in_every_setting() {
+    const ROOM: [(&str, [(u32, u32); 5]); 5] = [
+        (
+            "Minimum",
+            [(202, 809), (200, 803), (197, 790), (191, 764), (178, 713)],
+        ),
+        (
+            "Low",
+            [(195, 781), (195, 781), (192, 768), (185, 743), (172, 692)],
+        ),
+        ("Balanced", [(112, 448); 5]),
+        ("High", [(16, 16), (16, 16), (16, 32), (16, 64), (32, 128)]),
+        ("Maximum", [(1, 8), (1, 16), (1, 32), (1, 64), (1, 128)]),
+    ];
+    for (setting, room) in ROOM {
+        let enough = room.iter().all(|(headers, data)| 4 * headers <= *data);
+        // One header leaves no room for a read that is answered in parts.
+        let several = room.iter().all(|(headers, _)| *headers > 1);
+        let taken = made(&[("rxbuffer_rxreq_hwtcl", setting)], WANTED).is_ok();
+        assert_eq!(taken, enough && several, "{setting}");
+    }
 }
