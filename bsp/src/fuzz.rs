@@ -10,6 +10,7 @@ use crate::check::read;
 use crate::check::read::design::Design;
 use crate::config::{Config, Irq};
 use crate::extend::family::Blocks;
+use crate::extend::hip_paths::Hip;
 use crate::extend::regions::{Moved, NewBridge, Way};
 use crate::extend::{ipx, migration, resources, rewrite, settings};
 use crate::kept::Record;
@@ -103,6 +104,10 @@ pub fn qsf(data: &[u8]) {
                 kind: "altera_avalon_mm_bridge".into(),
                 beside: "host_pipe".into(),
             }],
+            hip: Some(Hip {
+                name: "endpoint".into(),
+                is_only: true,
+            }),
         };
         let _ = settings::rewrite(&Project::of("fuzz".into(), sources.into()), &moved);
         let (commands, _) = read::tcl::read(Path::new("fuzz"), &source);

@@ -106,12 +106,12 @@ pub fn note(
     )
 }
 
-/// Lines of constraints and settings that speak of instances which are gone, or of `others` (each with its entity now) as
-/// of another entity, with the text that `changed` has for a file.
+/// Lines of constraints and settings that speak of instances which are gone, or of the block (an instance with its entity)
+/// as of another entity, with the text that `changed` has for a file.
 pub fn mentions(
     hardware: &Path,
     removed: &[String],
-    others: &[(&str, &str)],
+    (block, entity): (&str, &str),
     changed: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Option<String>> {
     let mut lines = Vec::new();
@@ -123,9 +123,7 @@ pub fn mentions(
             };
             for (n, line) in text.lines().enumerate() {
                 let gone = removed.iter().any(|name| names(line, name));
-                let as_another =
-                    |(name, entity): &(&str, &str)| names_as_another(line, name, entity);
-                if gone || others.iter().any(as_another) {
+                if gone || names_as_another(line, block, entity) {
                     let name = path
                         .file_name()
                         .unwrap_or_default()
@@ -138,8 +136,7 @@ pub fn mentions(
     }
     Ok((!lines.is_empty()).then(|| {
         format!(
-            "These lines name what is another entity now (the old DMA, or the hard IP), what was inside of it, or bridges \
-             that are gone; Quartus will warn that they match nothing: {}.",
+            "These lines name the old DMA, what was inside of it, or bridges that are gone; Quartus will warn that they match nothing: {}.",
             lines.join(", ")
         )
     }))

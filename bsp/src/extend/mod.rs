@@ -7,6 +7,7 @@ pub mod component;
 mod cvp;
 pub mod family;
 pub mod hard_ip;
+pub mod hip_paths;
 pub mod host_bus;
 mod host_writer;
 pub mod identity;

@@ -19,7 +19,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{compiled, hard_ip, ipx, leftovers, migration, readme};
+use crate::extend::{compiled, hip_paths, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
@@ -342,7 +342,12 @@ impl<'a> Builder<'a> {
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
     fn settings(&mut self, site: &Site<'_>, project: &Project, moved: &Moved) -> Result<()> {
-        let settings = settings::rewrite(project, moved)?;
+        let mut settings = settings::rewrite(project, moved)?;
+        if let Some(hip) = &moved.hip {
+            hip_paths::constraints(self.layout, project, hip, &mut settings)?;
+            self.to_do
+                .extend(hip_paths::to_do(hip, &settings.inside_hip));
+        }
         let root = &self.layout.root;
         let mut left_out = compiled::left_out(self.layout, &settings.compiled)?;
         let generated = compiled::generated(site);
@@ -599,9 +604,7 @@ impl<'a> Builder<'a> {
 
     /// What a person should know.
     fn notes(&mut self, new: &Rewritten, config: &Config, has_vendor: bool) -> Result<()> {
-        let mut others = vec![(new.instance.as_str(), block::top(config))];
-        let hip = new.hip.as_ref();
-        others.extend(hip.map(|hip| (hip.name.as_str(), hard_ip::ENTITY)));
+        let block = (new.instance.as_str(), block::top(config));
         self.notes.push(self.name.note(has_vendor));
         self.notes.extend(new.notes.iter().cloned());
         // What the design needs is said before what is left to do.
@@ -611,8 +614,7 @@ impl<'a> Builder<'a> {
             let file = self.files.iter().find(|file| file.path == inside)?;
             Some(file.text.clone())
         };
-        let mentions =
-            compiled::mentions(&self.hardware, &new.removed_instances, &others, &changed)?;
+        let mentions = compiled::mentions(&self.hardware, &new.removed_instances, block, &changed)?;
         self.to_do.extend(mentions);
         Ok(())
     }

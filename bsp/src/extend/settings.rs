@@ -110,12 +110,15 @@ pub struct Settings {
     pub base: Option<String>,
     /// What a person should look at.
     pub notes: Vec<String>,
+    /// Lines that name what is inside of the hard IP, and could not follow.
+    pub inside_hip: Vec<String>,
 }
 
 /// Rewrites the project's settings and scripts.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for an import that cannot be read, and if two of the changes are to the same bytes.
+/// [`ErrorKind::Unsupported`] for an import that cannot be read, for a partition inside of the hard IP that cannot follow
+/// it, and if two of the changes are to the same bytes.
 pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
     let mut settings = Settings {
         base: value_of(project, "BASE_REVISION"),
@@ -142,6 +145,9 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         edits.take_out_imports(&settings.compiled);
         edits.compile_from_source(&settings.imports);
         edits.regions(moved, &mut members);
+        if let Some(hip) = &moved.hip {
+            settings.inside_hip.extend(edits.hard_ip(hip)?);
+        }
         if source.role == Role::Settings && !takes_in_a_revision(project, source) {
             edits.fragment();
         }

@@ -4,6 +4,7 @@
 mod addresses;
 mod avalon;
 mod files;
+mod hip_paths;
 mod identity;
 mod interrupts;
 mod lists;

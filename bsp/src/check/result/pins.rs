@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::check::Findings;
 use crate::check::read::settings::{Assignment, LOCATION, Reader, Revision};
 use crate::check::read::tcl::{Command, Runs};
+use crate::check::result::hip_paths::{Hip, names_the_old};
 use crate::check::result::settings::IMPORTS;
 use crate::check::result::{BLOCK, Bsp, bad};
 use crate::error::{Place, Result};
 
 const TEST: &str = "pins and constraints";
+/// The assignment that makes an instance a partition.
+const PARTITION: &str = "PARTITION_HIERARCHY";
 /// Assignments of the whole device.
 const DEVICE: [&str; 2] = ["DEVICE", "FAMILY"];
 /// Differences of one revision that are named one by one.
@@ -45,6 +48,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         now,
         was,
         gone: gone(bsp),
+        hip: Hip::of(bsp),
         assignments: 0,
         constraints: BTreeSet::new(),
     };
@@ -54,8 +58,12 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         let Some(kept) = bsp.vendor.linked(&hardware.join(inside)) else {
             continue;
         };
-        let vendor = pair.was.read(&kept)?;
+        let mut vendor = pair.was.read(&kept)?;
+        if let Some(hip) = &pair.hip {
+            hip.follow(&mut vendor);
+        }
         let mut found = pair.settings(qsf, revision, &vendor);
+        found.extend(pair.partitions(revision));
         found.extend(pair.removals(revision, &vendor));
         found.extend(pair.constraints(qsf, revision, &vendor)?);
         // What two revisions source is wrong once.
@@ -108,6 +116,8 @@ struct Pair<'a> {
     now: Reader<'a>,
     was: Reader<'a>,
     gone: Vec<String>,
+    /// The hard IP, where it is another variant now.
+    hip: Option<Hip>,
     assignments: usize,
     constraints: BTreeSet<PathBuf>,
 }
@@ -166,6 +176,21 @@ impl Pair<'_> {
             }
         }
         found
+    }
+
+    /// Finds partitions of what a streaming port does not have: Quartus would drop them with a warning.
+    fn partitions(&self, now: &Revision) -> Vec<Difference> {
+        let all = now.assignments.iter().filter(|a| {
+            self.hip.is_some() && a.runs != Runs::Held && a.name.as_deref() == Some(PARTITION)
+        });
+        let lost = all.filter_map(|a| {
+            let (_, to) = a.about.iter().find(|(option, to)| option == "-to" && names_the_old(to))?;
+            let what = format!(
+                "{PARTITION} of {to}: with a streaming port the hard IP has no such hierarchy, and the partition is none"
+            );
+            Some((a.place.clone(), what, true))
+        });
+        lost.collect()
     }
 
     /// Finds commands that take assignments away, and that the vendor does not have.
@@ -240,7 +265,11 @@ impl Pair<'_> {
             let all = revision.commands.into_iter();
             all.filter(|c| c.runs == Runs::Always).collect::<Vec<_>>()
         };
-        let (now, was) = (outer(self.now.read(path)?), outer(self.was.read(kept)?));
+        let mut vendor = self.was.read(kept)?;
+        if let Some(hip) = &self.hip {
+            hip.follow(&mut vendor);
+        }
+        let (now, was) = (outer(self.now.read(path)?), outer(vendor));
         let texts: Vec<String> = now.iter().map(text).collect();
         let mut found = Vec::new();
         let (mut at, mut used) = (0, BTreeSet::new());

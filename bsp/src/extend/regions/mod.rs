@@ -16,7 +16,7 @@ use crate::system::qsf::Assignment;
 use crate::system::values::UNKNOWN;
 
 use paths::{Fate, Path, instance};
-pub use paths::{Moved, NewBridge, Way};
+pub use paths::{Moved, NewBridge, Way, matches};
 
 /// The assignment that makes an instance a member of a region, which is its value.
 const MEMBER: &str = "LL_MEMBER_OF";

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::block;
 use crate::config::Config;
+use crate::extend::hip_paths::Hip;
 use crate::extend::rewrite::Rewritten;
 use crate::system::library::{Library, OLD_DMA};
 use crate::system::site::Site;
@@ -74,6 +75,8 @@ pub struct Moved {
     pub gone: Vec<String>,
     /// Bridges that come.
     pub inserted: Vec<NewBridge>,
+    /// The hard IP, where it becomes another variant.
+    pub hip: Option<Hip>,
 }
 
 /// What becomes of a member.
@@ -106,6 +109,7 @@ impl Moved {
             entity: block::top(config),
             gone: new.removed_bridges.clone(),
             inserted: new.inserted.clone(),
+            hip: Hip::of(site, new),
         }
     }
 
@@ -270,7 +274,7 @@ pub(super) fn instance(element: &str) -> &str {
 }
 
 /// Whether a text is one of those that a pattern with `*` and `?` stands for.
-fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
@@ -312,6 +316,7 @@ mod tests {
             entity: "peerlane_dma",
             gone: vec!["crossing".into()],
             inserted: Vec::new(),
+            hip: None,
         }
     }
 

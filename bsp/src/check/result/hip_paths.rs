@@ -1,0 +1,128 @@
+//! Paths through the hard IP, as they must read with a streaming port.
+//!
+//! The Avalon-MM variant (`altpcie_sv_hip_avmm_hwtcl`) has the Avalon-ST one in it, as the instance `altera_s5_a2p`, which
+//! then stands in its place (ACDS 13.1).
+
+use crate::check::read::settings::Revision;
+use crate::check::result::Bsp;
+use crate::check::result::names::{is_avmm, is_streaming};
+
+const OLD: &str = "altpcie_sv_hip_avmm_hwtcl";
+const NEW: &str = "altpcie_sv_hip_ast_hwtcl";
+const LEVEL: &str = "altera_s5_a2p";
+
+/// The hard IP that became another variant.
+pub(super) struct Hip {
+    name: String,
+    /// Whether the design has no other of the old kind.
+    is_only: bool,
+}
+
+impl Hip {
+    pub(super) fn of(bsp: &Bsp) -> Option<Self> {
+        let mut all = bsp.all().flat_map(|design| &design.instances);
+        let name = all.find(|i| is_streaming(&i.kind))?.name.clone();
+        let mut others = bsp.all().flat_map(|design| &design.instances);
+        Some(Self {
+            name,
+            is_only: !others.any(|i| is_avmm(&i.kind)),
+        })
+    }
+
+    /// The vendor's settings as they must read.
+    pub(super) fn follow(&self, vendor: &mut Revision) {
+        for assignment in &mut vendor.assignments {
+            for (_, about) in &mut assignment.about {
+                *about = self.text(about);
+            }
+        }
+        for command in &mut vendor.commands {
+            for word in &mut command.words {
+                word.text = self.text(&word.text);
+            }
+        }
+    }
+
+    /// A text as it must read: each path in it by itself.
+    pub(super) fn text(&self, text: &str) -> String {
+        if !self.is_only || !text.contains(LEVEL) && !text.contains(OLD) {
+            return text.into();
+        }
+        let mut new = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let ends =
+                |c: char| c.is_ascii_whitespace() || matches!(c, '"' | '{' | '}' | '[' | ']' | ';');
+            let end = rest.find(ends).unwrap_or(rest.len());
+            new += &self.path(&rest[..end], new.ends_with('}'));
+            let end = end + rest[end..].find(|c| !ends(c)).unwrap_or(rest.len() - end);
+            new += &rest[rest.find(ends).unwrap_or(rest.len())..end];
+            rest = &rest[end..];
+        }
+        new
+    }
+
+    /// One path. What cannot be told stays, and is a fault of its own where it matters.
+    fn path(&self, path: &str, behind_variable: bool) -> String {
+        let mut elements: Vec<String> = path.split('|').map(String::from).collect();
+        while let Some(at) = elements.iter().position(|e| instance(e) == LEVEL) {
+            let Some(before) = at.checked_sub(1) else {
+                return path.into();
+            };
+            let above = elements[before].clone();
+            let of_old = above
+                .strip_prefix(OLD)
+                .and_then(|rest| rest.strip_prefix(':'));
+            if above == "*" {
+                elements[at] = elements[at].replace(LEVEL, &self.name);
+            } else if instance(&above) == self.name
+                || of_old.is_some_and(|pattern| is(pattern, &self.name))
+                || above.contains('$')
+                || above.is_empty() && before == 0 && behind_variable
+            {
+                elements.remove(at);
+                if let Some(name) = of_old {
+                    elements[before] = format!("{NEW}:{name}");
+                }
+            } else {
+                return path.into();
+            }
+        }
+        for at in 0..elements.len() {
+            let Some(name) = elements[at]
+                .strip_prefix(&format!("{OLD}:"))
+                .map(String::from)
+            else {
+                continue;
+            };
+            let whole = elements[at + 1..].iter().all(|e| e == "*");
+            if !whole || !is(&name, &self.name) {
+                return path.into();
+            }
+            elements[at] = format!("{NEW}:{name}");
+        }
+        match names_the_old(&elements.join("|")) {
+            true => path.into(),
+            false => elements.join("|"),
+        }
+    }
+}
+
+/// Whether a path names what a streaming port does not have.
+pub(super) fn names_the_old(path: &str) -> bool {
+    path.contains(LEVEL) || path.contains(&format!("{OLD}:"))
+}
+
+fn instance(element: &str) -> &str {
+    element.rsplit(':').next().unwrap_or(element)
+}
+
+/// Whether a pattern with stars stands for a name.
+fn is(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((begin, rest)) => name.strip_prefix(begin).is_some_and(|left| {
+            (0..=left.len()).any(|at| left.is_char_boundary(at) && is(rest, &left[at..]))
+        }),
+    }
+}

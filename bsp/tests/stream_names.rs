@@ -1,0 +1,178 @@
+//! Paths through the hard IP: with a streaming port a level of the hierarchy is gone (`altera_s5_a2p`, the Avalon-ST variant
+//! inside of the Avalon-MM one), and settings, constraints and scripts that name what is inside must follow.
+
+mod common;
+
+use std::fs;
+
+use common::{Work, finds_in, reference_net};
+use peerlane_bsp::error::ErrorKind;
+
+const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const ABOVE: &str = "system:system_inst|system_board:board";
+/// The vendors' module for configuration over PCIe stands inside of the hard IP.
+const OLD: &str = "altpcie_sv_hip_avmm_hwtcl:endpoint|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|\
+                   altpcie_hip_256_pipen1b:altpcie_hip_256_pipen1b|cvp_update_reset:r";
+const NEW: &str = "altpcie_sv_hip_ast_hwtcl:endpoint|altpcie_hip_256_pipen1b:altpcie_hip_256_pipen1b|cvp_update_reset:r";
+
+fn partition(path: &str) -> String {
+    format!(
+        "set_instance_assignment -name PARTITION_HIERARCHY rst_part -to \"{ABOVE}|{path}\" -section_id update_reset_part\n"
+    )
+}
+
+/// A board whose reset partition for configuration over PCIe is where the vendors' boards have it.
+fn board() -> Work {
+    let work = Work::of(&reference_net());
+    for file in ["base.qsf", "top.qsf"] {
+        let own = "set_instance_assignment -name PARTITION_HIERARCHY rst_part -to \"cvp_update_reset:update_reset\" \
+                   -section_id update_reset_part\n";
+        work.edit(file, own, &partition(OLD));
+    }
+    work
+}
+
+#[test]
+fn the_partition_for_configuration_over_pcie_follows() {
+    let work = board();
+    let report = work.sound(STREAM);
+    for file in ["base.qsf", "top.qsf"] {
+        let made = work.made(file);
+        assert!(made.contains(&partition(NEW)), "{made}");
+        assert!(!made.contains("altera_s5_a2p"), "{made}");
+    }
+    let told = |file: &str| {
+        let of = report.changes.iter().filter(|c| c.file.ends_with(file));
+        of.filter(|c| c.what.contains("altera_s5_a2p")).count()
+    };
+    assert_eq!(
+        (told("base.qsf"), told("top.qsf")),
+        (1, 1),
+        "{:#?}",
+        report.changes
+    );
+    let (to_do, _) = report.divided();
+    assert!(
+        !to_do.iter().any(|note| note.contains("altera_s5_a2p")),
+        "{to_do:#?}"
+    );
+    // Spoilt, it is found.
+    finds_in(
+        &work,
+        "base.qsf",
+        &partition(NEW),
+        &partition(OLD),
+        "pins and constraints",
+        "PARTITION_HIERARCHY",
+    );
+}
+
+/// How lines are written, and how they are written afterwards.
+const LINES: [(&str, &str); 7] = [
+    (
+        "set_output_delay -clock {system_inst|board|endpoint|altera_s5_a2p|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
+        "set_output_delay -clock {system_inst|board|endpoint|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
+    ),
+    (
+        "set_false_path -from {*|endpoint|altera_s5_a2p|*}",
+        "set_false_path -from {*|endpoint|*}",
+    ),
+    (
+        "set_false_path -from \"*|altera_s5_a2p|altpcie_hip_256_pipen1b|r\"",
+        "set_false_path -from \"*|endpoint|altpcie_hip_256_pipen1b|r\"",
+    ),
+    (
+        "set_false_path -from ${hip}|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|r",
+        "set_false_path -from ${hip}|r",
+    ),
+    (
+        "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:endpoint|*}",
+        "set_false_path -to {b|altpcie_sv_hip_ast_hwtcl:endpoint|*}",
+    ),
+    (
+        "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:endpoint}",
+        "set_false_path -to {b|altpcie_sv_hip_ast_hwtcl:endpoint}",
+    ),
+    (
+        "set_clock_groups -asynchronous -group [get_clocks {a b|endpoint|altera_s5_a2p|c d|endpoint|altera_s5_a2p|e}]",
+        "set_clock_groups -asynchronous -group [get_clocks {a b|endpoint|c d|endpoint|e}]",
+    ),
+];
+/// What cannot be done surely.
+const UNSURE: [&str; 5] = [
+    "set_false_path -from {*altera_s5_a2p*}",
+    "set_false_path -from {*end*|altera_s5_a2p|r}",
+    "set_false_path -to {altera_s5_a2p|r}",
+    "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:endpoint|altpcierd_hip_rs:rs_hip|app_rstn}",
+    "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:end*|r}",
+];
+
+#[test]
+fn constraints_follow_or_are_told() {
+    let work = Work::of(&reference_net());
+    // A comment is none of them.
+    let mut text = "\n# altera_s5_a2p was here\nset hip system_inst|board|endpoint\n".to_string();
+    for line in LINES.iter().map(|(old, _)| old).chain(&UNSURE) {
+        text += &format!("{line}\n");
+    }
+    work.append("top.sdc", &text);
+    let before = fs::read_to_string(work.input("top.sdc")).unwrap();
+    let report = work.sound(STREAM);
+    let made = work.made("top.sdc");
+    for (old, new) in LINES {
+        assert!(made.contains(&format!("\n{new}\n")), "{old}: {made}");
+    }
+    let (to_do, _) = report.divided();
+    let note = to_do.iter().find(|note| note.contains("altera_s5_a2p"));
+    let note = note.unwrap_or_else(|| panic!("{to_do:#?}"));
+    for line in UNSURE {
+        assert!(made.contains(&format!("\n{line}\n")), "{line}: {made}");
+        let at = before.lines().position(|l| l == line).unwrap() + 1;
+        assert!(note.contains(&format!("top.sdc:{at}")), "{line}: {note}");
+    }
+    assert!(made.contains("# altera_s5_a2p was here"));
+    let (old, new) = LINES[0];
+    finds_in(
+        &work,
+        "top.sdc",
+        new,
+        old,
+        "pins and constraints",
+        "set_output_delay",
+    );
+}
+
+/// A script of the flow, too: what it takes apart must be there.
+#[test]
+fn scripts_follow() {
+    let work = Work::of(&reference_net());
+    let line = "set reset $top|endpoint|altera_s5_a2p|altpcie_hip_256_pipen1b|r\n";
+    work.append("scripts/post_flow.tcl", line);
+    work.sound(STREAM);
+    assert!(
+        work.made("scripts/post_flow.tcl")
+            .contains("set reset $top|endpoint|altpcie_hip_256_pipen1b|r\n")
+    );
+}
+
+/// A partition that cannot be followed would be lost without a word, so it is refused.
+#[test]
+fn a_partition_that_cannot_follow_is_refused() {
+    let work = board();
+    let path = "altpcie_sv_hip_avmm_hwtcl:endpoint|altpcierd_hip_rs:rs_hip";
+    work.edit("base.qsf", &partition(OLD), &partition(path));
+    let error = work.refused(STREAM);
+    assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+    assert!(
+        error.to_string().contains("base.qsf") && error.to_string().contains("PARTITION_HIERARCHY"),
+        "{error}"
+    );
+}
+
+/// Without a streaming port nothing of it changes.
+#[test]
+fn without_a_streaming_port_all_stays() {
+    let work = board();
+    work.sound("");
+    assert!(work.made("base.qsf").contains(&partition(OLD)));
+}
