@@ -116,6 +116,10 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("subsystem_device_id_hwtcl", "0"),
 ];
 
+/// Forces the hard reset controller.
+const HARD_RESET: &str = "force_hrc";
+const SOFT_RESET: &str = "at Gen3 Quartus uses the soft reset controller, and the hard one is forced for configuration over PCIe \
+                          alone, of which there is none";
 const CVP_NAME: &str = "Peerlane's component of the hard IP calls it CONFIGURATION_OVER_PCIE";
 const CVP_LOST: &str = "there is no configuration over PCIe at Gen3";
 const DEFAULT: &str = "it is the default of the Avalon-MM variant, which the file relied on";
@@ -174,6 +178,12 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         }
     }
     let link = old.link(wanted)?;
+    if link.generation.1 == 3 {
+        let forced = |one: &&mut Value| one.name == HARD_RESET && !same("0", &one.value);
+        for one in parameters.iter_mut().filter(forced) {
+            *one = Value::new(HARD_RESET, "0", SOFT_RESET);
+        }
+    }
     let cvp = hip.parameter(CVP).is_some_and(|on| same("1", on.trim()));
     // There is none at Gen3 (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
     let keeps_cvp = cvp && link.generation.1 < 3;
@@ -476,6 +486,11 @@ fn widths(lanes: &str, generation: u32) -> Option<Widths> {
 }
 
 impl HardIp {
+    /// Whether the hard reset controller was forced, and is not any more.
+    pub fn gets_soft_reset(&self) -> bool {
+        self.parameters.iter().any(|one| one.why == SOFT_RESET)
+    }
+
     /// What is said of the parameters that are gone: a sentence for each reason.
     pub fn notes(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -209,6 +209,15 @@ impl Streaming<'_> {
                 hip.generation.1, hip.generation.0, hip.port_bits, hip.clock.0,
             ));
         }
+        if hip.gets_soft_reset() || hip.loses_cvp {
+            to_do.push(format!(
+                "force_hrc of {name} must be 0 at Gen3: it forces the hard reset controller, for configuration over PCIe alone. \
+                 The rules of quartus.ini that let Quartus take it (skip_hssi_gen3_pcie_hip_hip_hard_reset_rule and \
+                 skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule) are to be taken out. The OpenCL SDK's automigration sets it to 1 \
+                 again in every .qsys of a board of the type s5_net (fix cvphrcfix): exclude that fix in <auto_migrate> of \
+                 board_spec.xml, and see in automigration.rpt that it was not applied."
+            ));
+        }
         let (before, after) = hip.reconfiguration;
         if before != after && is_used_outside(site, "reconfig_to_xcvr") {
             to_do.push(format!(

@@ -415,6 +415,11 @@ fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> 
         "2.1"
     };
     set("pcie_spec_version_hwtcl", specification.into());
+    // The hard reset controller is forced for configuration over PCIe, which Gen3 does not have; by itself Quartus takes the
+    // soft one (update_default_value_hidden_parameter_common, ACDS 13.1).
+    if rate.starts_with("Gen3") && was.parameters.contains_key("force_hrc") {
+        set("force_hrc", "0".into());
+    }
     // The block has 64 tags, and counts credits from what the hard IP has used.
     set("extend_tag_field_hwtcl", "64".into());
     set("use_tx_cons_cred_sel_hwtcl", "1".into());

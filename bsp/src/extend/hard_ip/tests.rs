@@ -298,3 +298,22 @@ fn completions_have_room_for_their_data_in_every_setting() {
         assert_eq!(taken, enough && several, "{setting}");
     }
 }
+
+/// At Gen3 Quartus uses the hard IP's soft reset controller; the other one is forced for configuration over PCIe alone,
+/// which there is none of.
+#[test]
+fn gen_3_has_the_soft_reset_controller() {
+    let gen_3 = Wanted {
+        generation: Some(3),
+        ..WANTED
+    };
+    let forced = [("force_hrc", "1")];
+    assert_eq!(value(&made(&forced, WANTED).unwrap(), "force_hrc"), "1");
+    let made = made(&forced, gen_3).unwrap();
+    assert_eq!(value(&made, "force_hrc"), "0");
+    let mut all = made.parameters.iter();
+    let why = all.find(|one| one.name == "force_hrc").unwrap().why;
+    assert!(why.contains("soft reset controller"), "{why}");
+    let unset = super::streaming(&changed(&[]), &changed(&[]).modules[0], gen_3).unwrap();
+    assert!(unset.parameters.iter().all(|one| one.name != "force_hrc"));
+}
