@@ -129,7 +129,7 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
     let mut list: Vec<_> = ROLES.into_iter().chain(more.iter().copied()).collect();
     if config.port.kind == PortKind::Stream {
         list.retain(|(name, _)| !INSIDE.contains(name));
-        list.extend(stream::roles(bar));
+        list.extend(stream::roles(config, bar));
     }
     list
 }
@@ -254,7 +254,7 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     }
     if config.port.kind == PortKind::Stream {
         list.retain(|interface| !INSIDE.contains(&interface.name));
-        list.extend(stream::interfaces(port_bits, bar));
+        list.extend(stream::interfaces(config, port_bits, bar));
     }
     list
 }

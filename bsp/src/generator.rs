@@ -91,7 +91,7 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     };
     match (config.port.kind, config.irq) {
         (PortKind::Stream, _) => {
-            let top = stream_top(top)?;
+            let top = stream_top(config, top)?;
             modules.extend(taken(peerlane_hdl::restart(&params))?);
             modules.push(top);
         }
@@ -151,6 +151,8 @@ struct StreamTop<'a> {
     block: &'a str,
     /// The module that makes the application's reset.
     restart: &'a str,
+    /// The hard IP's status that is handed on: names of the wires, and the ports.
+    status: Vec<(&'static str, Port)>,
     /// Ports that both have.
     shared: Vec<Port>,
 }
@@ -174,12 +176,13 @@ fn ports_but(module: &VerilogModule, others: &[&str]) -> Result<Vec<Port>> {
     Ok(ports)
 }
 
-fn stream_top(top: &VerilogModule) -> Result<VerilogModule> {
+fn stream_top(config: &Config, top: &VerilogModule) -> Result<VerilogModule> {
     let template = StreamTop {
         header: header(top),
         name: block::stream::TOP,
         block: &top.name,
         restart: pcie::RESTART,
+        status: block::stream::status(config),
         shared: ports_but(top, &UNUSED)?,
     };
     Ok(VerilogModule {

@@ -60,6 +60,9 @@ module {{ name }} (
   output wire nreset_status,
   input wire coreclkout_hip,
   output wire coreclkout
+{%- for (_, port) in status %},
+  {{ crate::generator::declaration(port) }} {{ port.name }}
+{%- endfor %}
 );
   // The hard IP's clock on a global network. The vendors' boards have AUTO_GLOBAL_CLOCK OFF, so nobody else puts it there.
   // synthesis translate_off
@@ -68,6 +71,13 @@ module {{ name }} (
   // synthesis read_comments_as_HDL on
   //global coreclkout_buffer (.in(coreclkout_hip), .out(coreclkout));
   // synthesis read_comments_as_HDL off
+
+{%- if !status.is_empty() %}
+  // The hard IP's status, for a driver of the transceivers' controller.
+{%- endif %}
+{%- for (role, port) in status %}
+  assign {{ port.name }} = {{ role }};
+{%- endfor %}
   wire dma_irq;
   wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
     derr_rpl, dlup, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,

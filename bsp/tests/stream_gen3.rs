@@ -36,3 +36,61 @@ fn the_hard_reset_controller_is_not_forced() {
     assert!(work.made(BOARD).contains(&forced));
     assert!(!report.notes.iter().any(|note| note.contains("cvphrcfix")));
 }
+
+/// Receivers at 8 GT/s are adapted by a block of the transceivers' controller, which Altera's driver starts (Stratix V
+/// Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver Reconfiguration Controller").
+#[test]
+fn the_receivers_are_adapted() {
+    let on = parameter("enable_adce", "1");
+    for was in ["", "0", "1"] {
+        let work = Work::of(&reference_net());
+        if !was.is_empty() {
+            let count = parameter("number_of_reconfig_interfaces", "11");
+            work.edit(
+                BOARD,
+                &count,
+                &format!("{count}{}", parameter("enable_adce", was)),
+            );
+        }
+        let report = work.sound(GEN_3);
+        let made = work.made(BOARD);
+        assert_eq!(made.matches("enable_adce").count(), 1, "{was}");
+        assert!(made.contains(&on), "{was}: {made}");
+        let (to_do, _) = report.divided();
+        let told = |note: &&String| {
+            [
+                "adaptive equalisation",
+                "altera_pcie_reconfig_driver",
+                "ltssmstate",
+                "hip_currentspeed",
+            ]
+            .iter()
+            .all(|word| note.contains(word))
+        };
+        assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
+        finds_in(
+            &work,
+            BOARD,
+            &on,
+            "",
+            "packets",
+            "enable_adce of lane_tuner",
+        );
+    }
+    // Not before.
+    let work = Work::of(&reference_net());
+    let report = work.sound(STREAM);
+    assert!(!work.made(BOARD).contains("enable_adce"));
+    assert!(
+        !report
+            .notes
+            .iter()
+            .any(|note| note.contains("equalisation"))
+    );
+    // Outside of the system, or not there, somebody has to see to it.
+    let work = Work::new();
+    let report = work.sound(GEN_3);
+    let (to_do, _) = report.divided();
+    let told = |note: &&String| note.contains("enable_adce") && note.contains("no controller");
+    assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
+}

@@ -5,7 +5,8 @@
 //! connection compares.
 
 use super::Direction::{Input, Output};
-use super::{Avalon, Interface, avalon, clock, port};
+use super::{Avalon, Interface, Port, avalon, clock, port};
+use crate::config::Config;
 use crate::system::library::Role;
 
 /// The top module of builds with a streaming port.
@@ -134,6 +135,20 @@ pub const RAW_CLOCK: &str = "coreclkout_hip";
 /// See [`RAW_CLOCK`].
 pub const CLOCK: &str = "coreclkout";
 
+/// The hard IP's status handed on, as the driver of the transceivers' controller takes it, which Gen3 needs
+/// (`altera_pcie_reconfig_driver`, ACDS 13.1): a conduit leads to one other, and `hip_status` leads to the block.
+pub const STATUS: &str = "hip_status_drv";
+
+/// Roles of [`STATUS`] with their ports and bits, where a block has it.
+pub fn status(config: &Config) -> Vec<(&'static str, Port)> {
+    let gen_3 = config.port.generation == Some(3);
+    let of = |name: &str| gen_3 && name == "hip_status";
+    let wires = CONDUITS.iter().filter(|(name, _)| of(name));
+    let wires = wires.flat_map(|(_, wires)| wires.iter());
+    let ports = wires.map(|(role, _, width)| (*role, port(format!("{role}_drv"), Output, *width)));
+    ports.collect()
+}
+
 /// The streams of packets: from the hard IP, and to it.
 pub const STREAMS: [&str; 2] = ["rx_st", "tx_st"];
 
@@ -143,7 +158,7 @@ pub fn board(bar: u32) -> &'static str {
 }
 
 /// Names and roles of these interfaces.
-pub fn roles(bar: u32) -> Vec<(&'static str, Role)> {
+pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
     let mut list = vec![
         ("rx_st", Role::StreamSink),
         ("tx_st", Role::StreamSource),
@@ -153,12 +168,15 @@ pub fn roles(bar: u32) -> Vec<(&'static str, Role)> {
         (RAW_CLOCK, Role::ClockSink),
         (CLOCK, Role::ClockSource),
     ];
+    if !status(config).is_empty() {
+        list.push((STATUS, Role::Conduit));
+    }
     list.extend(CONDUITS.iter().map(|(name, _)| (*name, Role::Conduit)));
     list
 }
 
-/// These interfaces, for a width of the stream and a BAR.
-pub fn interfaces(port_bits: u32, bar: u32) -> Vec<Interface> {
+/// These interfaces, for a configuration, a width of the stream and a BAR.
+pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     let (forward, back) = (Output, Input);
     let reset = Interface {
         name: "nreset_status",
@@ -181,6 +199,13 @@ pub fn interfaces(port_bits: u32, bar: u32) -> Vec<Interface> {
             ..clock(CLOCK)
         },
     ];
+    let status = status(config);
+    if !status.is_empty() {
+        list.push(Interface {
+            ports: status,
+            ..conduit(STATUS, &[])
+        });
+    }
     list.extend(CONDUITS.iter().map(|(name, wires)| conduit(name, wires)));
     list
 }

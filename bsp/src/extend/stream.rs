@@ -16,7 +16,7 @@ use crate::extend::host_bus::HostBus;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
-use crate::system::qsys::{Connection, End};
+use crate::system::qsys::{Connection, End, Module};
 use crate::system::site::Site;
 
 /// What becomes of an interface of the Avalon-MM variant that is in use.
@@ -218,6 +218,9 @@ impl Streaming<'_> {
                  board_spec.xml, and see in automigration.rpt that it was not applied."
             ));
         }
+        if hip.generation.1 == 3 {
+            to_do.push(self.equalisation(site));
+        }
         let (before, after) = hip.reconfiguration;
         if before != after && is_used_outside(site, "reconfig_to_xcvr") {
             to_do.push(format!(
@@ -230,6 +233,38 @@ impl Streaming<'_> {
         }
         to_do
     }
+}
+
+impl Streaming<'_> {
+    /// What the receivers need at Gen3 (Stratix V Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver
+    /// Reconfiguration Controller").
+    fn equalisation(&self, site: &Site<'_>) -> String {
+        let (hip, dma) = (&site.hip.name, &site.dma.name);
+        let controller = match controller(site) {
+            Some(controller) => format!("that of {} is on now (enable_adce)", controller.name),
+            None => format!(
+                "no controller is connected to {hip} in the system, so enable_adce of the one outside must be set to 1"
+            ),
+        };
+        format!(
+            "At Gen3 the receivers need adaptive equalisation (AEQ) by the transceivers' controller: {controller}. A driver \
+             must start it when the link comes to 8 GT/s, and there is none here: put Altera's in \
+             (altera_pcie_reconfig_driver), between the controller's reconfig_mgmt and reconfig_busy, {hip}.hip_currentspeed \
+             and {dma}.hip_status_drv, which has ltssmstate and is there with port.gen = 3. Without it the link may fall back, or have errors."
+        )
+    }
+}
+
+/// The controller of the transceivers, where it is in the system.
+pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
+    let end = End::new(&site.hip.name, "reconfig_to_xcvr");
+    let mut conduits = site.system.of_kind("conduit");
+    let name = conduits.find_map(|c| match (c.start == end, c.end == end) {
+        (true, _) => Some(&c.end.instance),
+        (_, true) => Some(&c.start.instance),
+        _ => None,
+    })?;
+    site.system.module(name)
 }
 
 /// Whether an interface of the hard IP is exported.

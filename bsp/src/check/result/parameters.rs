@@ -10,6 +10,7 @@ use crate::check::result::addresses::{DEPTH, span};
 use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
 use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts};
+use crate::config::PortKind;
 
 const TEST: &str = "parameters";
 
@@ -116,6 +117,10 @@ fn set(
     if now.kind == "alt_xcvr_reconfig" && build.config.port.generation.is_some() {
         // Another generation has more PLLs that send (683093, "Transceiver Reconfiguration").
         set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
+    }
+    if now.kind == "alt_xcvr_reconfig" && build.config.port.kind == PortKind::Stream {
+        // For Gen3: the test of packets says where it must be on.
+        set.insert("enable_adce".into(), Set::AtLeast);
     }
     if is_bridge(&now.kind) && beside_block && leads_to_block(design, &now.name) {
         let was = vendor.instance(&now.name);

@@ -119,6 +119,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         }
         ways(design, hip, block, findings);
         interfaces(design, hip, findings);
+        equalisation(design, hip, findings);
         places(bsp, design, (hip, block), build, findings);
         if let Some(was) = bsp
             .was(design)
@@ -131,6 +132,28 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         let what = "packets go straight between the hard IP and the block, and its parameters are the vendor's or what the \
                     block needs";
         findings.good(TEST, what);
+    }
+}
+
+/// At Gen3 the receivers' adaptive equalisation is on in the transceivers' controller, where that is in the system.
+fn equalisation(design: &Design, hip: &Instance, findings: &mut Findings) {
+    let gen_3 = hip.parameters.get("gen123_lane_rate_mode_hwtcl");
+    if !gen_3.is_some_and(|rate| rate.starts_with("Gen3")) {
+        return;
+    }
+    let end = format!("{}.reconfig_to_xcvr", hip.name);
+    let wires = design.wires.iter().filter(|w| w.kind == "conduit");
+    let others = wires.filter_map(|w| match (w.from == end, w.to == end) {
+        (true, _) => design.instance(instance(&w.to)),
+        (_, true) => design.instance(instance(&w.from)),
+        _ => None,
+    });
+    for controller in others.filter(|c| c.number("enable_adce").unwrap_or(0) == 0) {
+        let what = format!(
+            "enable_adce of {} is off: at Gen3 the receivers need adaptive equalisation",
+            controller.name
+        );
+        bad(findings, TEST, design.place(controller.line), what);
     }
 }
 
