@@ -94,3 +94,32 @@ fn the_receivers_are_adapted() {
     let told = |note: &&String| note.contains("enable_adce") && note.contains("no controller");
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
 }
+
+/// A controller that serves others, too, has its interfaces in groups.
+#[test]
+fn groups_of_a_shared_controller_are_told() {
+    let count = |n: u32| parameter("number_of_reconfig_interfaces", &n.to_string());
+    let groups = parameter("gui_split_sizes", "10,4");
+    let work = Work::of(&reference_net());
+    work.edit(BOARD, &count(11), &format!("{}{groups}", count(14)));
+    let report = work.sound(GEN_3);
+    let made = work.made(BOARD);
+    assert!(made.contains(&count(14)) && made.contains(&groups));
+    let (to_do, _) = report.divided();
+    let told = |note: &&String| {
+        ["lane_tuner", "gui_split_sizes", "10,4", "10 to 11"]
+            .iter()
+            .all(|word| note.contains(word))
+    };
+    assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
+    // As many as before: nothing is to be done.
+    let work = Work::of(&reference_net());
+    work.edit(BOARD, &count(11), &format!("{}{groups}", count(14)));
+    let report = work.sound(STREAM);
+    assert!(
+        !report
+            .notes
+            .iter()
+            .any(|note| note.contains("gui_split_sizes"))
+    );
+}

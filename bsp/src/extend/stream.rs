@@ -222,6 +222,15 @@ impl Streaming<'_> {
             to_do.push(self.equalisation(site));
         }
         let (before, after) = hip.reconfiguration;
+        let controller = controller(site).and_then(|one| Some((one, groups(one)?)));
+        if let Some((controller, groups)) = controller.filter(|_| before != after) {
+            to_do.push(format!(
+                "{} serves others beside {name}: its interfaces are in groups ({groups}, gui_split_sizes). The one of {name} \
+                 must grow from {before} to {after}, and number_of_reconfig_interfaces by as many; the conduits behind it \
+                 get other names. Neither was changed.",
+                controller.name
+            ));
+        }
         if before != after && is_used_outside(site, "reconfig_to_xcvr") {
             to_do.push(format!(
                 "{name} has {after} interfaces of the transceivers' reconfiguration in place of {before}, and its conduits \
@@ -265,6 +274,13 @@ pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
         _ => None,
     })?;
     site.system.module(name)
+}
+
+/// The groups of a controller's interfaces, where it has several ("Optional interface grouping" of `alt_xcvr_reconfig`):
+/// how many are in each, with commas between.
+pub fn groups(controller: &Module) -> Option<&str> {
+    let groups = controller.parameter("gui_split_sizes")?.trim();
+    (!groups.is_empty()).then_some(groups)
 }
 
 /// Whether an interface of the hard IP is exported.

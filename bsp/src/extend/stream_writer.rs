@@ -157,7 +157,10 @@ impl Writer<'_> {
             let what = format!("{}: {parameter} {before} → {value}", controller.name);
             self.note(what, why);
         };
-        let has = controller.number(COUNT);
+        // Where they are in groups, a person has to say which one grows.
+        let has = controller
+            .number(COUNT)
+            .filter(|_| stream::groups(controller).is_none());
         if let Some(has) = has.filter(|has| *has < u64::from(needed)) {
             let why = "so many the hard IP has at this generation";
             set(COUNT, has.to_string(), &needed.to_string(), why);
