@@ -5,7 +5,7 @@ mod common;
 
 use std::fs;
 
-use common::{Work, edit, reference_net};
+use common::{Work, edit, finds_in, reference_net};
 use peerlane_bsp::diagram::Diagram;
 use peerlane_bsp::driver;
 
@@ -187,4 +187,43 @@ fn requirements_to_the_interconnect_follow() {
     assert!(made.contains(&requirement("dma_engine.Rxm_BAR2/bar_pipe.s0", 1)));
     assert!(!made.contains("host_link.Txs"));
     assert!(made.contains(&lines[2]));
+}
+
+/// An export may name the ports inside, and those of the other variant and of the block have names of their own
+/// (`nreset_status` of `altera_pcie_sv_hip_avmm` is the port `reset_status`, ACDS 13.1).
+#[test]
+fn named_ports_of_exports_follow() {
+    let export = |name: &str, end: &str, port: &str, kind: &str| {
+        format!(
+            " <interface name=\"{name}\" internal=\"{end}\" type=\"{kind}\" dir=\"start\">\n  <port name=\"out_{name}\" \
+             internal=\"{port}\" />\n </interface>\n"
+        )
+    };
+    let work = Work::new();
+    let old = [
+        export("link_clock", "host_link.coreclkout", "coreclkout", "clock"),
+        export(
+            "link_up",
+            "host_link.nreset_status",
+            "reset_status",
+            "reset",
+        ),
+    ];
+    work.edit(SYSTEM, "</system>", &format!("{}</system>", old.concat()));
+    work.sound(STREAM);
+    let made = work.made(SYSTEM);
+    let reset = export(
+        "link_up",
+        "dma_engine.nreset_status",
+        "nreset_status",
+        "reset",
+    );
+    for new in [
+        export("link_clock", "dma_engine.coreclkout", "coreclkout", "clock"),
+        reset.clone(),
+    ] {
+        assert!(made.contains(&new), "{new}: {made}");
+    }
+    let spoilt = reset.replace("internal=\"nreset_status\"", "internal=\"reset_status\"");
+    finds_in(&work, SYSTEM, &reset, &spoilt, "wiring", "out_link_up");
 }

@@ -21,6 +21,8 @@ const BOARD: &str =
 const BUFFER: &str = "the other variant does not put its clock on a global network, and with AUTO_GLOBAL_CLOCK OFF, as boards \
                       have it, neither does the Fitter; the block does";
 const RESET: &str = "the other variant brings no reset out; the block makes it from the hard IP's";
+/// The port of `nreset_status`, of the old hard IP (component description, ACDS 13.1) and of the block.
+const RESET_PORTS: (&str, &str) = ("reset_status", "nreset_status");
 const CRA: &str = "the bridge's registers are gone; the block answers in their place with 0";
 const KERNEL: &str = "the block makes all messages, and the kernel's interrupt is a vector of it";
 const PACKETS: &str = "packets and what belongs to them, straight between hard IP and block";
@@ -96,6 +98,7 @@ impl Writer<'_> {
             };
             if let Some((to, why)) = self.moved(&End::new(instance, interface)) {
                 let name = element.attribute("name").unwrap_or_default();
+                self.move_ports(element, interface);
                 self.edits.replace(internal.span.clone(), to.to_string());
                 self.note(
                     format!("export {name} is {to} in place of {}", internal.value),
@@ -170,6 +173,19 @@ impl Writer<'_> {
             let before = controller.parameter(ADAPTIVE).unwrap_or("not set").trim();
             let why = "the receivers' adaptive equalisation, which Gen3 needs";
             set(ADAPTIVE, before.to_string(), "1", why);
+        }
+    }
+
+    /// Has the ports that an export names follow. The block's have the names of the old hard IP's, but for this one.
+    fn move_ports(&mut self, export: &Element, interface: &str) {
+        let (old, new) = RESET_PORTS;
+        let ports = export
+            .children("port")
+            .filter_map(|port| port.attribute_at("internal"));
+        for port in ports.filter(|port| interface == "nreset_status" && port.value == old) {
+            self.edits.replace(port.span.clone(), new);
+            let name = export.attribute("name").unwrap_or_default();
+            self.note(format!("export {name}: port {old} → {new}"), RESET);
         }
     }
 

@@ -65,6 +65,8 @@ pub struct Outside {
     pub name: String,
     /// End inside; empty if Platform Designer lost it.
     pub inside: String,
+    /// Ports that it names, each with that inside.
+    pub ports: BTreeMap<String, String>,
     /// Line.
     pub line: usize,
 }
@@ -147,6 +149,11 @@ impl Design {
                 "interface" => design.outside.push(Outside {
                     name: need(node, "name")?,
                     inside: node.get("internal").unwrap_or_default().into(),
+                    ports: (node.all("port"))
+                        .filter_map(|port| {
+                            Some((port.get("name")?.into(), port.get("internal")?.into()))
+                        })
+                        .collect(),
                     line: node.line,
                 }),
                 "interconnectRequirement" if node.get("for") == Some("$system") => {

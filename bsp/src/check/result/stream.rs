@@ -87,6 +87,12 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
         }
     }
     for outside in &mut vendor.outside {
+        // The port of that reset has another name in the block.
+        if outside.inside == format!("{hip}.nreset_status") {
+            let ports = outside.ports.values_mut();
+            let old = ports.filter(|port| *port == "reset_status");
+            old.for_each(|port| *port = "nreset_status".into());
+        }
         moved(&mut outside.inside);
     }
     vendor

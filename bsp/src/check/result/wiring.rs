@@ -141,7 +141,20 @@ fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
             continue;
         }
         match design.outside.iter().find(|o| o.name == was.name) {
-            Some(now) if now.inside == was.inside => {}
+            Some(now) if now.inside == was.inside => {
+                for (port, inside) in was
+                    .ports
+                    .iter()
+                    .filter(|(port, inside)| now.ports.get(*port) != Some(*inside))
+                {
+                    let has = now.ports.get(port).map_or("gone", String::as_str);
+                    let what = format!(
+                        "the port {port} of the export {} is {has}, it must be {inside}",
+                        was.name
+                    );
+                    bad(findings, TEST, design.place(now.line), what);
+                }
+            }
             Some(now) => {
                 let what = format!(
                     "{} is {}, in the vendor's BSP {}",
