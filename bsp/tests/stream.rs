@@ -292,6 +292,31 @@ fn a_place_that_is_taken_is_refused() {
     assert!(error.to_string().contains("bar.chan_base"), "{error}");
 }
 
+/// The registers are inside of the block, where the host alone comes.
+#[test]
+fn a_second_master_of_the_registers_is_refused() {
+    let work = Work::new();
+    let path = work.input(SYSTEM);
+    let before = fs::read_to_string(&path).unwrap();
+    let end = before.rfind("</system>").unwrap();
+    let lines = " <module kind=\"altera_jtag_avalon_master\" version=\"13.1\" enabled=\"1\" name=\"probe\" />\n <connection kind=\"avalon\" \
+                 version=\"13.1\" start=\"probe.master\" end=\"dma_engine.csr\" />\n";
+    let new = format!("{}{lines}{}", &before[..end], &before[end..]);
+    let line = new
+        .lines()
+        .position(|l| l.contains("probe.master"))
+        .unwrap()
+        + 1;
+    fs::write(&path, new).unwrap();
+    let error = refused(&work, STREAM);
+    assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+    assert_eq!(error.place.line, Some(line), "{error}");
+    assert!(
+        error.what.contains("probe.master") && error.what.contains("dma_engine.csr"),
+        "{error}"
+    );
+}
+
 /// What hangs on the hard IP and would have no place.
 #[test]
 fn what_would_be_lost_is_named() {

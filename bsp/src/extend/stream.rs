@@ -103,6 +103,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     // What cannot be at all is said before what is only in the way.
     hard_ip::streaming(site.system, site.hip, wanted)?;
     interfaces(site)?;
+    registers(site, &path)?;
     let kernel = kernel(site)?;
     let bus = HostBus::plan_inside(site, config)?;
     let places = bus.places(site);
@@ -319,6 +320,25 @@ fn interfaces(site: &Site<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses another master than the host's of the block's registers, which are inside of it.
+fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
+    let csr = End::new(&site.dma.name, "csr");
+    let of_host = path.last().element.span.start;
+    let mut all = site.system.of_kind("avalon").filter(|c| c.end == csr);
+    let Some(other) = all.find(|c| c.element.span.start != of_host) else {
+        return Ok(());
+    };
+    Err(site.unsupported(
+        site.place(other),
+        format!(
+            "{} is a master of {csr} beside the host's, but with a streaming port the registers are inside the block, and \
+             the host alone reaches them",
+            other.start
+        ),
+        REMEDY,
+    ))
 }
 
 /// Refuses one interface that is in use, in the system or outside.
