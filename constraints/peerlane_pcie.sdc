@@ -18,7 +18,8 @@ foreach pattern {
     peerlane_cut -to $pattern
 }
 
-# The reset sequencer takes whatever else the transceivers say as levels, too.
+{% if soft_reset -%}
+# The sequencer of the soft reset controller takes whatever else the transceivers say as levels, too.
 set from [get_registers -nowarn {*sv_xcvr_pipe_native*}]
 set to [get_registers -nowarn {*altpcie_rs_serdes*|*}]
 if {[get_collection_size $to] == 0} {
@@ -27,6 +28,9 @@ if {[get_collection_size $to] == 0} {
 } elseif {[get_collection_size $from] > 0} {
     set_false_path -from $from -to $to
 }
+{%- else -%}
+# This board's hard IP has the hard reset controller, so there is no sequencer (altpcie_rs_serdes) beside the transceivers.
+{%- endif %}
 
 # The clock of the transceivers' reconfiguration, where a board has a pin of that name: 100 to 125 MHz (Stratix V
 # Avalon-ST Interface for PCIe 683093, "Transceiver Reconfiguration").

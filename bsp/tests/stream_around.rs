@@ -16,6 +16,11 @@ const STREAM: &str = "[port]\nkind = \"stream\"\n";
 fn constraints(registers: &str, pins: &str) -> String {
     let work = Work::new();
     work.sound(STREAM);
+    constraints_of(&work, registers, pins)
+}
+
+/// Those of a board.
+fn constraints_of(work: &Work, registers: &str, pins: &str) -> String {
     let settings = work.made("iface/peerlane/peerlane.qsf");
     assert!(settings.contains("SDC_FILE iface/peerlane/peerlane_pcie.sdc\n"));
     let stand_in = format!(
@@ -226,4 +231,37 @@ fn named_ports_of_exports_follow() {
     }
     let spoilt = reset.replace("internal=\"nreset_status\"", "internal=\"reset_status\"");
     finds_in(&work, SYSTEM, &reset, &spoilt, "wiring", "out_link_up");
+}
+
+/// Which of the hard IP's two reset controllers there is (`update_default_value_hidden_parameter_common`, ACDS 13.1): only
+/// the soft one has the registers that the constraints want.
+#[test]
+fn the_sequencers_registers_are_missed_only_where_it_is() {
+    let rate =
+        |rate: &str| format!("<parameter name=\"gen123_lane_rate_mode_hwtcl\" value=\"{rate}\" />");
+    let gen_2 = rate("Gen2 (5.0 Gbps)");
+    let with = |name: &str| format!("{gen_2}<parameter name=\"{name}\" value=\"1\" />");
+    for (new, soft) in [
+        (gen_2.clone(), true),
+        (with("force_hrc"), false),
+        (with("force_src"), true),
+        (
+            with("force_hrc") + &with("use_atx_pll_hwtcl")[gen_2.len()..],
+            true,
+        ),
+        (rate("Gen1 (2.5 Gbps)"), false),
+        (
+            rate("Gen1 (2.5 Gbps)") + &with("force_src")[gen_2.len()..],
+            true,
+        ),
+    ] {
+        let work = Work::new();
+        edit(&work.input(SYSTEM), &gen_2, &new);
+        let report = work.sound(STREAM);
+        let said = constraints_of(&work, "", "");
+        assert_eq!(said.contains("altpcie_rs_serdes"), soft, "{new}: {said}");
+        let (to_do, _) = report.divided();
+        let wanted = to_do.iter().any(|note| note.contains("altpcie_rs_serdes"));
+        assert_eq!(wanted, soft, "{new}: {to_do:#?}");
+    }
 }

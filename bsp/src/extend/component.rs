@@ -88,7 +88,10 @@ struct Sdc<'a> {
 /// Constraints of the hard IP's Avalon-ST variant, which brings none.
 #[derive(Template)]
 #[template(path = "peerlane_pcie.sdc")]
-struct HipSdc;
+struct HipSdc {
+    /// The hard IP has the soft reset controller.
+    soft_reset: bool,
+}
 
 /// Peerlane's own component of that variant.
 #[derive(Template)]
@@ -109,6 +112,14 @@ pub fn hip_file() -> Written {
     Written {
         path: own_hip_path().into(),
         text: render(&component),
+    }
+}
+
+/// Its constraints.
+pub fn hip_constraints(soft_reset: bool) -> Written {
+    Written {
+        path: format!("{OWN_DIR}/{HIP_SDC}").into(),
+        text: render(&HipSdc { soft_reset }),
     }
 }
 
@@ -268,7 +279,6 @@ pub fn ip_files(
         stream,
         first_stage: FIRST_STAGE,
     };
-    let hip = stream.then(|| (HIP_SDC.to_string(), render(&HipSdc)));
     let verilog = modules.iter().map(|m| (m.file_name(), m.text.clone()));
     let others = [
         (format!("{kind}_hw.tcl"), render(&hw_tcl)),
@@ -280,7 +290,7 @@ pub fn ip_files(
         path: format!("{dir}/{name}").into(),
         text,
     };
-    verilog.chain(others).chain(hip).map(named).collect()
+    verilog.chain(others).map(named).collect()
 }
 
 /// How the board is compiled, for the script that makes anew what was imported, and for people.

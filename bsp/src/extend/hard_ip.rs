@@ -80,6 +80,8 @@ pub struct HardIp {
     pub reconfiguration: (u32, u32),
     /// The FPGA's configuration over PCIe is lost.
     pub loses_cvp: bool,
+    /// It has the soft reset controller, and not the hard one.
+    pub soft_reset: bool,
 }
 
 /// The parameter of Peerlane's own component in place of `in_cvp_mode_hwtcl`.
@@ -214,6 +216,7 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
     ]);
     parameters.extend(old.bars(wanted)?);
+    let soft_reset = has_soft_reset(&parameters, generation);
     let lanes = old.lanes();
     Ok(HardIp {
         name: hip.name.clone(),
@@ -230,7 +233,22 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
             reconfiguration(lanes, generation),
         ),
         loses_cvp: cvp && !keeps_cvp,
+        soft_reset,
     })
+}
+
+/// Whether Quartus takes the soft reset controller (`update_default_value_hidden_parameter_common`, ACDS 13.1).
+fn has_soft_reset(parameters: &[Value], generation: u32) -> bool {
+    let on = |name: &str| {
+        let mut all = parameters.iter();
+        all.any(|one| one.name == name && same("1", &one.value))
+    };
+    match () {
+        () if on("use_atx_pll_hwtcl") => true,
+        () if on(HARD_RESET) => false,
+        () if on("force_src") => true,
+        () => generation > 1,
+    }
 }
 
 /// Interfaces of the transceivers' reconfiguration: a lane each, and one for each PLL that sends, of which Gen3 has one

@@ -320,9 +320,14 @@ impl<'a> Builder<'a> {
 
     /// The block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
-        let own = hip.map(|_| component::hip_file());
+        let own = hip.map(|hip| {
+            [
+                component::hip_file(),
+                component::hip_constraints(hip.soft_reset),
+            ]
+        });
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
-        for file in files.into_iter().chain(own) {
+        for file in files.into_iter().chain(own.into_iter().flatten()) {
             let digest = build::digest(file.text.as_bytes());
             self.generated
                 .insert(file.path.display().to_string(), digest);

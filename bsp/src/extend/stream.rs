@@ -194,10 +194,17 @@ impl Streaming<'_> {
     pub fn to_do(&self, site: &Site<'_>) -> Vec<String> {
         let hip = &self.hip;
         let name = &site.hip.name;
+        let sequencer = match hip.soft_reset {
+            true => {
+                " The Timing Analyzer must find the registers of the reset sequencer (altpcie_rs_serdes), whose paths \
+                 peerlane_pcie.sdc cuts."
+            }
+            false => "",
+        };
         let mut to_do = vec![format!(
             "Quartus was not at hand: the hard IP's streaming variant ({}) was put in by the description of Quartus 13.1, and \
              no board has run with it. Platform Designer must take {name} and {} without an error or an adapter between \
-             them, and the Timing Analyzer must find the registers of peerlane_pcie.sdc.",
+             them.{sequencer}",
             hip.kind, site.dma.name
         )];
         if hip.generation.0 != hip.generation.1 {
