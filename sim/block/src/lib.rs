@@ -15,7 +15,7 @@ use miette::Diagnostic;
 use peerlane_hdl::{GenerateError, Params, TOP, generate};
 use peerlane_verilated::{Build, Library, Toolchain};
 use peerlane_verilog::{Design, mutants::schemata};
-use std::{collections::BTreeSet, env, fs, path::PathBuf};
+use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
 use thiserror::Error;
 
 /// Result of this crate.
@@ -31,9 +31,11 @@ pub enum Error {
     #[error("the block cannot be compiled for simulation: {0}")]
     #[diagnostic(transparent)]
     Model(#[from] peerlane_verilated::Error),
-    /// The list of mutants cannot be read.
-    #[error("{MUTANTS} names {}: {message}", file.display())]
+    /// The list of mutants cannot be read, or that of modules not be written.
+    #[error("{variable} names {}: {message}", file.display())]
     Mutants {
+        /// [`MUTANTS`] or [`MODULES`].
+        variable: &'static str,
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
@@ -55,6 +57,7 @@ pub fn library(params: &Params) -> Result<Library> {
 /// When Verilator or the compiler is missing or refuses; when [`MUTANTS`] names a file that is no list of numbers.
 pub fn library_of(top: &str, design: &Design) -> Result<Library> {
     let planted = planted()?;
+    tell(design)?;
     let mut build = Build::new(top);
     for module in &design.modules {
         let text = schemata(&module.name, &module.verilog, &planted);
@@ -75,6 +78,29 @@ pub fn library_of(top: &str, design: &Design) -> Result<Library> {
 /// They stand in every model then, and a model is the one that the environment selects as it begins.
 pub const MUTANTS: &str = "PEERLANE_MUTANTS";
 
+/// A variable of the environment that names a file, to whose end the names of a model's modules are written as it is made
+/// or found: tests of mutants learn by it which of them a test can see at all.
+pub const MODULES: &str = "PEERLANE_MODULES_OF_MODELS";
+
+fn tell(design: &Design) -> Result<()> {
+    let Some(file) = env::var_os(MODULES) else {
+        return Ok(());
+    };
+    let names: String = (design.modules.iter())
+        .map(|module| format!("{}\n", module.name))
+        .collect();
+    let written = fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&file)
+        .and_then(|mut open| open.write_all(names.as_bytes()));
+    written.map_err(|error| Error::Mutants {
+        variable: MODULES,
+        file: file.into(),
+        message: error.to_string(),
+    })
+}
+
 /// Whether it is one of the memories, queues and synchronisers that many modules have: they have tests of their own.
 fn is_common(module: &str) -> bool {
     ["_ram_", "_fifo_", "_sync_"]
@@ -91,6 +117,7 @@ fn planted() -> Result<BTreeSet<u32>> {
         return Ok(BTreeSet::new());
     };
     let bad = |message: String| Error::Mutants {
+        variable: MUTANTS,
         file: file.clone().into(),
         message,
     };

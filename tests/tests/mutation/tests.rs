@@ -1,9 +1,9 @@
 //! The tests that are to find mutants.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    process::{Child, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -28,10 +28,19 @@ pub(crate) struct Test {
     name: String,
     /// What it takes without a mutant.
     takes: Duration,
+    /// The modules of its models.
+    modules: BTreeSet<String>,
 }
+
+/// As `peerlane_block::MODULES`: the names of modules that a model has.
+const MODULES: &str = "PEERLANE_MODULES_OF_MODELS";
 
 impl Test {
     fn start(&self, list: &Path, mutant: Option<u32>) -> Child {
+        self.command(list, mutant).spawn().unwrap()
+    }
+
+    fn command(&self, list: &Path, mutant: Option<u32>) -> Command {
         let mut command = command(&self.program);
         command
             .args(["--ignored", "--exact", &self.name])
@@ -43,7 +52,23 @@ impl Test {
         if let Some(number) = mutant {
             command.env(SELECT, number.to_string());
         }
-        command.spawn().unwrap()
+        command
+    }
+
+    /// Runs it without a mutant, and says what it takes and which modules its models have.
+    fn known(mut self, list: &Path) -> Self {
+        let told = tempfile::NamedTempFile::new().unwrap();
+        // Once to have the models, once to be timed.
+        for _ in 0..2 {
+            let begun = Instant::now();
+            let mut command = self.command(list, None);
+            let status = command.env(MODULES, told.path()).status().unwrap();
+            assert!(status.success(), "{} fails without a mutant", self.name);
+            self.takes = begun.elapsed();
+        }
+        let names = std::fs::read_to_string(told.path()).unwrap();
+        self.modules = names.lines().map(str::to_owned).collect();
+        self
     }
 
     /// Whether it passes.
@@ -79,18 +104,13 @@ pub(crate) fn timed(list: &Path) -> Vec<Test> {
         let text = String::from_utf8(output.stdout).unwrap();
         let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
         for name in names.filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part))) {
-            let mut test = Test {
+            let test = Test {
                 program: program.clone(),
                 name: name.to_owned(),
                 takes: Duration::ZERO,
+                modules: BTreeSet::new(),
             };
-            // Once to have the models, once to be timed.
-            for _ in 0..2 {
-                let begun = Instant::now();
-                let status = test.start(list, None).wait().unwrap();
-                assert!(status.success(), "{name} fails without a mutant");
-                test.takes = begun.elapsed();
-            }
+            let test = test.known(list);
             println!("{name}: {:.1} s", test.takes.as_secs_f64());
             tests.push(test);
         }
@@ -132,6 +152,10 @@ pub(crate) fn first_that_fails(
     let known = || experience.lock().unwrap_or_else(PoisonError::into_inner);
     let order = known().order(candidate.group, tests);
     for index in order {
+        // A test without the module cannot see it.
+        if !tests[index].modules.contains(&candidate.module) {
+            continue;
+        }
         let fails = !tests[index].passes(list, candidate.mutant.number);
         known().add(candidate.group, index, fails);
         if fails {
