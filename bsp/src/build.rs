@@ -72,6 +72,17 @@ impl fmt::Display for Program {
     }
 }
 
+/// Clock of the port in MHz where a record does not say it.
+pub const USUAL_CLOCK: u32 = 250;
+
+fn usual_clock() -> u32 {
+    USUAL_CLOCK
+}
+
+fn is_usual_clock(mhz: &u32) -> bool {
+    *mhz == USUAL_CLOCK
+}
+
 /// What `peerlane check` compares the files with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -100,6 +111,9 @@ pub struct Build {
     /// Bytes of that BAR, log2, where the block decodes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar_log2: Option<u32>,
+    /// Clock of the port to PCIe in MHz, where the block has a streaming port.
+    #[serde(default = "usual_clock", skip_serializing_if = "is_usual_clock")]
+    pub clock_mhz: u32,
     /// Byte offset in that BAR of each of the block's slaves, by the name of the interface.
     pub slaves: BTreeMap<String, u64>,
     /// SHA-256 of each generated file, by its path in the hardware directory.
@@ -148,6 +162,7 @@ impl Build {
             memory_log2: self.memory_log2,
             slaves,
             bar_log2: self.bar_log2,
+            clock_mhz: self.clock_mhz,
         })
     }
 

@@ -174,5 +174,6 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         memory_log2,
         slaves,
         bar_log2: None,
+        clock_mhz: build::USUAL_CLOCK,
     })
 }

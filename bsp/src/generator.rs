@@ -47,6 +47,8 @@ pub struct Board {
     pub slaves: Slaves,
     /// Bytes of that BAR, log2, where the block itself decodes it: with a streaming port.
     pub bar_log2: Option<u32>,
+    /// Clock of the port in MHz, which a block with a streaming port measures by.
+    pub clock_mhz: u32,
 }
 
 /// Reads between the request maker and FPGA memory, and beats of the receive buffer, log2: with packets, what is on the
@@ -74,6 +76,7 @@ pub fn params(config: &Config, board: Board) -> Params {
             reads_log2: STREAM_READS_LOG2,
             receive_log2: STREAM_RECEIVE_LOG2,
             bar_log2: board.bar_log2,
+            clock_mhz: board.clock_mhz,
             ..params
         },
     }

@@ -265,3 +265,59 @@ fn the_sequencers_registers_are_missed_only_where_it_is() {
         assert_eq!(wanted, soft, "{new}: {to_do:#?}");
     }
 }
+
+/// Links of half the rate have a clock of 125 MHz, by which a read without an answer must be given up as early.
+#[test]
+fn the_block_knows_a_slow_clock() {
+    let rate =
+        |rate: &str| format!("<parameter name=\"gen123_lane_rate_mode_hwtcl\" value=\"{rate}\" />");
+    let made = |gen_1: bool| {
+        let work = Work::new();
+        if gen_1 {
+            let slow = rate("Gen1 (2.5 Gbps)");
+            edit(&work.input(SYSTEM), &rate("Gen2 (5.0 Gbps)"), &slow);
+        }
+        work.sound(STREAM);
+        let board = driver::Board::read(&work.out).unwrap();
+        let own = fs::read_dir(work.output("iface/peerlane")).unwrap();
+        let mut files: Vec<_> = own.map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .contains("completions")
+        });
+        files.sort();
+        assert!(!files.is_empty());
+        // Without the head, which has BUILD_ID.
+        let text = |path: &std::path::PathBuf| {
+            let text = fs::read_to_string(path).unwrap();
+            text.lines()
+                .filter(|l| !l.starts_with("//"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        let texts: Vec<_> = files.iter().map(text).collect();
+        let record = work.made("iface/peerlane/build.json");
+        (
+            board.clock,
+            record.contains("\"clock_mhz\": 125"),
+            texts,
+            work,
+        )
+    };
+    let (fast_clock, fast_told, fast, _) = made(false);
+    let (slow_clock, slow_told, slow, work) = made(true);
+    assert_eq!((fast_clock, fast_told), (250_000_000, false));
+    assert_eq!((slow_clock, slow_told), (125_000_000, true));
+    assert_ne!(fast, slow);
+    // Another clock than the link's is found.
+    finds_in(
+        &work,
+        "iface/peerlane/build.json",
+        "\"clock_mhz\": 125",
+        "\"clock_mhz\": 250",
+        "packets",
+        "125 MHz",
+    );
+}

@@ -27,6 +27,7 @@ fn made(port_bits: u32, bar: u32) -> (TempDir, Component) {
             window: Some(0x1_0000),
         },
         bar_log2: Some(18),
+        clock_mhz: 250,
     };
     let modules = generator::generate(&config, board).unwrap();
     let ids = generator::agree(&config, board, &modules).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
 use crate::pcie::bridge::{Bridge, Sizes};
-use crate::pcie::{self, PATIENCE_LOG2, target::Reach};
+use crate::pcie::{self, target::Reach};
 use crate::rtl::engine::{Engine, EngineConfig};
 use crate::rtl::stream::StreamAdapter;
 use crate::rtl::txs::TxsAdapter;
@@ -42,7 +42,7 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     if params.port == Port::Tlp {
         parts.push(pcie::layer(
             params.port_bits,
-            PATIENCE_LOG2,
+            pcie::patience_log2(params.clock_mhz),
             reach(params),
             &header,
         )?);

@@ -107,6 +107,17 @@ pub struct Params {
     /// block's own goes on to the board. `None` stands for 256 KiB, or for more where the slaves need it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bar_log2: Option<u32>,
+    /// Clock of the PCIe port in MHz: 250, or 125. A build with a transaction layer measures by it how long a read may
+    /// take.
+    #[serde(skip_serializing_if = "is_usual_clock")]
+    pub clock_mhz: u32,
+}
+
+/// Clock of the PCIe port, unless it is said: that of Gen2 x8 with 128 bits, in MHz.
+const USUAL_CLOCK: u32 = 250;
+
+fn is_usual_clock(mhz: &u32) -> bool {
+    *mhz == USUAL_CLOCK
 }
 
 impl Default for Params {
@@ -124,6 +135,7 @@ impl Default for Params {
             receive_log2: 9,
             slaves: None,
             bar_log2: None,
+            clock_mhz: USUAL_CLOCK,
         }
     }
 }
@@ -226,6 +238,12 @@ impl Params {
                 "12 to 32 (4 KiB to 4 GiB), in builds with port = \"tlp\" and in no other",
             )?;
         }
+        check(
+            is_usual_clock(&self.clock_mhz) || self.port == Port::Tlp && self.clock_mhz == 125,
+            "clock_mhz",
+            self.clock_mhz,
+            "250, or 125 in builds with port = \"tlp\"",
+        )?;
         let Some(slaves) = self.bridged() else {
             return Ok(());
         };
@@ -321,7 +339,11 @@ impl Params {
         let bar = self
             .bar_log2
             .map_or(String::new(), |log2| format!(" bar_log2={log2}"));
-        format!("{block}{slaves}{bar}")
+        let clock = match self.clock_mhz {
+            USUAL_CLOCK => String::new(),
+            mhz => format!(" clock_mhz={mhz}"),
+        };
+        format!("{block}{slaves}{bar}{clock}")
     }
 
     /// The value of the `BUILD_ID` register.
@@ -553,6 +575,30 @@ mod tests {
         assert!(sized.canonical().ends_with(" receive_log2=9 bar_log2=29"));
     }
 
+    /// The record of a build names its clock, where that is not the usual one, and only a transaction layer looks at it.
+    #[test]
+    fn a_slow_clock_is_one_of_a_transaction_layer() {
+        let slow = Params {
+            port: Port::Tlp,
+            clock_mhz: 125,
+            ..Params::default()
+        };
+        slow.validate().unwrap();
+        assert!(slow.canonical().ends_with(" clock_mhz=125"));
+        for wrong in [
+            Params {
+                port: Port::Txs,
+                ..slow
+            },
+            Params {
+                clock_mhz: 62,
+                ..slow
+            },
+        ] {
+            assert_eq!(wrong.validate().unwrap_err().name, "clock_mhz");
+        }
+    }
+
     #[test]
     fn every_parameter_changes_the_build_id() {
         let base = Params::default();
@@ -603,6 +649,10 @@ mod tests {
             },
             Params {
                 bar_log2: Some(29),
+                ..base
+            },
+            Params {
+                clock_mhz: 125,
                 ..base
             },
         ];

@@ -179,6 +179,7 @@ impl Block {
             memory_log2,
             slaves,
             bar_log2: new.bar_log2,
+            clock_mhz: (new.hip.as_ref()).map_or(build::USUAL_CLOCK, |hip| hip.clock.1),
         };
         let mut modules = generator::generate(config, board)?;
         if let Some(memory) = memory {
@@ -595,6 +596,7 @@ impl<'a> Builder<'a> {
             instance: new.instance.clone(),
             bar: new.bar_after.bar,
             bar_log2: new.bar_log2,
+            clock_mhz: block.board.clock_mhz,
             slaves: block.places.clone(),
             generated: self.generated.clone(),
             missing_in_input: self.missing.clone(),

@@ -284,6 +284,7 @@ mod tests {
                 port_bits,
                 memory_log2: 32,
                 bar_log2: None,
+                clock_mhz: 250,
             };
             let modules = generate(config, board).unwrap();
             estimate(&modules, block::top(config), memory).unwrap()

@@ -115,6 +115,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         memory_log2: Params::default().memory_log2,
         slaves,
         bar_log2: Some(hip.bar_log2),
+        clock_mhz: hip.clock.1,
     };
     generator::params(config, board).validate().map_err(|e| {
         site.unsupported(

@@ -35,9 +35,14 @@ pub const TOP: &str = "peerlane_pcie";
 /// Name of the module that makes the application's reset.
 pub const RESTART: &str = "peerlane_restart";
 
-/// A read of which nothing comes is given up after 64 to 128 times 2^16 cycles: 17 to 34 ms at 250 MHz. The
-/// PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
-pub const PATIENCE_LOG2: usize = 16;
+/// A read of which nothing comes is given up after 64 to 128 times so many cycles, log2, of a clock in MHz (125 or 250):
+/// 17 to 34 ms. The PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
+pub(crate) fn patience_log2(clock_mhz: u32) -> usize {
+    match clock_mhz {
+        125 => 15,
+        _ => 16,
+    }
+}
 
 /// The transaction layer as Verilog-2005, of `bits` bits: 128 (Gen2 x8) or 256 (Gen3 x8). Reads are given up after
 /// 64 to 128 times `2^patience_log2` cycles; the host reaches BAR 0.
@@ -98,4 +103,20 @@ fn one<const W: usize, const B: usize, const E: usize>(
     let mut layer = Layer::<W, B, E>::reaching(patience_log2, reach);
     layer.connect_all();
     Ok(emit(TOP, &layer, header)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::patience_log2;
+
+    /// PCI Express Base Specification 2.1, section 2.8: 50 ms at most, 10 ms at least if it can be.
+    #[test]
+    fn reads_are_given_up_in_time_at_either_clock() {
+        for mhz in [125, 250] {
+            let unit = 1u64 << patience_log2(mhz);
+            let micros = |times: u64| times * unit / u64::from(mhz);
+            assert!(micros(64) >= 10_000, "{mhz} MHz: {} µs", micros(64));
+            assert!(micros(128) <= 50_000, "{mhz} MHz: {} µs", micros(128));
+        }
+    }
 }

@@ -126,6 +126,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         ways(design, hip, block, findings);
         interfaces(design, hip, findings);
         equalisation(design, hip, findings);
+        clock(bsp, design, hip, build, findings);
         places(bsp, design, (hip, block), build, findings);
         if let Some(was) = bsp
             .was(design)
@@ -138,6 +139,30 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         let what = "packets go straight between the hard IP and the block, and its parameters are the vendor's or what the \
                     block needs";
         findings.good(TEST, what);
+    }
+}
+
+/// The block was built for the clock that the link has with this width (683093, table of `coreclkout_hip`): MHz by what a
+/// lane carries, in bits of a microsecond.
+fn clock(bsp: &Bsp, design: &Design, hip: &Instance, build: &Build, findings: &mut Findings) {
+    let of = |name: &str| hip.parameters.get(name).map_or("", String::as_str);
+    let lane = match of("gen123_lane_rate_mode_hwtcl").split(' ').next() {
+        Some("Gen1") => 2000,
+        Some("Gen2") => 4000,
+        _ => 8000,
+    };
+    let lanes: u64 = of("lane_mask_hwtcl")
+        .trim_start_matches('x')
+        .parse()
+        .unwrap_or(0);
+    let bits = bsp.declared.width("rx_st", "data").unwrap_or(128).max(1);
+    let mhz = lanes * lane / bits;
+    if u64::from(build.clock_mhz) != mhz {
+        let what = format!(
+            "the clock of {} is {mhz} MHz, and the block was built for {} MHz: reads would be given up at another time",
+            hip.name, build.clock_mhz
+        );
+        bad(findings, TEST, design.place(hip.line), what);
     }
 }
 
