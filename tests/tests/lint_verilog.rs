@@ -193,7 +193,7 @@ fn the_block_that_leads_the_host_to_its_slaves_is_clean() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_transaction_layer_is_clean() {
     for bits in [128, 256] {
-        let design = pcie::generate(bits, pcie::PATIENCE_LOG2).unwrap();
+        let design = pcie::generate(bits, pcie::patience_log2(250)).unwrap();
         is_clean(&design, pcie::TOP, &format!("{bits} bits"));
     }
 }

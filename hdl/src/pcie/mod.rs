@@ -37,7 +37,7 @@ pub const RESTART: &str = "peerlane_restart";
 
 /// A read of which nothing comes is given up after 64 to 128 times so many cycles, log2, of a clock in MHz (125 or 250):
 /// 17 to 34 ms. The PCI Express Base Specification 2.1, section 2.8, wants 50 µs to 50 ms, and advises 10 ms at least.
-pub(crate) fn patience_log2(clock_mhz: u32) -> usize {
+pub fn patience_log2(clock_mhz: u32) -> usize {
     match clock_mhz {
         125 => 15,
         _ => 16,

@@ -100,8 +100,8 @@ const BLOCK: Subject = Subject {
 const LAYER: Subject = Subject {
     file: "pcie",
     about: "the transaction layer: area at 256 bits, speed at 128",
-    area: || pcie::generate(256, pcie::PATIENCE_LOG2).unwrap(),
-    speed: || pcie::generate(128, pcie::PATIENCE_LOG2).unwrap(),
+    area: || pcie::generate(256, pcie::patience_log2(250)).unwrap(),
+    speed: || pcie::generate(128, pcie::patience_log2(250)).unwrap(),
     clocks: &["pcie_clk"],
     aims: &LAYER_AIMS,
 };

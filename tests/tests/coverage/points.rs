@@ -113,7 +113,7 @@ impl Points {
 
 /// The Verilog of the modules. Where builds differ the line may be that of another; the code around is the same.
 fn texts() -> BTreeMap<String, String> {
-    let designs = [128, 256].map(|bits| pcie::generate(bits, pcie::PATIENCE_LOG2).unwrap());
+    let designs = [128, 256].map(|bits| pcie::generate(bits, pcie::patience_log2(250)).unwrap());
     let modules = designs.into_iter().flat_map(|design| design.modules);
     modules
         .map(|module| (module.name, module.verilog))
