@@ -21,14 +21,19 @@ module proof #(parameter MUTANT = 0) (
   (* anyconst *) wire [2:0] limit;
   (* anyconst *) wire [7:0] space;
   wire ready, sent, opens, head_valid, stalled, crowded;
+  reg [5:0] last_tag = 0;
   wire [5:0] opens_tag;
   wire [23:0] opens_word;
   wire [83:0] head;
   reg [63:0] busy = 0;
+  // A tag that was given out may look free for four cycles: that long a completion may be before it.
+  (* anyseq *) wire late;
+  reg [2:0] recent = 0;
+  wire [63:0] hidden = late & recent != 0 ? 64'd1 << last_tag : 64'd0;
 
   // Faults: a tag taken for free; room that was not given back; a limit of twice the length; a posted packet not seen; a
   // part that has failed and is not told; a credit that is not there; a request for other bytes.
-  wire [63:0] seen_busy = MUTANT == 1 ? busy & 64'hFFFFFFFFFEFFFFFF : busy;
+  wire [63:0] seen_busy = (MUTANT == 1 ? busy & 64'hFFFFFFFFFEFFFFFF : busy) & ~hidden;
   wire [4:0] seen_freed = MUTANT == 2 ? freed | {4'd0, closes} : freed;
   wire [2:0] seen_limit = MUTANT == 3 ? limit + 1 : limit;
   wire seen_posted = MUTANT == 4 ? 1'b0 : posted;
@@ -63,7 +68,7 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q , \dut.next_tag_q ;
   (* hierconn, init = 0 *) wire \dut.tag_ok_q , \dut.of_all_q , \dut.room_ok_q , \dut.in_order_q ;
   (* hierconn, init = 0 *) wire \dut.ended_q , \dut.ended_bad_q , \dut.stands_q ;
-  (* hierconn, init = 0 *) wire [8:0] \dut.used_q ;
+  (* hierconn, init = 0 *) wire [8:0] \dut.used_q , \dut.spare_q ;
   wire [2:0] state = \dut.state_q ;
   wire [9:0] part = \dut.part_q ;
   wire [1:0] offset = \dut.from_q [1:0];
@@ -88,7 +93,9 @@ module proof #(parameter MUTANT = 0) (
   reg [63:0] next = 0;
   reg [9:0] left = 0;
   reg [6:0] name = 0;
-  reg [5:0] last_tag = 0;
+  // Lines that there is room for beside what it keeps free, and what the block takes them for.
+  wire signed [10:0] free = {3'd0, space} - {2'd0, promised} - (name[6] ? 11'd0 : 11'd3);
+  wire signed [10:0] spare = {{2{\dut.spare_q [8]}}, \dut.spare_q };
   wire [10:0] touched = word_at[5:0] + word_bytes + 11'd63;
   wire [4:0] lines = touched[10:6];
   wire [6:0] pending_now = pending + posted - post_sent;
@@ -116,6 +123,7 @@ module proof #(parameter MUTANT = 0) (
   end
   always @(posedge clock) begin
     busy <= (busy & ~(closes ? 64'd1 << closes_tag : 64'd0)) | (opens ? 64'd1 << opens_tag : 64'd0);
+    recent <= opens ? 4 : recent - (recent != 0);
     promised <= promised - freed + (opens ? lines : 0);
     pending <= pending_now;
     if (post_sent & before != 0) before <= before - 1;
@@ -183,6 +191,7 @@ module proof #(parameter MUTANT = 0) (
       if (name[6]) assert (\dut.chosen_q == {\dut.of_all_q , 2'b11, name[2:0]});
       else assert (\dut.chosen_q < (\dut.of_all_q ? 56 : 24));
     end
+    if (state == 2 | state == 3) assert (spare <= free);
     if (state != 3 & state != 4) assert (!\dut.room_ok_q );
     if (state == 3 & \dut.room_ok_q ) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
     if (state >= 1 & state <= 3) assert (\dut.from_q == next & \dut.left_q == left & !waits);
@@ -191,6 +200,11 @@ module proof #(parameter MUTANT = 0) (
       assert (waits & (done | busy[\dut.chosen_q ]) & last_tag == \dut.chosen_q );
     end
     if (state == 5) assert (left != 0);
+    // It has passed when a tag is looked for again.
+    if (recent == 4) assert (state == 4);
+    if (recent == 3) assert (state == 4 | state == 5 | state == 0);
+    if (recent == 2) assert (state != 2 & state != 3);
+    if (recent == 1) assert (state != 3);
     if (done) assert (state == 5);
     if (waits) assert (state >= 4);
   end

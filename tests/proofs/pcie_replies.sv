@@ -5,7 +5,7 @@
 module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, parameter KEPT = 240) (
   input wire clock,
   input wire push,
-  input wire [72:0] piece,
+  input wire [73:0] piece,
   input wire data_valid,
   input wire [63:0] data,
   input wire down,
@@ -39,10 +39,10 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
 
   // The oldest piece that was pushed: there, and its fields.
   (* hierconn *) wire \dut.expected_valid , \dut.ends ;
-  (* hierconn *) wire [72:0] \dut.expected_data ;
+  (* hierconn *) wire [73:0] \dut.expected_data ;
   (* hierconn, init = 0 *) wire [4:0] \dut.expected.count_q , \dut.heads.count_q , \dut.stamps.count_q ;
   wire there = \dut.expected_valid , ends = \dut.ends ;
-  wire [72:0] word = \dut.expected_data ;
+  wire [73:0] word = \dut.expected_data ;
   wire [4:0] waiting = \dut.expected.count_q , ready = \dut.heads.count_q , stamps = \dut.stamps.count_q ;
   wire [6:0] dwords = word[55:49];
   wire [5:0] qwords = word[61:56], beats = word[67:62];
@@ -54,7 +54,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   // What the bus does not fill comes alone, and is gone before anything comes behind it. Beats of those that wait.
   reg alone = 0, stays = 0;
   reg [1:0] gap = 0;
-  reg [72:0] before = 0;
+  reg [73:0] before = 0;
   reg [8:0] waiting_beats = 0, ready_room = 0;
   wire [4:0] on_bus = waiting - alone;
   wire [4:0] aged = on_bus - (gap[0] & !alone);
@@ -68,6 +68,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
       assume ((source != BUS) == alone);
       assume (dwords >= 1 & dwords <= 64 & qwords >= 1 & qwords <= 32 & beats == (data_end + LANES - 1) / LANES);
       assume (source != NOTHING | qwords == 1);
+      assume (word[73] == (qwords == 1));
       assume (source == BUS | source == ABORTED | opens);
       assume (beats <= waiting_beats & (waiting != 1 | beats == waiting_beats));
     end
@@ -84,7 +85,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   wire bad = there & (source == REFUSED | source == ABORTED | source == BUS & down);
   wire drops = failed & !opens;
   reg told = 0, told_bad = 0;
-  reg [72:0] last = 0;
+  reg [73:0] last = 0;
   always @(posedge clock) begin
     gap <= begun ? {gap[0], push} : 0;
     if (push) alone <= piece[72:71] != BUS;
@@ -100,6 +101,10 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     told_bad <= bad;
     last <= word;
   end
+  // Room stays until a push takes it, and is not told of two cycles behind one.
+  reg had_room = 0;
+  always @(posedge clock) had_room <= has_room;
+  always @* assert (!had_room | gap[1] | has_room);
   always @* if (begun) begin
     assert (ends == (good | bad));
     // No data are lost, and none come to what they are not of.
@@ -256,7 +261,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
   end
 
   // The block's registers.
-  (* hierconn, init = 0 *) wire \dut.failed_q , \dut.told_q , \dut.fresh_q ;
+  (* hierconn, init = 0 *) wire \dut.failed_q , \dut.told_q , \dut.fresh_q , \dut.at_last_q ;
   (* hierconn, init = 0 *) wire \dut.expected.any_q , \dut.expected.shown_q , \dut.expected.at_most_q ;
   (* hierconn, init = 0 *) wire \dut.heads.any_q , \dut.heads.shown_q , \dut.heads.at_most_q ;
   (* hierconn, init = 0 *) wire \dut.stamps.any_q , \dut.stamps.shown_q , \dut.stamps.at_most_q ;
@@ -293,6 +298,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2, pa
     if (got != 0 & !drops) assert (stored == at / LANES - (LANES == 2 & start == 2));
     if (got == 0 | drops) assert (stored == 0);
     if (!there) assert (got == 0);
+    if (got != 0) assert (\dut.at_last_q == (got + 1 == qwords));
     if (got == 0 | lane >= at_lane) assert (mine == 0);
     assert (\dut.leaves_q <= 2 & \dut.room_q <= (begun));
     // Room was told of the last cycle; a push may stand between.

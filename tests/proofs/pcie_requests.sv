@@ -20,7 +20,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire [5:0] level, ask_beats, need;
   wire [28:0] ask_address;
   wire [7:0] ask_enable;
-  wire [72:0] piece;
+  wire [73:0] piece;
 
   // Faults: a bus that is down is asked; a longer payload than is allowed; a command is taken for accepted; room that is
   // not there; what needs no bus does not wait for what does.
@@ -82,8 +82,12 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   wire [5:0] its_owed = fresh ? its_qwords : owed;
   wire [5:0] its_next = its_qwords - its_owed;
   reg [1:0] gap = 0;
+  reg had_room = 0;
+  // pcie_replies.sv asserts it.
+  always @* assume (!had_room | gap[1] | has_room);
   always @(posedge clock) begin
     gap <= {gap[0], push};
+    had_room <= has_room;
     if (asks) owed <= its_owed - ask_beats;
     else if (down & owed != 0) abandoned <= 1;
     if (starts) begin
@@ -132,6 +136,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     assert (need == piece_beats);
     assert (piece_dwords >= 1 & piece_dwords <= left & line + piece_dwords <= most);
     assert (piece_dwords == left | behind[4:0] == 0);
+    assert (piece[73] == (piece_qwords == 1));
     assert (piece_qwords <= 32 & piece_qwords == (piece_dwords + address[0] + 1) >> 1);
     assert (piece_beats == (data_end + LANES - 1) / LANES);
     assert (piece_empty == piece_beats * LANES - data_end);
@@ -170,8 +175,8 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
   (* hierconn, init = 0 *) wire [11:0] \dut.count_q ;
   (* hierconn, init = 0 *) wire [29:0] \dut.at_q ;
   (* hierconn, init = 0 *) wire [1:0] \dut.lead_q , \dut.source_q ;
-  (* hierconn, init = 0 *) wire \dut.on_bus_q , \dut.opens_q , \dut.part_last_q , \dut.ask_opens_q ;
-  (* hierconn, init = 0 *) wire [72:0] \dut.part_q ;
+  (* hierconn, init = 0 *) wire \dut.room_q , \dut.on_bus_q , \dut.opens_q , \dut.part_last_q , \dut.ask_opens_q ;
+  (* hierconn, init = 0 *) wire [73:0] \dut.part_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.first_enable_q , \dut.last_enable_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.ask_left_q ;
   (* hierconn, init = 0 *) wire [28:0] \dut.ask_at_q ;
@@ -185,6 +190,7 @@ module proof #(parameter MUTANT = 0, parameter PART = 1, parameter LANES = 2) (
     else assert (under_way & !ended & !abandoned & \dut.now_q == now & \dut.source_q == kind);
     if (kind != BUS & state != 0) assert (done == 0 & owed == 0);
     assert (begun == (done != 0 | ended));
+    assert (\dut.room_q == had_room);
     assert (done <= total & (most == 32 | most == 64));
     assert (\dut.on_bus_q == (state == 3 & kind == BUS));
     // Pushes are two cycles apart at least.

@@ -116,6 +116,8 @@ pub struct Asks {
     /// Of how many it was chosen.
     of_all: DFF<Bit>,
     next_tag: DFF<Bits<6>>,
+    /// Lines that it may have: what is left, less those of the flush reads beside it; two's complement.
+    spare: DFF<Bits<9>>,
     /// There was room in the cycle before. Only this block's reads take any.
     room_ok: DFF<Bit>,
     /// It was looked for.
@@ -145,7 +147,6 @@ pub struct Asks {
     in_range: Signal<Local, Bit>,
     tag_free: Signal<Local, Bit>,
     has_tag: Signal<Local, Bit>,
-    need: Signal<Local, Bits<9>>,
     has_room: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     ends_here: Signal<Local, Bit>,
@@ -173,7 +174,7 @@ impl Part<Measuring> for Asks {
     fn update(&mut self) {
         dff_setup!(
             self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
-            first, last, lines, chosen, tag_ok, of_all, next_tag, room_ok, looked, ended,
+            first, last, lines, chosen, tag_ok, of_all, next_tag, spare, room_ok, looked, ended,
             ended_bad, stands, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
@@ -213,14 +214,16 @@ impl Part<Measuring> for Asks {
             self.in_range.val() & !self.busy.val().get_bit(self.candidate.val().index());
 
         // Room for it, and for the flush reads beside it.
-        self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val());
-        if !self.is_flush.val() {
-            self.need.next = self.used.q.val() + bit_cast::<9, 5>(self.lines.q.val()) + 3;
+        // What the last read took has been taken off two cycles behind it, before the next is looked at.
+        self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val() - 3;
+        if self.is_flush.val() {
+            self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val();
         }
-        self.has_room.next = self.need.val() <= bit_cast::<9, 8>(self.space.val());
+        self.has_room.next = !self.spare.q.val().get_bit(8)
+            & (bit_cast::<9, 5>(self.lines.q.val()) <= self.spare.q.val());
         // Four of the longest reads more would not find any.
         self.is_crowded.d.next = self.idle.q.val().get_bit(11)
-            & ((self.used.q.val() + 32) > bit_cast::<9, 8>(self.space.val()));
+            & (self.spare.q.val().get_bit(8) | !self.spare.q.val().get_bits::<3>(5).any());
         self.idle_most.next = self.idle.q.val().get_bits::<9>(3).all();
         if !self.arrives.val() & !self.idle_most.val() {
             self.idle.d.next = self.idle.q.val() + 8;

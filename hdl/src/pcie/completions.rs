@@ -70,14 +70,19 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     #[given]
     beats: SmallFifo<Bits<E>, 4, 5>,
     pause: DFF<Bit>,
-    /// Reads under way, by tag: whether they are, whether they were at the last look, whether nothing has come,
-    /// whether they have failed.
+    /// A read that gets its tag waits for a cycle without a header that is judged, or may be; that is the cycle. Its own
+    /// completions come later.
+    opening: DFF<Bit>,
+    admits: DFF<Bit>,
+    opening_tag: DFF<Bits<6>>,
+    opening_word: DFF<Sent>,
+    /// Reads under way, by tag: whether they are, whether they were at the last look, whether they have failed.
     open: DFF<Bits<64>>,
     old: DFF<Bits<64>>,
-    fresh_tags: DFF<Bits<64>>,
     failed: DFF<Bits<64>>,
+    /// The engine's tags of them.
     #[given]
-    sent: ForwardRam<Sent, 6>,
+    names: ForwardRam<Bits<7>, 6>,
     #[given]
     progress: ForwardRam<Progress, 6>,
     /// Time, and the tag that is looked at next; a read is to be given up.
@@ -106,7 +111,9 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     b_data: DFF<Bits<W>>,
     /// What the header says by itself: it brings all that is left; how many bytes; the length is a possible one, goes
     /// with all that is left, ends where it may.
+    /// And it is not refused and has data, and is none that is to be given up.
     b_last: DFF<Bit>,
+    b_brings: DFF<Bit>,
     b_bytes: DFF<Bits<10>>,
     b_sized: DFF<Bit>,
     b_exact: DFF<Bit>,
@@ -151,7 +158,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     look_bit: Signal<Local, Bits<64>>,
     a_bit: Signal<Local, Bits<64>>,
     judge: Signal<Local, Bit>,
-    brings: Signal<Local, Bit>,
+    admits_next: Signal<Local, Bit>,
     poisoned: Signal<Local, Bit>,
     status: Signal<Local, Bits<3>>,
     count: Signal<Local, Bits<12>>,
@@ -204,7 +211,7 @@ impl<const W: usize, const B: usize, const E: usize> Completions<W, B, E> {
         assert!(patience_log2 <= 20, "2^{patience_log2} cycles");
         Self::fresh(CompletionsGiven {
             beats: SmallFifo::new(4),
-            sent: ForwardRam::new(6),
+            names: ForwardRam::new(6),
             progress: ForwardRam::new(6),
             one: Constant::new(1.into()),
             flags_place: Constant::new((W as u64).into()),
@@ -233,9 +240,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             self,
             clock,
             pause,
+            opening,
+            admits,
+            opening_tag,
+            opening_word,
             open,
             old,
-            fresh_tags,
             failed,
             time,
             look,
@@ -256,6 +266,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             b_tag,
             b_data,
             b_last,
+            b_brings,
             b_bytes,
             b_sized,
             b_exact,
@@ -287,7 +298,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             out_code,
             out_data
         );
-        clock!(self, clock, beats, sent, progress);
+        clock!(self, clock, beats, names, progress);
         self.beats.reset.next = self.reset.val();
         self.beats.push.next = self.rx_valid.val();
         self.beats.data_in.next = bit_cast::<E, W>(self.rx_data.val())
@@ -308,6 +319,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
                 & (!self.c_on.q.val() | self.c_sop.q.val())))
             & (self.tail.q.val() | (self.c_on.q.val() & self.c_eop.q.val()));
         self.move_on.next = !self.stall.val();
+        self.judge.next = self.b_on.q.val() & self.b_sop.q.val() & self.move_on.val();
     }
 }
 
@@ -325,9 +337,19 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
         }
         self.look_bit.next = self.one.val() << self.look.q.val();
         self.overdue.d.next = (self.open.q.val() & self.old.q.val() & self.look_bit.val()).any();
-        self.opened.next = 0.into();
+        self.admits_next.next = (self.opens.val() | self.opening.q.val())
+            & !((self.move_on.val() & self.a_on.q.val() & self.a_sop.q.val())
+                | (!self.move_on.val() & self.b_on.q.val() & self.b_sop.q.val()));
+        self.admits.d.next = self.admits_next.val();
+        self.opening.d.next =
+            (self.opens.val() | self.opening.q.val()) & !self.admits_next.val();
         if self.opens.val() {
-            self.opened.next = self.one.val() << self.opens_tag.val();
+            self.opening_tag.d.next = self.opens_tag.val();
+            self.opening_word.d.next = self.opens_word.val();
+        }
+        self.opened.next = 0.into();
+        if self.admits.q.val() {
+            self.opened.next = self.one.val() << self.opening_tag.q.val();
         }
         self.old.d.next = self.old.q.val() & !self.opened.val();
         if self.tick.val() {
@@ -349,7 +371,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & self.move_on.val()
             & !self.within.q.val()
             & !(self.a_on.q.val() & self.a_sop.q.val());
-        self.settled.d.next = !self.tick.val() & !self.inject.val() & !self.opens.val();
+        self.settled.d.next = !self.tick.val() & !self.inject.val() & !self.admits.q.val();
         self.pop.next = self.beats.valid.val()
             & self.move_on.val()
             & !self.inject.val()
@@ -372,10 +394,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.within.d.next = !self.front.val().get_bit(1);
         }
 
-        self.sent.write_enable.next = self.opens.val();
-        self.sent.write_address.next = self.opens_tag.val();
-        self.sent.write_data.next = self.opens_word.val();
-        self.sent.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
+        self.names.write_enable.next = self.admits.q.val();
+        self.names.write_address.next = self.opening_tag.q.val();
+        self.names.write_data.next = self.opening_word.q.val().tag;
+        self.names.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
         self.progress.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
         self.a_bit.next = self.one.val() << self.a_tag.q.val().get_bits::<6>(0);
         if self.move_on.val() {
@@ -385,6 +407,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.b_expires.d.next = self.a_expires.q.val();
             self.b_data.d.next = self.a_data.q.val();
             self.b_last.d.next = self.a_last.val();
+            self.b_brings.d.next = self.a_data.q.val().get_bit(30)
+                & !self.a_data.q.val().get_bits::<3>(45).any()
+                & !self.a_expires.q.val();
             self.b_bytes.d.next = self.bytes.val();
             self.b_sized.d.next = self.length.val().any() & (self.length.val() <= 129);
             self.b_exact.d.next = self.exact.val() == bit_cast::<12, 10>(self.length.val());
@@ -397,13 +422,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
                 & !self.a_tag.q.val().get_bits::<2>(6).any()
                 & (!self.a_expires.q.val() | (self.old.q.val() & self.a_bit.val()).any());
             self.b_failed.d.next = (self.failed.q.val() & self.a_bit.val()).any();
-            self.b_name.d.next = self.sent.read_data.val().tag;
+            self.b_name.d.next = self.names.read_data.val();
             self.b_left.d.next = self.progress.read_data.val().left;
             self.b_at.d.next = self.progress.read_data.val().at;
-            if (self.fresh_tags.q.val() & self.a_bit.val()).any() {
-                self.b_left.d.next = self.sent.read_data.val().bytes;
-                self.b_at.d.next = self.sent.read_data.val().at;
-            }
         }
     }
 }

@@ -131,7 +131,8 @@ impl Logic for Credits {
             }
         }
 
-        // There is room if what would be left is not negative, in half of the numbers.
+        // There is room if what would be left is not negative, in half of the numbers. The specification counts half of them
+        // itself as room, too; nobody grants so much: 127 headers or 2047 units of data at most are granted and not used.
         self.left_ph.next = self.limit_ph.q.val() - self.used_ph.q.val() - 1;
         self.left_pd.next =
             self.limit_pd.q.val() - self.used_pd.q.val() - bit_cast::<12, 6>(self.post_need.val());
@@ -140,13 +141,13 @@ impl Logic for Credits {
         self.left_cd.next =
             self.limit_cd.q.val() - self.used_cd.q.val() - bit_cast::<12, 6>(self.reply_need.val());
         self.may_post.d.next = self.ready.q.val()
-            & (self.endless.q.val().get_bit(5) | (self.left_ph.val() <= 128))
-            & (self.endless.q.val().get_bit(4) | (self.left_pd.val() <= 2048));
+            & (self.endless.q.val().get_bit(5) | !self.left_ph.val().get_bit(7))
+            & (self.endless.q.val().get_bit(4) | !self.left_pd.val().get_bit(11));
         self.may_read.d.next =
-            self.ready.q.val() & (self.endless.q.val().get_bit(3) | (self.left_nh.val() <= 128));
+            self.ready.q.val() & (self.endless.q.val().get_bit(3) | !self.left_nh.val().get_bit(7));
         self.may_reply.d.next = self.ready.q.val()
-            & (self.endless.q.val().get_bit(1) | (self.left_ch.val() <= 128))
-            & (self.endless.q.val().get_bit(0) | (self.left_cd.val() <= 2048));
+            & (self.endless.q.val().get_bit(1) | !self.left_ch.val().get_bit(7))
+            & (self.endless.q.val().get_bit(0) | !self.left_cd.val().get_bit(11));
         self.post_ok.next = self.may_post.q.val();
         self.read_ok.next = self.may_read.q.val();
         self.reply_ok.next = self.may_reply.q.val();

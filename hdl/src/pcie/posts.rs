@@ -30,7 +30,7 @@ pub struct Posts<const W: usize, const B: usize> {
     pub enable: Signal<In, Bits<B>>,
     /// Max Payload Size, 128 bytes shifted by it. More than 512 is not used.
     pub payload: Signal<In, Bits<3>>,
-    /// A packet is accepted in this cycle.
+    /// A packet was accepted in the cycle before.
     pub taken: Signal<Out, Bit>,
     /// The oldest packet that is complete.
     pub head_valid: Signal<Out, Bit>,
@@ -49,12 +49,16 @@ pub struct Posts<const W: usize, const B: usize> {
     gap: DFF<Bit>,
     room: DFF<Bit>,
     start: DFF<Bits<64>>,
+    /// It is above 4 GiB.
+    wide: DFF<Bit>,
     count: DFF<Bits<6>>,
     /// The beat that was accepted.
     in_on: DFF<Bit>,
     in_last: DFF<Bit>,
     in_data: DFF<Bits<W>>,
     in_enable: DFF<Bits<B>>,
+    /// Dwords of it of which a byte is enabled.
+    in_dwords: DFF<Bits<8>>,
     previous: DFF<Bits<W>>,
     /// What is left over of the last beat goes out, moved as that was.
     spills: DFF<Bit>,
@@ -77,11 +81,11 @@ pub struct Posts<const W: usize, const B: usize> {
     cut: Signal<Local, Bit>,
     burst_last: Signal<Local, Bit>,
     packet_last: Signal<Local, Bit>,
+    enables_now: Signal<Local, Bits<32>>,
+    dwords_now: Signal<Local, Bits<8>>,
     enables: Signal<Local, Bits<32>>,
-    dwords: Signal<Local, Bits<8>>,
     low: Signal<Local, Bits<3>>,
     high: Signal<Local, Bits<3>>,
-    is_wide: Signal<Local, Bit>,
     begins_at: Signal<Local, Bits<3>>,
     moves: Signal<Local, Bits<3>>,
     moves_now: Signal<Local, Bits<3>>,
@@ -127,13 +131,23 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, index, number, fresh, gap, room, start, count, in_on, in_last, in_data,
-            in_enable, previous, spills, spill_move, push, push_word, ends, ends_head, head_push,
+            self, clock, index, number, fresh, gap, room, start, wide, count, in_on, in_last,
+            in_data, in_enable, in_dwords, previous, spills, spill_move, push, push_word, ends, ends_head, head_push,
             head_word
         );
         clock!(self, clock, words, heads);
         self.words.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
+
+        self.enables_now.next = bit_cast::<32, B>(self.enable.val());
+        self.dwords_now.next = bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(0).any().into())
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(4).any().into()) << 1)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(8).any().into()) << 2)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(12).any().into()) << 3)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(16).any().into()) << 4)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(20).any().into()) << 5)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(24).any().into()) << 6)
+            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(28).any().into()) << 7);
 
         self.ready.next = self.room.q.val() & !self.gap.q.val();
         self.accept.next = self.valid.val() & self.room.q.val() & !self.gap.q.val();
@@ -150,7 +164,7 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
         }
         self.burst_last.next = self.number.q.val() == self.beats.val();
         self.packet_last.next = self.burst_last.val() | self.cut.val();
-        self.taken.next = self.accept.val() & self.packet_last.val();
+        self.taken.next = self.gap.q.val();
         self.gap.d.next = self.accept.val() & self.packet_last.val();
         self.in_on.d.next = self.accept.val();
         if self.accept.val() {
@@ -166,10 +180,12 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
                 self.count.d.next = 1.into();
                 self.start.d.next =
                     ((self.address.val() >> 12) << 12) | bit_cast::<64, 12>(self.at.val());
+                self.wide.d.next = self.address.val().get_bits::<32>(32).any();
             }
             self.in_last.d.next = self.packet_last.val();
             self.in_data.d.next = self.data.val();
             self.in_enable.d.next = self.enable.val();
+            self.in_dwords.d.next = self.dwords_now.val();
         }
     }
 }
@@ -181,31 +197,22 @@ impl<const W: usize, const B: usize> Part<Layout> for Posts<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
         self.enables.next = bit_cast::<32, B>(self.in_enable.q.val());
-        self.dwords.next = bit_cast::<8, 1>(self.enables.val().get_bits::<4>(0).any().into())
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(4).any().into()) << 1)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(8).any().into()) << 2)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(12).any().into()) << 3)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(16).any().into()) << 4)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(20).any().into()) << 5)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(24).any().into()) << 6)
-            | (bit_cast::<8, 1>(self.enables.val().get_bits::<4>(28).any().into()) << 7);
         self.low.next = 7.into();
         self.high.next = 0.into();
         for i in 0..7 {
-            if self.dwords.val().get_bit(6 - i) {
+            if self.in_dwords.q.val().get_bit(6 - i) {
                 self.low.next = (6 - i).to_bits();
             }
         }
         for i in 1..8 {
-            if self.dwords.val().get_bit(i) {
+            if self.in_dwords.q.val().get_bit(i) {
                 self.high.next = i.to_bits();
             }
         }
 
         // Qwords move down by so many, modulo 8: 6 is two up.
-        self.is_wide.next = self.start.q.val().get_bits::<32>(32).any();
         self.begins_at.next = 2.into();
-        if !self.is_wide.val() & self.low.val().get_bit(0) {
+        if !self.wide.q.val() & self.low.val().get_bit(0) {
             self.begins_at.next = 1.into();
         }
         self.moves.next = (self.low.val() >> 1) - self.begins_at.val();

@@ -43,7 +43,7 @@ words! {
         tag: Bits<6>,
     }
 
-    /// What a read that was sent is to bring.
+    /// What a read is to bring.
     struct Sent {
         /// The engine's tag.
         tag: Bits<7>,
@@ -100,6 +100,8 @@ words! {
         opens: Bit,
         /// Where its data come from: [`super::target::replies::BUS`] and so on.
         source: Bits<2>,
+        /// It is one qword.
+        single: Bit,
     }
 
     /// A completion whose beats are all there.

@@ -8,7 +8,7 @@ use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 16] = [
+const FAULTS: [(&str, &str, &str); 17] = [
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -27,7 +27,7 @@ const FAULTS: [(&str, &str, &str); 16] = [
     ),
     (
         "asks",
-        "assign has_room = need <= {1'b0, space};",
+        "assign has_room = (~spare_q[8]) & ({4'd0, lines_q} <= spare_q);",
         "assign has_room = 1'b1;",
     ),
     ("asks", "stamp_d = accepted_now;", "stamp_d = 32'd0;"),
@@ -41,8 +41,8 @@ const FAULTS: [(&str, &str, &str); 16] = [
         "msi_d = ctl[0] & msi_seen_q;",
         "msi_d = ctl[0];",
     ),
-    ("credits", "(left_nh <= 8'h80)", "1'b1"),
-    ("credits", "(left_pd <= 12'h800)", "1'b1"),
+    ("credits", "(~left_nh[7])", "1'b1"),
+    ("credits", "(~left_pd[11])", "1'b1"),
     (
         "transmit",
         "assign is_wide = |address_q[63:32];",
@@ -54,6 +54,11 @@ const FAULTS: [(&str, &str, &str); 16] = [
         "completions",
         "assign tells = (b_known_q & (~b_failed_q))",
         "assign tells = b_known_q",
+    ),
+    (
+        "completions",
+        "& (~(((move_on & a_on_q) & a_sop_q) | (((~move_on) & b_on_q) & b_sop_q)))",
+        "",
     ),
     (
         "completions",
@@ -124,8 +129,8 @@ const TARGET_FAULTS: [(&str, &str, &str); 19] = [
     ("requests", "source_d = nothing;", "source_d = bus;"),
     (
         "requests",
-        "assign may = has_room & idle;",
-        "assign may = has_room;",
+        "assign may = room_q & idle;",
+        "assign may = room_q;",
     ),
     (
         "bus",

@@ -97,7 +97,7 @@ fn the_byte_count_of_a_request_that_is_no_read_is_four() {
 /// The design of completions of `W` bits a beat, with nothing in the memories of its FIFOs.
 fn replies<const W: usize>() -> String {
     let data = format!("ram_block_256x{W}");
-    ["ram_mlab_16x73", "ram_mlab_16x80", "ram_mlab_16x8", &data]
+    ["ram_mlab_16x74", "ram_mlab_16x80", "ram_mlab_16x8", &data]
         .iter()
         .fold(
             verilog("peerlane_replies", Replies::<W>::default()),

@@ -32,9 +32,7 @@ pub(super) struct Judgement;
 impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Completions<W, B, E> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.judge.next = self.b_on.q.val() & self.b_sop.q.val() & self.move_on.val();
         self.poisoned.next = self.b_data.q.val().get_bit(14);
-        self.brings.next = self.b_data.q.val().get_bit(30);
         self.count.next = self.b_data.q.val().get_bits::<12>(32);
         self.status.next = self.b_data.q.val().get_bits::<3>(45);
         self.lower.next = self.b_data.q.val().get_bits::<7>(64);
@@ -47,11 +45,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
             & (self.count.val() == bit_cast::<12, 10>(self.b_left.q.val()));
 
         self.refused.next = self.status.val().any();
-        self.good.next = self.b_known.q.val()
-            & !self.b_expires.q.val()
-            & !self.refused.val()
-            & self.brings.val()
-            & self.fits.val();
+        self.good.next = self.b_known.q.val() & self.b_brings.q.val() & self.fits.val();
         self.code.next = 3.into();
         if self.refused.val() {
             self.code.next = 1.into();
@@ -62,12 +56,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
             self.code.next = 0.into();
         }
         self.tells.next = self.b_known.q.val() & !self.b_failed.q.val() & !self.b_expires.q.val();
-        self.fails.next = self.b_known.q.val() & (self.code.val().any() | self.b_expires.q.val());
-        self.shut.next = self.b_known.q.val()
-            & (self.b_expires.q.val()
-                | self.refused.val()
-                | !self.brings.val()
-                | self.b_last.q.val());
+        // A code that is not 0, or it is given up.
+        self.fails.next = self.b_known.q.val()
+            & (!self.b_brings.q.val() | !self.fits.val() | self.poisoned.val());
+        self.shut.next = self.b_known.q.val() & (!self.b_brings.q.val() | self.b_last.q.val());
 
         self.saw_unsupported.next = self.judge.val() & self.tells.val() & (self.code.val() == 1);
         self.saw_abort.next = self.judge.val() & self.tells.val() & (self.code.val() == 2);
@@ -103,15 +95,15 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.failed.d.next = (self.failed.q.val() | self.failing.val()) & !self.opened.val();
         self.busy.next = self.open.q.val();
 
-        self.fresh_tags.d.next = self.fresh_tags.q.val() | self.opened.val();
-        self.progress.write_enable.next = self.judge.val() & self.good.val();
+        self.progress.write_enable.next = (self.judge.val() & self.good.val()) | self.admits.q.val();
         self.progress.write_address.next = self.b_tag.q.val();
         self.progress.write_data.next.left = self.b_left.q.val() - self.b_bytes.q.val();
         self.progress.write_data.next.at =
             self.b_at.q.val() + bit_cast::<7, 10>(self.b_bytes.q.val());
-        if self.judge.val() & self.good.val() {
-            self.fresh_tags.d.next =
-                (self.fresh_tags.q.val() & !self.b_bit.val()) | self.opened.val();
+        if self.admits.q.val() {
+            self.progress.write_address.next = self.opening_tag.q.val();
+            self.progress.write_data.next.left = self.opening_word.q.val().bytes;
+            self.progress.write_data.next.at = self.opening_word.q.val().at;
         }
 
         // Lines: those that are behind it, or all that are left. They are free as its last beat has come.

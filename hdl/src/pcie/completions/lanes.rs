@@ -83,7 +83,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
             self.pause.d.next = false;
             self.open.d.next = 0.into();
             self.old.d.next = 0.into();
-            self.fresh_tags.d.next = 0.into();
+            self.opening.d.next = false;
+            self.admits.d.next = false;
             self.failed.d.next = 0.into();
             self.time.d.next = 0.into();
             self.look.d.next = 0.into();

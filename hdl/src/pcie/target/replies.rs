@@ -79,6 +79,8 @@ pub struct Replies<const W: usize> {
     /// Of the completion under way: its next qword's number, from 1 on, whether that is the first, its place, the beat.
     nth: DFF<Bits<6>>,
     fresh: DFF<Bit>,
+    /// It is the last, unless it is the first.
+    at_last: DFF<Bit>,
     lane: DFF<Bits<2>>,
     word: DFF<Bits<W>>,
 
@@ -143,7 +145,7 @@ impl<const W: usize> Part<Filling> for Replies<W> {
     fn update(&mut self) {
         dff_setup!(
             self, clock, pieces, used, room, leaves, given, from_bus, clear, accepted, sent,
-            failed, told, told_head, nth, fresh, lane, word
+            failed, told, told_head, nth, fresh, at_last, lane, word
         );
         clock!(self, clock, expected, heads, stamps, store);
         self.expected.reset.next = self.reset.val();
@@ -179,7 +181,10 @@ impl<const W: usize> Part<Filling> for Replies<W> {
         self.word_now.next = self.word.q.val()
             | (bit_cast::<W, 64>(self.qword.val()) << (bit_cast::<9, 2>(self.lane_now.val()) << 6));
         self.store.data_in.next = self.word_now.val();
-        self.is_last.next = self.nth.q.val() == self.expected.data.val().qwords;
+        self.is_last.next = self.at_last.q.val();
+        if self.fresh.q.val() {
+            self.is_last.next = self.expected.data.val().single;
+        }
         self.store.push.next = self.place.val()
             & !self.skip.val()
             & (self.is_last.val() | (self.lane_now.val() == self.last_lane.val()));
@@ -187,6 +192,7 @@ impl<const W: usize> Part<Filling> for Replies<W> {
         self.store.rewind.next = self.fails.val();
         if self.place.val() {
             self.nth.d.next = self.nth.q.val() + 1;
+            self.at_last.d.next = (self.nth.q.val() + 1) == self.expected.data.val().qwords;
             self.fresh.d.next = false;
             self.lane.d.next = (self.lane_now.val() + 1) & self.last_lane.val();
             self.word.d.next = self.word_now.val();

@@ -56,7 +56,7 @@ pub struct Requests<const W: usize> {
     pub ask_beats: Signal<Out, Bits<6>>,
     pub ask_enable: Signal<Out, Bits<8>>,
     pub ask_take: Signal<In, Bit>,
-    /// A completion of so many beats is to come. There is room for any; none is to come yet.
+    /// A completion of so many beats is to come. There is room for any, which stays so until one comes; none is to come yet.
     pub push: Signal<Out, Bit>,
     pub piece: Signal<Out, Piece>,
     pub need: Signal<Out, Bits<6>>,
@@ -67,6 +67,8 @@ pub struct Requests<const W: usize> {
 
     queue: SmallFifo<Request, 5, 6>,
     state: DFF<RequestState>,
+    /// There was room in the cycle before. A completion is behind the one before it by three cycles, so it is seen in that.
+    room: DFF<Bit>,
     now: DFF<Request>,
     /// Dwords and bytes that are left, from where on; nothing was asked for.
     left: DFF<Bits<11>>,
@@ -149,6 +151,7 @@ impl<const W: usize> Part<Measuring> for Requests<W> {
             self,
             clock,
             state,
+            room,
             now,
             left,
             count,
@@ -265,12 +268,13 @@ impl<const W: usize> Part<Asking> for Requests<W> {
         self.push.next = false;
         self.ask_valid.next = self.on_bus.q.val()
             & !self.down.val()
-            & (self.has_room.val() | !self.ask_opens.q.val());
+            & (self.room.q.val() | !self.ask_opens.q.val());
         self.saw_refused.next = false;
         self.from_bus.next = self.source.q.val() == self.bus.val();
         // Data come in order, so what needs none of the bus's waits for what is under way. It is done before the bus
         // brings anything to what comes behind it.
-        self.may.next = self.has_room.val() & self.idle.val();
+        self.room.d.next = self.has_room.val();
+        self.may.next = self.room.q.val() & self.idle.val();
 
         // A first qword of which some bytes are wanted, or all up to a last one of such.
         self.ask_address.next = self.ask_at.q.val();
@@ -332,6 +336,7 @@ impl<const W: usize> Part<Asking> for Requests<W> {
                     (bit_cast::<7, 30>(self.at.q.val()) << 2) | bit_cast::<7, 2>(self.lead.q.val());
                 self.part.d.next.dwords = bit_cast::<7, 11>(self.size.q.val());
                 self.part.d.next.qwords = self.qwords.val();
+                self.part.d.next.single = self.qwords.val() == 1;
                 self.part.d.next.beats = self.beats.val();
                 self.part.d.next.empty =
                     (bits::<2>(0) - bit_cast::<2, 7>(self.end.val())) & self.lanes.val();
