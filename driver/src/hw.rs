@@ -109,6 +109,12 @@ struct Block {
     fences: Fences,
 }
 
+/// How long requests may still leave after Bus Master Enable was cleared. The hard IP answers the configuration write by
+/// itself, and tells an application with its own transaction layer of the bit in turn with 15 other words, eight cycles each
+/// (Stratix V Avalon-ST Interface for PCIe 683093, "Configuration Space Register Access"): 1 µs at 125 MHz, and packets that
+/// the hard IP has already.
+const STILL_LEAVES: Delta = Delta::from_micros(20);
+
 /// The function's Bus Master Enable.
 struct Master<'a>(&'a pci::Device);
 
@@ -121,6 +127,7 @@ impl Mastering for Master<'_> {
     fn clear(&mut self) {
         // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
         unsafe { bindings::pci_clear_master(pci_dev(self.0)) };
+        fsleep(STILL_LEAVES);
     }
 }
 

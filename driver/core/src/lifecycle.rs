@@ -69,12 +69,13 @@ pub enum Cut {
 }
 
 /// The function's right to send requests: Bus Master Enable in its Command register (PCI Express
-/// Base Specification, 7.5.1.1). When a call returns, it has taken effect: the write is not
-/// posted, and its completion passes no request that the function sent before (2.4.1).
+/// Base Specification, 7.5.1.1).
 pub trait Mastering {
     /// Gives the right.
     fn set(&mut self);
-    /// Takes it.
+    /// Takes it. When the call returns, no request leaves any more: the write is not posted, its
+    /// completion passes no request that the function sent before (2.4.1), and the call waits for
+    /// as long as the function may take to notice.
     fn clear(&mut self);
 }
 
