@@ -341,8 +341,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & !((self.move_on.val() & self.a_on.q.val() & self.a_sop.q.val())
                 | (!self.move_on.val() & self.b_on.q.val() & self.b_sop.q.val()));
         self.admits.d.next = self.admits_next.val();
-        self.opening.d.next =
-            (self.opens.val() | self.opening.q.val()) & !self.admits_next.val();
+        self.opening.d.next = (self.opens.val() | self.opening.q.val()) & !self.admits_next.val();
         if self.opens.val() {
             self.opening_tag.d.next = self.opens_tag.val();
             self.opening_word.d.next = self.opens_word.val();

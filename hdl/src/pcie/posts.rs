@@ -132,22 +132,23 @@ impl<const W: usize, const B: usize> Part<Intake> for Posts<W, B> {
     fn update(&mut self) {
         dff_setup!(
             self, clock, index, number, fresh, gap, room, start, wide, count, in_on, in_last,
-            in_data, in_enable, in_dwords, previous, spills, spill_move, push, push_word, ends, ends_head, head_push,
-            head_word
+            in_data, in_enable, in_dwords, previous, spills, spill_move, push, push_word, ends,
+            ends_head, head_push, head_word
         );
         clock!(self, clock, words, heads);
         self.words.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
 
         self.enables_now.next = bit_cast::<32, B>(self.enable.val());
-        self.dwords_now.next = bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(0).any().into())
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(4).any().into()) << 1)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(8).any().into()) << 2)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(12).any().into()) << 3)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(16).any().into()) << 4)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(20).any().into()) << 5)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(24).any().into()) << 6)
-            | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(28).any().into()) << 7);
+        self.dwords_now.next =
+            bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(0).any().into())
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(4).any().into()) << 1)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(8).any().into()) << 2)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(12).any().into()) << 3)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(16).any().into()) << 4)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(20).any().into()) << 5)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(24).any().into()) << 6)
+                | (bit_cast::<8, 1>(self.enables_now.val().get_bits::<4>(28).any().into()) << 7);
 
         self.ready.next = self.room.q.val() & !self.gap.q.val();
         self.accept.next = self.valid.val() & self.room.q.val() & !self.gap.q.val();

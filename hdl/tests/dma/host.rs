@@ -1,8 +1,9 @@
 //! The host's way to a block with a transaction layer and places for its slaves: every access is a packet, and finds its
 //! slave inside the block. What is not the block's own goes on to the board.
 
+use crate::channels::descriptor;
 use crate::packets;
-use crate::rig::{MIB, Rig, library, near, same};
+use crate::rig::{MIB, RECORD, Rig, library, near, same};
 use crate::stream::{self, disorder};
 use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::{Irq, Params, Slaves};
@@ -174,5 +175,31 @@ fn a_large_bar_is_decoded_to_its_end() {
         rig.board.ddr_mut().read(0x1234, &mut got).unwrap();
         assert!(got.iter().all(|byte| *byte == 0));
         rig.board.check().unwrap();
+    }
+}
+
+/// The FPGA is configured anew while transfers are under way.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_power_up_under_load_leaves_the_registers_readable() {
+    for params in builds() {
+        let mut rig = Rig::new(&library(&params), board(&params, near()));
+        for round in 0..12 {
+            let pages = rig.board.gpu_mut().pin(0, 2 * MIB).unwrap();
+            let peer = rig.map(16, &pages, 3);
+            for cookie in 0..6 {
+                let d = descriptor(peer, 0, 300_000, RECORD, cookie);
+                rig.queue(cookie % 2 == 0, d);
+            }
+            rig.board.run(1000 + round * 777).unwrap();
+            rig.board.reset().unwrap();
+            assert_eq!(
+                rig.read_csr(csr::BUILD_ID),
+                params.build_id(),
+                "round {round}"
+            );
+            rig.restart();
+            rig.reuse_entries();
+        }
     }
 }

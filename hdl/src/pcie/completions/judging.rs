@@ -95,7 +95,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.failed.d.next = (self.failed.q.val() | self.failing.val()) & !self.opened.val();
         self.busy.next = self.open.q.val();
 
-        self.progress.write_enable.next = (self.judge.val() & self.good.val()) | self.admits.q.val();
+        self.progress.write_enable.next =
+            (self.judge.val() & self.good.val()) | self.admits.q.val();
         self.progress.write_address.next = self.b_tag.q.val();
         self.progress.write_data.next.left = self.b_left.q.val() - self.b_bytes.q.val();
         self.progress.write_data.next.at =

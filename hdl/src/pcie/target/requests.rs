@@ -266,9 +266,8 @@ impl<const W: usize> Part<Asking> for Requests<W> {
     fn update(&mut self) {
         self.queue.pop.next = false;
         self.push.next = false;
-        self.ask_valid.next = self.on_bus.q.val()
-            & !self.down.val()
-            & (self.room.q.val() | !self.ask_opens.q.val());
+        self.ask_valid.next =
+            self.on_bus.q.val() & !self.down.val() & (self.room.q.val() | !self.ask_opens.q.val());
         self.saw_refused.next = false;
         self.from_bus.next = self.source.q.val() == self.bus.val();
         // Data come in order, so what needs none of the bus's waits for what is under way. It is done before the bus
