@@ -163,6 +163,8 @@ pub struct TlpConfig {
     pub credit_delay: u64,
     /// In so many of 1000 cycles the hard IP sends a packet of its own.
     pub own_packets: u64,
+    /// It shows the credits that were consumed as it is asked for them (`tx_cons_cred_sel`).
+    pub shows_consumed: bool,
 }
 
 impl Default for TlpConfig {
@@ -173,6 +175,7 @@ impl Default for TlpConfig {
             completion_data: 781,
             credit_delay: 40,
             own_packets: 0,
+            shows_consumed: true,
         }
     }
 }

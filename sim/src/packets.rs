@@ -59,6 +59,7 @@ impl PacketPort {
             gaps: config.stream.answer_gaps,
             credit_delay: tlp.credit_delay,
             own: tlp.own_packets,
+            shows_consumed: tlp.shows_consumed,
             space: (tlp.completion_headers, tlp.completion_data),
             root: RootConfig {
                 boundary: link.read_completion_boundary,

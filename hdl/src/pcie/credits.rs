@@ -6,6 +6,11 @@
 //! pulse. It may have sent some before this block left its reset: for the first cycles behind it the hard IP shows
 //! what was consumed (`tx_cons_cred_sel`, Stratix V SR-IOV user guide 683488, section 4.2), and counting begins there.
 //!
+//! A hard IP to which `tx_cons_cred_sel` is not connected shows the limits all the while. If the link was up before this
+//! block, all that was granted looks consumed then, and nothing leaves; it cannot be told what of it really was. No write
+//! is accepted before there was room for one: completions of what the host asks wait behind writes, and the host is to
+//! read from registers what the matter is.
+//!
 //! The hard IP itself checks credits before it sends. But it sends in order: one packet without credits holds up all
 //! behind it. So a packet is not given to it before it can leave.
 
@@ -33,6 +38,8 @@ pub struct Credits {
     pub post_need: Signal<In, Bits<6>>,
     pub post_ok: Signal<Out, Bit>,
     pub post_sent: Signal<In, Bit>,
+    /// Since the reset there was room for one.
+    pub posts_open: Signal<Out, Bit>,
     /// The same of the next read request, and of the next completion.
     pub read_ok: Signal<Out, Bit>,
     pub read_sent: Signal<In, Bit>,
@@ -55,6 +62,7 @@ pub struct Credits {
     used_nh: DFF<Bits<8>>,
     used_ch: DFF<Bits<8>>,
     used_cd: DFF<Bits<12>>,
+    opened: DFF<Bit>,
     may_post: DFF<Bit>,
     may_read: DFF<Bit>,
     may_reply: DFF<Bit>,
@@ -71,7 +79,8 @@ impl Logic for Credits {
     fn update(&mut self) {
         dff_setup!(
             self, clock, age, ready, limit_ph, limit_pd, limit_nh, limit_ch, limit_cd, pulses,
-            endless, used_ph, used_pd, used_nh, used_ch, used_cd, may_post, may_read, may_reply
+            endless, used_ph, used_pd, used_nh, used_ch, used_cd, opened, may_post, may_read,
+            may_reply
         );
         self.limit_ph.d.next = self.posted_headers.val();
         self.limit_pd.d.next = self.posted_data.val();
@@ -140,6 +149,10 @@ impl Logic for Credits {
         self.left_ch.next = self.limit_ch.q.val() - self.used_ch.q.val() - 1;
         self.left_cd.next =
             self.limit_cd.q.val() - self.used_cd.q.val() - bit_cast::<12, 6>(self.reply_need.val());
+        if self.ready.q.val() & (self.endless.q.val().get_bit(5) | !self.left_ph.val().get_bit(7)) {
+            self.opened.d.next = true;
+        }
+        self.posts_open.next = self.opened.q.val();
         self.may_post.d.next = self.ready.q.val()
             & (self.endless.q.val().get_bit(5) | !self.left_ph.val().get_bit(7))
             & (self.endless.q.val().get_bit(4) | !self.left_pd.val().get_bit(11));
@@ -155,6 +168,7 @@ impl Logic for Credits {
         if self.reset.val() {
             self.age.d.next = 0.into();
             self.ready.d.next = false;
+            self.opened.d.next = false;
             self.may_post.d.next = false;
             self.may_read.d.next = false;
             self.may_reply.d.next = false;

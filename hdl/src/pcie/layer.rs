@@ -212,6 +212,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.posts.beats.next = self.post_beats.val();
         self.posts.data.next = self.post_data.val();
         self.posts.enable.next = self.post_enable.val();
+        self.posts.open.next = self.credits.posts_open.val();
         self.posts.payload.next = self.settings.payload.val();
         self.posts.head_take.next = self.transmit.post_take.val();
         self.posts.beat_take.next = self.transmit.post_beat_take.val();

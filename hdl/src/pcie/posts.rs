@@ -28,6 +28,8 @@ pub struct Posts<const W: usize, const B: usize> {
     pub beats: Signal<In, Bits<6>>,
     pub data: Signal<In, Bits<W>>,
     pub enable: Signal<In, Bits<B>>,
+    /// Any may be accepted, as [`super::credits`] says.
+    pub open: Signal<In, Bit>,
     /// Max Payload Size, 128 bytes shifted by it. More than 512 is not used.
     pub payload: Signal<In, Bits<3>>,
     /// A packet was accepted in the cycle before.
@@ -288,7 +290,8 @@ impl<const W: usize, const B: usize> Part<Stores> for Posts<W, B> {
         self.head_valid.next = self.heads.valid.val();
         self.head.next = self.heads.data.val();
         // Of 64 beats and 16 headers, less what is under way.
-        self.room.d.next = (self.words.level.val() < 56) & (self.heads.level.val() < 11);
+        self.room.d.next =
+            self.open.val() & (self.words.level.val() < 56) & (self.heads.level.val() < 11);
         if self.reset.val() {
             self.index.d.next = 0.into();
             self.number.d.next = 1.into();

@@ -5,7 +5,7 @@ use crate::channels::{aborts, drains, hostile};
 use crate::faults::soft_reset;
 use crate::fence::{late_rounds, records_while_fences_flush};
 use crate::resets::survives;
-use crate::rig::{MIB, Rig, library, same};
+use crate::rig::{Descriptor, MIB, RECORD, Rig, library, same};
 use crate::stream::{self, config, disorder};
 use crate::transfers::{alignments, both_directions};
 use peerlane_core::regs::csr;
@@ -102,6 +102,40 @@ fn behind_a_fence_nothing_arrives() {
     assert_eq!(late_rounds(&params, true, 8), 0);
     assert_ne!(late_rounds(&params, false, 5), 0);
     records_while_fences_flush(&params);
+}
+
+/// A hard IP that does not show the credits that were consumed: the block sends nothing, and says so in its registers.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_hard_ip_whose_credits_are_not_known_is_a_dead_port() {
+    const DEAD: u32 = 1 << 5;
+    for params in widths() {
+        for read in [false, true] {
+            let mut config = config();
+            config.tlp.shows_consumed = false;
+            let mut rig = Rig::new(&library(&params), config);
+            let peer = rig.map_gpu(0, MIB);
+            rig.csr(csr::PORT_TIMEOUT, 1500);
+            let length = 100_000;
+            rig.queue(
+                read,
+                Descriptor {
+                    peer,
+                    local: 0,
+                    length,
+                    control: RECORD,
+                    cookie: 1,
+                },
+            );
+            rig.board.run(1000).unwrap();
+            assert_eq!(rig.read_csr(csr::STATUS) & DEAD, 0);
+            rig.board.run(20_000).unwrap();
+            let status = rig.read_csr(csr::STATUS);
+            assert_eq!(status & (DEAD | 0b11), DEAD, "read: {read}, {status:#x}");
+            let stats = rig.board.stats();
+            assert_eq!((stats.txs.read_bursts, stats.txs.write_bursts), (0, 0));
+        }
+    }
 }
 
 /// At the speed of Gen3 x8 with the memory's port at its own clock, in both directions at once.

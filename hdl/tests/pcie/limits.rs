@@ -1,7 +1,7 @@
 //! Tags, space for completions and credits: all of them are used, and none that is not there.
 
 use crate::rig::{Ask, Rig, library};
-use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig};
+use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig, Tlp};
 use peerlane_verilated::Library;
 
 fn slow() -> HipConfig {
@@ -164,6 +164,45 @@ fn credits_without_a_limit_are_none() {
         }
         rig.finish(100_000);
     }
+}
+
+/// A hard IP without `use_tx_cons_cred_sel_hwtcl` shows what was granted in place of what was consumed. If anything was
+/// granted before the layer left its reset, all of it looks consumed, and nothing leaves: that is the safe side. And the
+/// host still reads registers, for a root complex grants completions without a limit (PCI Express Base Specification 2.1,
+/// section 2.6.1).
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn without_what_was_consumed_nothing_leaves_but_completions() {
+    for bits in [128, 256] {
+        unknown_credits(&library(bits));
+    }
+}
+
+pub fn unknown_credits(library: &Library) {
+    let config = HipConfig {
+        shows_consumed: false,
+        ..HipConfig::default()
+    };
+    let mut rig = Rig::new(library, config);
+    rig.hip.root.keep_writes();
+    rig.post(0x8000, 64);
+    rig.asks.push_back(Ask {
+        address: 0x5000,
+        bytes: 64,
+        tag: 0,
+    });
+    rig.run(1000);
+    let register = Tlp::read(0xF7C4_0000, 1, (0xF, 0), 0x0008, 0);
+    rig.hip.host.queue.push_back((register, 1));
+    rig.run(5000);
+    assert_eq!((rig.hip.root.reads(), rig.hip.root.writes.len()), (0, 0));
+    assert_eq!((rig.hip.host.open(), rig.hip.host.ends.len()), (0, 1));
+    assert_eq!(rig.posts.len(), 1, "it is not accepted");
+    assert_eq!(rig.hip.breaches(), []);
+    // What is granted from then on can be used.
+    rig.hip.grant(1, 4, 1);
+    rig.finish(5000);
+    assert_eq!((rig.hip.root.reads(), rig.hip.root.writes.len()), (1, 1));
 }
 
 /// Nothing is sent before software has enabled it.

@@ -8,7 +8,7 @@ use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 17] = [
+const FAULTS: [(&str, &str, &str); 18] = [
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -43,6 +43,7 @@ const FAULTS: [(&str, &str, &str); 17] = [
     ),
     ("credits", "(~left_nh[7])", "1'b1"),
     ("credits", "(~left_pd[11])", "1'b1"),
+    ("posts", "room_d = (open & ", "room_d = ("),
     (
         "transmit",
         "assign is_wide = |address_q[63:32];",
@@ -84,6 +85,7 @@ fn all(library: &Library) {
     limits::tags(library);
     limits::room(library);
     limits::credits(library);
+    limits::unknown_credits(library);
     limits::capabilities(library);
     ordering::behind_writes(library);
 }

@@ -44,6 +44,9 @@ pub struct HipConfig {
     pub credit_delay: u64,
     /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
     pub own: u64,
+    /// `tx_cons_cred_sel` makes the pins of the credits show what was consumed. Without `use_tx_cons_cred_sel_hwtcl` it is
+    /// not connected.
+    pub shows_consumed: bool,
     /// Completions and units of 16 bytes that its buffer has room for.
     pub space: (u32, u32),
     /// Completions whose tag the hard IP does not know are not dropped.
@@ -82,6 +85,7 @@ impl Default for HipConfig {
             },
             credit_delay: 40,
             own: 0,
+            shows_consumed: true,
             // Setting Low with a payload of 256 bytes (683093, "RX Buffer Allocation Selections Available by Interface Type").
             space: (195, 781),
             lets_strays_through: false,

@@ -639,7 +639,7 @@ impl Hip {
     pub fn drive(&mut self, model: &mut Model) {
         let ports = &self.ports;
         model.set(ports.tx_ready, self.tx_ready.into());
-        let shows = model.get(ports.select) != 0;
+        let shows = self.config.shows_consumed && model.get(ports.select) != 0;
         model.set(ports.posted_headers, self.headers.pin(shows));
         model.set(ports.posted_data, self.data.pin(shows));
         model.set(ports.read_headers, self.reads.pin(shows));
