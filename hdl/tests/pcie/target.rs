@@ -321,6 +321,44 @@ fn a_register_is_read_in_24_cycles() {
     }
 }
 
+/// The most that can be kept: a completion has begun to leave and stands, and behind it the others come, of as many beats as
+/// there are.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn completions_behind_one_that_stands_on_the_link_keep_their_data() {
+    for bits in [128, 256] {
+        kept(&library(bits));
+    }
+}
+
+fn kept(library: &Library) {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut rig = Rig::new(library, HipConfig::default());
+    // 63 dwords up to a multiple of 256 bytes: the header leaves place for one in its beat, and the rest are whole.
+    let reads: Vec<_> = (0..20)
+        .map(|page| Access::read(page * 4096 + 4, 63))
+        .collect();
+    let writes: Vec<_> = (reads.iter())
+        .map(|read| Access {
+            writes: true,
+            ..*read
+        })
+        .collect();
+    exchange(&mut rig, &writes, &mut rng);
+    read_all(&mut rig, reads.iter().copied());
+    let sent = rig.hip.bytes.0;
+    while rig.get("tx_st_valid") == 0 {
+        rig.step();
+    }
+    rig.hip.config.not_ready = 100;
+    rig.run(2000);
+    assert_eq!(rig.hip.bytes.0, sent, "it has not left");
+    rig.hip.config.not_ready = 0;
+    rig.finish(20_000);
+    assert_eq!(rig.hip.host.ends.len(), reads.len());
+    memory_is_right(&rig);
+}
+
 /// Several reads are under way: sixteen of a register take less than four times as long as one.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -468,13 +506,17 @@ fn a_completion_does_not_pass_the_engines_writes_before_it() {
 fn behind_posts(library: &Library) {
     let config = HipConfig {
         posted: Grant {
-            headers: Some(0),
-            data: Some(0),
+            headers: Some(1),
+            data: Some(16),
         },
         credit_delay: 1 << 40,
         ..HipConfig::default()
     };
     let mut rig = Rig::new(library, config);
+    // Those there are are used.
+    rig.post(0x9000, 256);
+    rig.finish(1000);
+    rig.posted.clear();
     for round in 0..50u64 {
         // Nothing before it: it leaves though later writes cannot.
         read_all(&mut rig, [Access::read(0x40, 1)]);
@@ -860,6 +902,7 @@ pub fn all(library: &Library) {
     at_once(library);
     waiting_reads(library);
     behind_posts(library);
+    kept(library);
     refusals(library);
     for beats in [0, 1, 5, 31, 40] {
         unanswered(library, beats);
