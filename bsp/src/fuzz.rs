@@ -148,7 +148,7 @@ pub fn board_spec(data: &[u8]) {
         };
         let _ = resources::raise(&document, add, &mut Edits::default());
         let mut edits = Edits::default();
-        migration::tell(&document, Some("s5_net"), &mut edits);
+        migration::tell(&document, Some("s5_net"), true, &mut edits);
         if let Ok(told) = edits.apply(&document.path, &document.source) {
             assert!(Document::parse(&document.path, told).is_ok());
         }

@@ -504,11 +504,6 @@ fn widths(lanes: &str, generation: u32) -> Option<Widths> {
 }
 
 impl HardIp {
-    /// Whether the hard reset controller was forced, and is not any more.
-    pub fn gets_soft_reset(&self) -> bool {
-        self.parameters.iter().any(|one| one.why == SOFT_RESET)
-    }
-
     /// What is said of the parameters that are gone: a sentence for each reason.
     pub fn notes(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();

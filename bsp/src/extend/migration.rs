@@ -12,6 +12,10 @@ use crate::system::xml::{Document, Edits, Element, escape};
 
 const WHY: &str = "the SDK tells the platform's type by a file that the vendor compiled, which is left out; without it, the \
                    compile that makes the board anew would go without the SDK's fixes";
+/// The fix that sets `force_hrc` to 1 in every `.qsys` of a board of the type `s5_net`.
+const FORCES: &str = "cvphrcfix";
+const FORCED: &str =
+    "it would force the hard reset controller again, and at Gen3 the soft one is used";
 /// The type that has the SDK look for itself.
 const AUTO: &str = "auto";
 /// The settings file that the SDK reads, whatever the revision is called.
@@ -57,87 +61,178 @@ fn leading_number(text: &str) -> f64 {
     text[..end.unwrap_or(text.len())].parse().unwrap_or(0.0)
 }
 
-/// Says the type in `board_spec.xml`, wherever the SDK would have to look for it; and what a person should know if there is
-/// no place to say it.
+/// What is told in `board_spec.xml`.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What was changed.
+    pub changes: Vec<Change>,
+    /// What a person should know if there is no place to say it.
+    pub note: Option<String>,
+}
+
+/// Says the type in `board_spec.xml`, wherever the SDK would have to look for it; and, where the hard reset controller must
+/// not be forced, that the fix which does so is not wanted.
 pub fn tell(
     specification: &Document,
     detected: Option<&str>,
+    not_forced: bool,
     edits: &mut Edits,
-) -> (Vec<Change>, Option<String>) {
-    let Some(kind) = detected else {
-        return (Vec::new(), None);
-    };
-    let mut changes = Vec::new();
-    let mut change = |what: String| {
-        changes.push(Change {
-            file: specification.path.clone(),
-            what,
-            why: WHY.into(),
-        });
+) -> Told {
+    if detected.is_none() && !not_forced {
+        return Told::default();
+    }
+    let mut teller = Teller {
+        specification,
+        edits,
+        changes: Vec::new(),
     };
     let mut places = specification.root.children("compile").peekable();
     if places.peek().is_none() {
-        let note = format!(
-            "board_spec.xml has no <compile>, where the platform's type could be told. A newer OpenCL SDK takes the \
-             vendor's BSP for {kind} by a file that is left out here, and applies no fixes until that is made anew: compile \
-             the base with the SDK that the BSP is for, or see automigration.rpt for the fixes of the vendor's BSP."
-        );
-        return (changes, Some(note));
+        return Told {
+            note: nowhere(detected, not_forced),
+            ..Told::default()
+        };
     }
     for compile in places {
         match compile.children("auto_migrate").next() {
-            Some(told) => match told.attribute_at("platform_type") {
-                Some(at) if matches!(at.value.trim(), AUTO | "") => {
-                    edits.replace(at.span.clone(), escape(kind));
-                    change(format!("platform_type {} → {kind}", at.value));
+            Some(told) => {
+                if let Some(kind) = detected {
+                    teller.kind(told, kind);
                 }
-                // Told outright by the vendor.
-                Some(_) => {}
-                None => {
-                    let at = told.span.start + "<auto_migrate".len();
-                    edits.insert(at, format!(" platform_type=\"{kind}\""));
-                    change(format!("platform_type {kind} added to <auto_migrate>"));
+                if not_forced {
+                    teller.exclude(told);
                 }
-            },
+            }
             None => {
-                insert(specification, compile, kind, edits);
-                change(format!(
-                    "<auto_migrate platform_type=\"{kind}\"> added to <compile>"
-                ));
+                let (kind, excluded) = (
+                    detected.unwrap_or(AUTO),
+                    if not_forced { FORCES } else { "" },
+                );
+                teller.insert(compile, |indent, eol| {
+                    format!(
+                        "<auto_migrate platform_type=\"{kind}\">{eol}{indent}  <include fixes=\"\"/>{eol}{indent}  \
+                         <exclude fixes=\"{excluded}\"/>{eol}{indent}</auto_migrate>"
+                    )
+                });
+                let what = format!("<auto_migrate platform_type=\"{kind}\"> added to <compile>");
+                teller.note(what, if detected.is_some() { WHY } else { FORCED });
+                if not_forced {
+                    teller.note(
+                        format!("<exclude fixes=\"{FORCES}\"/> added to <auto_migrate>"),
+                        FORCED,
+                    );
+                }
             }
         }
     }
-    (changes, None)
+    Told {
+        changes: teller.changes,
+        note: None,
+    }
 }
 
-/// Puts an element into `<compile>`, as its last.
-fn insert(specification: &Document, compile: &Element, kind: &str, edits: &mut Edits) {
-    let source = &specification.source;
-    let eol = specification.line_end_after(compile.span.start);
-    let new = |indent: &str| {
+/// What a person should know if there is no `<compile>`.
+fn nowhere(detected: Option<&str>, not_forced: bool) -> Option<String> {
+    let kind = detected.map(|kind| {
         format!(
-            "{eol}{indent}<auto_migrate platform_type=\"{kind}\">{eol}{indent}  <include fixes=\"\"/>{eol}{indent}  \
-             <exclude fixes=\"\"/>{eol}{indent}</auto_migrate>"
+            "A newer OpenCL SDK takes the vendor's BSP for {kind} by a file that is left out here, and applies no fixes until \
+             that is made anew: compile the base with the SDK that the BSP is for, or see automigration.rpt for the fixes of \
+             the vendor's BSP."
         )
-    };
-    let begin = source[..compile.span.start]
-        .rfind('\n')
-        .map_or(0, |at| at + 1);
-    let outer = &source[begin..compile.span.start];
-    let outer = if outer.trim().is_empty() { outer } else { "" };
-    let text = new(&format!("{outer}  "));
-    match &compile.content {
-        Some(content) => {
-            let last = source[content.clone()].trim_end();
-            edits.insert(content.start + last.len(), text);
+    });
+    let fix = not_forced.then(|| {
+        format!(
+            "At Gen3 the SDK's fix {FORCES} must not be applied, because it forces the hard reset controller (force_hrc) again. \
+             If automigration.rpt of a compile says that it was, put <compile><auto_migrate platform_type=\"s5_net\"><exclude \
+             fixes=\"{FORCES}\"/></auto_migrate></compile> into <board>."
+        )
+    });
+    let all: Vec<String> = kind.into_iter().chain(fix).collect();
+    (!all.is_empty()).then(|| {
+        let all = all.join(" ");
+        format!("board_spec.xml has no <compile>, where the platform's type and unwanted fixes could be told. {all}")
+    })
+}
+
+/// Edits of a specification.
+struct Teller<'a> {
+    specification: &'a Document,
+    edits: &'a mut Edits,
+    changes: Vec<Change>,
+}
+
+impl Teller<'_> {
+    fn note(&mut self, what: String, why: &str) {
+        self.changes.push(Change {
+            file: self.specification.path.clone(),
+            what,
+            why: why.into(),
+        });
+    }
+
+    /// Tells the type.
+    fn kind(&mut self, told: &Element, kind: &str) {
+        match told.attribute_at("platform_type") {
+            Some(at) if matches!(at.value.trim(), AUTO | "") => {
+                self.edits.replace(at.span.clone(), escape(kind));
+                self.note(format!("platform_type {} → {kind}", at.value), WHY);
+            }
+            // Told outright by the vendor.
+            Some(_) => {}
+            None => {
+                let at = told.span.start + "<auto_migrate".len();
+                self.edits.insert(at, format!(" platform_type=\"{kind}\""));
+                self.note(format!("platform_type {kind} added to <auto_migrate>"), WHY);
+            }
         }
-        // `<compile …/>`
-        None => {
-            let end = compile.span.end - "/>".len();
-            edits.replace(
-                end..compile.span.end,
-                format!(">{text}{eol}{outer}</compile>"),
+    }
+
+    /// Excludes the fix that forces the hard reset controller.
+    fn exclude(&mut self, told: &Element) {
+        let Some(list) = told.children("exclude").next() else {
+            self.insert(told, |_, _| format!("<exclude fixes=\"{FORCES}\"/>"));
+            return self.note(
+                format!("<exclude fixes=\"{FORCES}\"/> added to <auto_migrate>"),
+                FORCED,
             );
+        };
+        let Some(fixes) = list.attribute_at("fixes") else {
+            let at = list.span.start + "<exclude".len();
+            self.edits.insert(at, format!(" fixes=\"{FORCES}\""));
+            return self.note(format!("fixes {FORCES} added to <exclude>"), FORCED);
+        };
+        let has = fixes.value.trim();
+        if has.split(',').any(|fix| fix.trim() == FORCES) {
+            return;
+        }
+        let new = match has {
+            "" => FORCES.to_string(),
+            others => format!("{others},{FORCES}"),
+        };
+        self.edits.replace(fixes.span.clone(), escape(&new));
+        self.note(format!("fixes of <exclude> \"{has}\" → \"{new}\""), FORCED);
+    }
+
+    /// Puts an element into another one, as its last. It is told its indent and the line end.
+    fn insert(&mut self, into: &Element, text: impl Fn(&str, &str) -> String) {
+        let source = &self.specification.source;
+        let eol = self.specification.line_end_after(into.span.start);
+        let begin = source[..into.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let outer = &source[begin..into.span.start];
+        let outer = if outer.trim().is_empty() { outer } else { "" };
+        let indent = format!("{outer}  ");
+        let text = format!("{eol}{indent}{}", text(&indent, eol));
+        match &into.content {
+            Some(content) => {
+                let last = source[content.clone()].trim_end();
+                self.edits.insert(content.start + last.len(), text);
+            }
+            // `<compile …/>`
+            None => {
+                let end = into.span.end - "/>".len();
+                let close = format!(">{text}{eol}{outer}</{}>", into.name);
+                self.edits.replace(end..into.span.end, close);
+            }
         }
     }
 }
@@ -151,10 +246,10 @@ mod tests {
     fn told(text: &str) -> (String, usize) {
         let document = Document::parse(Path::new("board_spec.xml"), text.into()).unwrap();
         let mut edits = Edits::default();
-        let (changes, note) = tell(&document, Some("s5_net"), &mut edits);
-        assert!(changes.is_empty() || note.is_none());
+        let told = tell(&document, Some("s5_net"), false, &mut edits);
+        assert!(told.changes.is_empty() || told.note.is_none());
         let new = edits.apply(&document.path, text).unwrap();
-        (new, changes.len() + usize::from(note.is_some()))
+        (new, told.changes.len() + usize::from(told.note.is_some()))
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod compiled;
 pub mod component;
 mod cvp;
 pub mod family;
+mod gen3;
 pub mod hard_ip;
 pub mod hip_paths;
 pub mod host_bus;

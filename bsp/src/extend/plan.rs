@@ -493,9 +493,10 @@ impl<'a> Builder<'a> {
         let raised = resources::raise(specification, resources, &mut edits)?;
         self.changes.extend(raised);
         let detected = migration::detected(self.layout, project);
-        let (told, note) = migration::tell(specification, detected, &mut edits);
-        self.changes.extend(told);
-        self.notes.extend(note);
+        let not_forced = config.port.generation == Some(3);
+        let told = migration::tell(specification, detected, not_forced, &mut edits);
+        self.changes.extend(told.changes);
+        self.notes.extend(told.note);
         self.replace(
             &specification.path,
             edits.apply(&specification.path, &specification.source)?,

@@ -11,12 +11,13 @@ use crate::block::{self, stream::RAW_CLOCK};
 use crate::build;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::gen3;
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
-use crate::system::qsys::{Connection, End, Module};
+use crate::system::qsys::{Connection, End};
 use crate::system::site::Site;
 
 /// What becomes of an interface of the Avalon-MM variant that is in use.
@@ -218,84 +219,9 @@ impl Streaming<'_> {
                 hip.generation.1, hip.generation.0, hip.port_bits, hip.clock.0,
             ));
         }
-        if hip.gets_soft_reset() || hip.loses_cvp {
-            to_do.push(format!(
-                "force_hrc of {name} must be 0 at Gen3: it forces the hard reset controller, for configuration over PCIe alone. \
-                 The rules of quartus.ini that let Quartus take it (skip_hssi_gen3_pcie_hip_hip_hard_reset_rule and \
-                 skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule) are to be taken out. The OpenCL SDK's automigration sets it to 1 \
-                 again in every .qsys of a board of the type s5_net (fix cvphrcfix): exclude that fix in <auto_migrate> of \
-                 board_spec.xml, and see in automigration.rpt that it was not applied."
-            ));
-        }
-        if hip.generation.1 == 3 {
-            to_do.push(self.equalisation(site));
-        }
-        let (before, after) = hip.reconfiguration;
-        let controller = controller(site).and_then(|one| Some((one, groups(one)?)));
-        if let Some((controller, groups)) = controller.filter(|_| before != after) {
-            to_do.push(format!(
-                "{} serves others beside {name}: its interfaces are in groups ({groups}, gui_split_sizes). The one of {name} \
-                 must grow from {before} to {after}, and number_of_reconfig_interfaces by as many; the conduits behind it \
-                 get other names. Neither was changed.",
-                controller.name
-            ));
-        }
-        if before != after && is_used_outside(site, "reconfig_to_xcvr") {
-            to_do.push(format!(
-                "{name} has {after} interfaces of the transceivers' reconfiguration in place of {before}, and its conduits \
-                 reconfig_to_xcvr and reconfig_from_xcvr are exported: the controller outside (alt_xcvr_reconfig, \
-                 number_of_reconfig_interfaces) must have {after}, and the wires to it {} and {} bits.",
-                70 * after,
-                46 * after
-            ));
-        }
+        to_do.extend(gen3::to_do(site, hip));
         to_do
     }
-}
-
-impl Streaming<'_> {
-    /// What the receivers need at Gen3 (Stratix V Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver
-    /// Reconfiguration Controller").
-    fn equalisation(&self, site: &Site<'_>) -> String {
-        let (hip, dma) = (&site.hip.name, &site.dma.name);
-        let controller = match controller(site) {
-            Some(controller) => format!("that of {} is on now (enable_adce)", controller.name),
-            None => format!(
-                "no controller is connected to {hip} in the system, so enable_adce of the one outside must be set to 1"
-            ),
-        };
-        format!(
-            "At Gen3 the receivers need adaptive equalisation (AEQ) by the transceivers' controller: {controller}. A driver \
-             must start it when the link comes to 8 GT/s, and there is none here: put Altera's in \
-             (altera_pcie_reconfig_driver), between the controller's reconfig_mgmt and reconfig_busy, {hip}.hip_currentspeed \
-             and {dma}.hip_status_drv, which has ltssmstate and is there with port.gen = 3. Without it the link may fall back, or have errors."
-        )
-    }
-}
-
-/// The controller of the transceivers, where it is in the system.
-pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
-    let end = End::new(&site.hip.name, "reconfig_to_xcvr");
-    let mut conduits = site.system.of_kind("conduit");
-    let name = conduits.find_map(|c| match (c.start == end, c.end == end) {
-        (true, _) => Some(&c.end.instance),
-        (_, true) => Some(&c.start.instance),
-        _ => None,
-    })?;
-    site.system.module(name)
-}
-
-/// The groups of a controller's interfaces, where it has several ("Optional interface grouping" of `alt_xcvr_reconfig`):
-/// how many are in each, with commas between.
-pub fn groups(controller: &Module) -> Option<&str> {
-    let groups = controller.parameter("gui_split_sizes")?.trim();
-    (!groups.is_empty()).then_some(groups)
-}
-
-/// Whether an interface of the hard IP is exported.
-fn is_used_outside(site: &Site<'_>, interface: &str) -> bool {
-    let export = site.system.exported(&site.hip.name, Some(interface));
-    export.is_some_and(|export| !export.stale)
 }
 
 /// Refuses what hangs on an interface that goes.

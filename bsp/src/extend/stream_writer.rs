@@ -6,15 +6,13 @@ use crate::block::stream::{CLOCK, CONDUITS, RAW_CLOCK, STREAMS, board};
 use crate::config::Identity;
 use crate::extend::hard_ip::{HardIp, Value};
 use crate::extend::identity;
-use crate::extend::stream::{self, Streaming};
+use crate::extend::stream::Streaming;
 use crate::extend::writer::Writer;
 use crate::system::host_bus::bar_number;
 use crate::system::interrupts::{RXM_IRQ, Table};
 use crate::system::qsys::{Connection, End, NewConnection};
 use crate::system::xml::{Attribute, Element, escape};
 
-/// The controller's parameter for the receivers' adaptive equalisation.
-const ADAPTIVE: &str = "enable_adce";
 const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
 const BOARD: &str =
     "behind a streaming port the block takes what the host asks, and hands on what is not its own";
@@ -144,36 +142,6 @@ impl Writer<'_> {
                 .map(|(name, _)| new("conduit", End::new(hip, name), End::new(dma, name))),
         );
         self.add_after(at, &packets, PACKETS);
-    }
-
-    /// Gives the transceivers' controller what the hard IP needs of it, where it is in the system: as many interfaces as
-    /// that has, and at Gen3 the receivers' adaptive equalisation.
-    pub(super) fn reconfiguration(&mut self, to: &HardIp) {
-        const COUNT: &str = "number_of_reconfig_interfaces";
-        let (site, (_, needed)) = (self.site(), to.reconfiguration);
-        let Some(controller) = stream::controller(site) else {
-            return;
-        };
-        let mut set = |parameter, before: String, value: &str, why| {
-            site.system
-                .set_parameter(&mut self.edits, controller, parameter, value);
-            let what = format!("{}: {parameter} {before} → {value}", controller.name);
-            self.note(what, why);
-        };
-        // Where they are in groups, a person has to say which one grows.
-        let has = controller
-            .number(COUNT)
-            .filter(|_| stream::groups(controller).is_none());
-        if let Some(has) = has.filter(|has| *has < u64::from(needed)) {
-            let why = "so many the hard IP has at this generation";
-            set(COUNT, has.to_string(), &needed.to_string(), why);
-        }
-        let adapts = controller.number(ADAPTIVE).is_some_and(|on| on != 0);
-        if to.generation.1 == 3 && !adapts {
-            let before = controller.parameter(ADAPTIVE).unwrap_or("not set").trim();
-            let why = "the receivers' adaptive equalisation, which Gen3 needs";
-            set(ADAPTIVE, before.to_string(), "1", why);
-        }
     }
 
     /// Has the ports that an export names follow. The block's have the names of the old hard IP's, but for this one.

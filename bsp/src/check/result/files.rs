@@ -29,8 +29,14 @@ const NAMES: [&str; 13] = [
     "POST_FLOW_SCRIPT_FILE",
     "POST_MODULE_SCRIPT_FILE",
 ];
-/// The kind of the bridges that the extension puts in, of Quartus itself.
-const BRIDGE: &str = "altera_avalon_mm_bridge";
+/// Kinds of Quartus itself that the extension puts in, or has a person put in.
+const OF_QUARTUS: [&str; 3] = [
+    "altera_avalon_mm_bridge",
+    "alt_xcvr_reconfig",
+    super::gen3::DRIVER,
+];
+/// How names of Quartus's own kinds begin.
+const LIKE_QUARTUS: [&str; 2] = ["altera_", "alt_"];
 
 /// What is named, and where.
 type Named = BTreeSet<(String, std::path::PathBuf, Option<usize>)>;
@@ -173,7 +179,7 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
             let kind = instance.kind.as_str();
             let defined =
                 bsp.catalog.systems.contains_key(kind) || bsp.catalog.components.contains(kind);
-            if defined || kind == BRIDGE {
+            if defined || OF_QUARTUS.contains(&kind) {
                 continue;
             }
             let files = [format!("{kind}.qsys"), format!("{kind}_hw.tcl")];
@@ -191,6 +197,14 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                     instance.name,
                     file.display()
                 ),
+                (false, None) if LIKE_QUARTUS.iter().any(|begin| kind.starts_with(begin)) => {
+                    let what = format!(
+                        "kind {kind} of instance {} is neither of the BSP nor of the vendor's: by its name it is of Quartus",
+                        instance.name
+                    );
+                    findings.note(TEST, design.place(instance.line), what);
+                    continue;
+                }
                 (false, None) => format!(
                     "kind {kind} of instance {} is defined nowhere",
                     instance.name
@@ -200,7 +214,8 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
                 TEST,
                 design.place(instance.line),
                 what,
-                "Add its component to the BSP's .ipx list or its .qsys file to the IP path.",
+                "If it is the BSP's own, add its component to the BSP's .ipx list or its .qsys file to the IP path; else \
+                 take the instance out.",
             );
         }
     }

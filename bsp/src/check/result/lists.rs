@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::names::OWN_HIP;
@@ -14,9 +15,9 @@ use crate::layout::{hw_tcl_path, with_extension};
 /// The resources that the block adds to.
 const USED: [&str; 3] = ["alms", "ffs", "rams"];
 
-pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     components(bsp, findings)?;
-    resources(bsp, findings)
+    resources(bsp, build, findings)
 }
 
 /// The block is listed once, with its own file and version.
@@ -83,7 +84,7 @@ fn components(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
 }
 
 /// The resources that `aoc` takes off what kernels may use are more than the vendor's.
-fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "board_spec";
     let before = findings.errors();
     let path = bsp.hardware.join("board_spec.xml");
@@ -98,7 +99,8 @@ fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         return Ok(());
     };
     let mut paths = Vec::new();
-    compare(&was, &now, "board", &mut paths);
+    let is_gen_3 = build.config.port.generation == Some(3);
+    compare(&was, &now, "board", is_gen_3, &mut paths);
     for (line, what) in paths {
         bad(findings, TEST, Place::line(&path, line), what);
     }
@@ -140,10 +142,11 @@ fn resources(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
 }
 
 /// Compares an element of the board's specification with the vendor's: all but the board's name, the resources that the
-/// block adds to, and the platform's type.
-fn compare(was: &Node, now: &Node, at: &str, found: &mut Vec<(usize, String)>) {
+/// block adds to, the platform's type, and at Gen3 which fixes are excluded: the test of automigration looks at these two.
+fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(usize, String)>) {
     let ours = |name: &str| {
         (at == "board" && name == "name")
+            || (is_gen_3 && at == "board/compile/auto_migrate/exclude" && name == "fixes")
             || (at == "board/compile/auto_migrate" && name == "platform_type")
             || (name == "num"
                 && USED
@@ -167,7 +170,7 @@ fn compare(was: &Node, now: &Node, at: &str, found: &mut Vec<(usize, String)>) {
     for old in &was.inside {
         let path = format!("{at}/{}", old.tag);
         match rest.next() {
-            Some(new) if new.tag == old.tag => compare(old, new, &path, found),
+            Some(new) if new.tag == old.tag => compare(old, new, &path, is_gen_3, found),
             // What is said of the figures is said of them elsewhere.
             Some(new) => {
                 if !USED.contains(&old.tag.as_str()) {
@@ -181,7 +184,17 @@ fn compare(was: &Node, now: &Node, at: &str, found: &mut Vec<(usize, String)>) {
             }
         }
     }
-    let told = |node: &&Node| at == "board/compile" && node.tag == "auto_migrate";
+    let told = |node: &&Node| match (at, node.tag.as_str()) {
+        ("board/compile", "auto_migrate") => true,
+        ("board/compile/auto_migrate", "exclude") => is_gen_3,
+        // Where there was none, a place for that.
+        ("board", "compile") => {
+            is_gen_3
+                && was.all("compile").next().is_none()
+                && node.inside.iter().all(|inner| inner.tag == "auto_migrate")
+        }
+        _ => false,
+    };
     if let Some(more) = rest.find(|node| !told(node)) {
         found.push((
             more.line,

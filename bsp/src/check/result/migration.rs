@@ -1,8 +1,10 @@
 //! Whether the OpenCL SDK still takes the platform for what the vendor's was, when it brings it up to its own version
 //! (Custom Platform Toolkit user guide 683398, 1.3; the SDK's `Board_migrate.pm`, 15.1 and 17.1).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::settings::{Files, Reader};
 use crate::check::read::{Node, xml};
@@ -11,21 +13,31 @@ use crate::error::{Place, Result};
 
 const TEST: &str = "automigration";
 
-pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+/// The fix that sets `force_hrc` to 1 in every system of a board of the type `s5_net`.
+const FORCES: &str = "cvphrcfix";
+
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     let path = bsp.hardware.join("board_spec.xml");
     let now = xml(&path)?;
     let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {
         // The test of the specification says so.
         return Ok(());
     };
+    let before = findings.errors();
+    if build.config.port.generation == Some(3) {
+        for (old, new) in was.all("compile").zip(now.all("compile")) {
+            excluded(&path, old, new, findings);
+        }
+    }
     let Some((kind, file)) = by_files(bsp)? else {
-        findings.good(
-            TEST,
-            "the SDK does not tell the platform's type by what was left out",
-        );
+        if findings.unchanged(before) {
+            findings.good(
+                TEST,
+                "the SDK does not tell the platform's type by what was left out",
+            );
+        }
         return Ok(());
     };
-    let before = findings.errors();
     let mut places = 0;
     for (old, new) in was.all("compile").zip(now.all("compile")) {
         places += 1;
@@ -57,6 +69,30 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         findings.good(TEST, "the platform's type is told outright");
     }
     Ok(())
+}
+
+/// At Gen3 the fix that forces the hard reset controller is excluded, beside what the vendor excludes.
+fn excluded(path: &Path, old: &Node, new: &Node, findings: &mut Findings) {
+    let (mut want, has) = (fixes(old), fixes(new));
+    want.insert(FORCES);
+    if has != want {
+        let words = |fixes: BTreeSet<&str>| fixes.into_iter().collect::<Vec<_>>().join(",");
+        let what = format!(
+            "the excluded fixes (<exclude> of <auto_migrate>) are \"{}\", they must be \"{}\": {FORCES} would force the hard \
+             reset controller, which Gen3 does not have",
+            words(has),
+            words(want)
+        );
+        bad(findings, TEST, Place::line(path, new.line), what);
+    }
+}
+
+/// The fixes that a `<compile>` excludes.
+fn fixes(compile: &Node) -> BTreeSet<&str> {
+    let lists = compile.all("auto_migrate").take(1);
+    let lists = lists.flat_map(|told| told.all("exclude").take(1));
+    let fixes = lists.flat_map(|list| list.get("fixes").unwrap_or_default().split(','));
+    fixes.map(str::trim).filter(|fix| !fix.is_empty()).collect()
 }
 
 /// What a `<compile>` says of the type.

@@ -4,6 +4,7 @@
 mod addresses;
 mod avalon;
 mod files;
+mod gen3;
 mod hip_paths;
 mod identity;
 mod interrupts;
@@ -226,8 +227,8 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     pins::check(&bsp, findings)?;
     regions::check(&bsp, findings)?;
     files::compiled(&bsp, findings)?;
-    lists::check(&bsp, findings)?;
-    migration::check(&bsp, findings)
+    lists::check(&bsp, build, findings)?;
+    migration::check(&bsp, build, findings)
 }
 
 /// Says what is wrong with a system by itself. What the vendor's has, too, is a note.

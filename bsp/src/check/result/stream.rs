@@ -13,10 +13,10 @@ use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::result::addresses::{DEPTH, base, reached, span};
 use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
-use crate::check::result::{BLOCK, Bsp, OLD, bad, identity, interrupts};
+use crate::check::result::{BLOCK, Bsp, OLD, bad, gen3, identity, interrupts};
 use crate::config::PortKind;
 
-const TEST: &str = "packets";
+pub(super) const TEST: &str = "packets";
 
 /// Ways between hard IP and block: kind, interface, and whether it begins at the hard IP.
 const WAYS: [(&str, &str, bool); 10] = [
@@ -125,7 +125,6 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         }
         ways(design, hip, block, findings);
         interfaces(design, hip, findings);
-        equalisation(design, hip, findings);
         clock(bsp, design, hip, build, findings);
         places(bsp, design, (hip, block), build, findings);
         if let Some(was) = bsp
@@ -135,6 +134,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
             parameters(bsp, design, (was, hip), build, findings);
         }
     }
+    gen3::check(bsp, findings);
     if findings.unchanged(before) {
         let what = "packets go straight between the hard IP and the block, and its parameters are the vendor's or what the \
                     block needs";
@@ -166,28 +166,6 @@ fn clock(bsp: &Bsp, design: &Design, hip: &Instance, build: &Build, findings: &m
     }
 }
 
-/// At Gen3 the receivers' adaptive equalisation is on in the transceivers' controller, where that is in the system.
-fn equalisation(design: &Design, hip: &Instance, findings: &mut Findings) {
-    let gen_3 = hip.parameters.get("gen123_lane_rate_mode_hwtcl");
-    if !gen_3.is_some_and(|rate| rate.starts_with("Gen3")) {
-        return;
-    }
-    let end = format!("{}.reconfig_to_xcvr", hip.name);
-    let wires = design.wires.iter().filter(|w| w.kind == "conduit");
-    let others = wires.filter_map(|w| match (w.from == end, w.to == end) {
-        (true, _) => design.instance(instance(&w.to)),
-        (_, true) => design.instance(instance(&w.from)),
-        _ => None,
-    });
-    for controller in others.filter(|c| c.number("enable_adce").unwrap_or(0) == 0) {
-        let what = format!(
-            "enable_adce of {} is off: at Gen3 the receivers need adaptive equalisation",
-            controller.name
-        );
-        bad(findings, TEST, design.place(controller.line), what);
-    }
-}
-
 /// Whether a connection takes all wires of two conduits: Platform Designer can take some of them.
 fn is_whole(wire: &Wire) -> bool {
     let is = |name: &str, usual: &str| wire.parameters.get(name).is_none_or(|has| has == usual);
@@ -197,6 +175,15 @@ fn is_whole(wire: &Wire) -> bool {
             .all(|name| is(name, "0"))
 }
 
+/// Whether all of two interfaces is connected, from the one to the other; of conduits in either direction, as they have none.
+pub(super) fn is_joined(design: &Design, kind: &str, from: &str, to: &str) -> bool {
+    design.wires.iter().any(|w| {
+        let ahead = w.from == from && w.to == to;
+        let back = w.from == to && w.to == from;
+        w.kind == kind && (ahead || kind == "conduit" && back) && is_whole(w)
+    })
+}
+
 /// Streams and conduits lead from the one to the other, and the application has the hard IP's clock.
 fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findings) {
     for (kind, interface, from_hip) in WAYS {
@@ -204,18 +191,12 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
             format!("{}.{interface}", hip.name),
             format!("{}.{interface}", block.name),
         );
-        let joined = design.wires.iter().any(|w| {
-            let ahead = (&w.from, &w.to) == (&one, &other);
-            let back = (&w.from, &w.to) == (&other, &one);
-            let way = match (kind, from_hip) {
-                // It has no direction.
-                ("conduit", _) => ahead || back,
-                (_, true) => ahead,
-                (_, false) => back,
-            };
-            w.kind == kind && way && is_whole(w)
-        });
-        if !joined {
+        let (from, to) = if from_hip {
+            (&one, &other)
+        } else {
+            (&other, &one)
+        };
+        if !is_joined(design, kind, from, to) {
             let what = format!("{one} and {other} are not connected");
             bad(findings, TEST, design.place(block.line), what);
         }
