@@ -26,7 +26,7 @@ module proof #(parameter MUTANT = 0) (
   wire [23:0] opens_word;
   wire [83:0] head;
   reg [63:0] busy = 0;
-  // A tag that was given out may look free for four cycles: that long a completion may be before it.
+  // A tag whose read has left may look free for four cycles: that long a completion may be before it.
   (* anyseq *) wire late;
   reg [2:0] recent = 0;
   wire [63:0] hidden = late & recent != 0 ? 64'd1 << last_tag : 64'd0;
@@ -65,9 +65,10 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [7:0] \dut.dwords_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.first_q , \dut.last_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.lines_q ;
-  (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q , \dut.next_tag_q ;
+  (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q , \dut.next_tag_q , \dut.given_q ;
   (* hierconn, init = 0 *) wire \dut.tag_ok_q , \dut.of_all_q , \dut.room_ok_q , \dut.in_order_q ;
-  (* hierconn, init = 0 *) wire \dut.ended_q , \dut.ended_bad_q , \dut.stands_q ;
+  (* hierconn, init = 0 *) wire \dut.ended_q , \dut.ended_bad_q , \dut.stands_q , \dut.leaves_q ;
+  (* hierconn, init = 0 *) wire \dut.fresh_q , \dut.looked_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.used_q , \dut.spare_q ;
   wire [2:0] state = \dut.state_q ;
   wire [9:0] part = \dut.part_q ;
@@ -86,7 +87,11 @@ module proof #(parameter MUTANT = 0) (
   wire direct = state == 0 & !\dut.waiting_some & valid;
   wire starts = state == 0 & (\dut.waiting_valid | direct);
 
-  // The engine, the completions and the writes.
+  // The engine, the completions and the writes. What leaves takes its tag in the next cycle.
+  wire leaves = head_valid & head_take;
+  reg took = 0, stood = 0, had_credit = 0, had_all = 0;
+  reg [23:0] took_word = 0;
+  reg [5:0] took_tag = 0;
   reg [8:0] promised = 0;
   reg [6:0] pending = 0, before = 0;
   reg under_way = 0, waits = 0, done = 0, done_bad = 0;
@@ -118,13 +123,19 @@ module proof #(parameter MUTANT = 0) (
     assume (!closes | busy[closes_tag]);
     assume (freed <= promised);
     assume (!head_take | head_valid);
-    // Nothing comes of a read that has not left.
-    assume (!closes | !head_valid | closes_tag != head_tag);
   end
   always @(posedge clock) begin
     busy <= (busy & ~(closes ? 64'd1 << closes_tag : 64'd0)) | (opens ? 64'd1 << opens_tag : 64'd0);
     recent <= opens ? 4 : recent - (recent != 0);
     promised <= promised - freed + (opens ? lines : 0);
+    took <= leaves;
+    stood <= head_valid;
+    had_credit <= credit & master;
+    had_all <= extended;
+    if (leaves) begin
+      took_word <= opens_word;
+      took_tag <= head_tag;
+    end
     pending <= pending_now;
     if (post_sent & before != 0) before <= before - 1;
     if (starts) begin
@@ -141,10 +152,10 @@ module proof #(parameter MUTANT = 0) (
         name <= word_name;
       end
     end
-    if (opens) begin
+    if (leaves) begin
       next <= next + word_bytes;
       left <= left - word_bytes;
-      last_tag <= opens_tag;
+      last_tag <= head_tag;
       waits <= 1;
     end
     // It is told a cycle later.
@@ -154,7 +165,7 @@ module proof #(parameter MUTANT = 0) (
       if (done_bad) under_way <= 0;
     end
     done_bad <= closes_bad;
-    if (head_valid & head_take & left == 0) begin
+    if (leaves & left == word_bytes) begin
       under_way <= 0;
       waits <= 0;
     end
@@ -193,40 +204,54 @@ module proof #(parameter MUTANT = 0) (
     end
     if (state == 2 | state == 3) assert (spare <= free);
     if (state != 3 & state != 4) assert (!\dut.room_ok_q );
-    if (state == 3 & \dut.room_ok_q ) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
-    if (state >= 1 & state <= 3) assert (\dut.from_q == next & \dut.left_q == left & !waits);
-    if (state >= 4) begin
-      assert (\dut.from_q + part == next & \dut.left_q - part == left);
-      assert (waits & (done | busy[\dut.chosen_q ]) & last_tag == \dut.chosen_q );
+    if ((state == 3 & \dut.room_ok_q ) | state == 4) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
+    if (state >= 1 & state <= 4) assert (\dut.from_q == next & \dut.left_q == left & !waits);
+    if (state == 4) assert (!busy[\dut.chosen_q ] & before == 0);
+    if (state == 5) begin
+      assert (\dut.from_q + part == next & \dut.left_q - part == left & left != 0);
+      assert (waits & (done | took | busy[\dut.chosen_q ]) & last_tag == \dut.chosen_q );
     end
-    if (state == 5) assert (left != 0);
-    // It has passed when a tag is looked for again.
-    if (recent == 4) assert (state == 4);
-    if (recent == 3) assert (state == 4 | state == 5 | state == 0);
-    if (recent == 2) assert (state != 2 & state != 3);
-    if (recent == 1) assert (state != 3);
+    assert (\dut.leaves_q == took);
+    if (took) begin
+      assert ((state == 0 | state == 5) & recent == 0 & !done);
+      assert (\dut.lines_q == lines & last_tag == opens_tag);
+    end
+    if (state == 3 & !\dut.looked_q ) assert (!\dut.room_ok_q );
+    if (recent == 4) assert (!done);
+    // It has passed when a tag is looked for again, or is kept in mind.
+    assert (recent <= 4);
+    if (recent != 0) assert (\dut.fresh_q & \dut.given_q == last_tag);
+    if (recent >= 3) assert (state != 3);
+    if (recent >= 2) assert (!\dut.looked_q );
+    if (recent == 4) assert (state != 2);
+    if (recent != 0 & state == 4) assert (0);
     if (done) assert (state == 5);
-    if (waits) assert (state >= 4);
+    if (waits) assert (state == 5);
   end
 
-  // A tag.
-  always @* if (opens) begin
-    assert (!busy[opens_tag]);
-    if (name[6]) assert (opens_tag == {extended, 2'b11, name[2:0]});
-    else assert (opens_tag < (extended ? 56 : 24));
-    assert (word_tag == name);
-    assert (sent);
-    assert (credit & master);
-    // Room.
-    assert (promised + lines <= space);
-    assert (name[6] | promised + lines + 3 <= space);
-    // No write before it.
-    assert (before == 0);
-    // The bytes.
-    assert (under_way & word_at == next[6:0] & word_bytes >= 1 & word_bytes <= left);
-  end
+  // A tag; and room.
   always @* begin
-    assert (sent == opens);
+    assert (opens == took & sent == took);
+    if (opens) begin
+      assert (!busy[opens_tag]);
+      assert (opens_tag == took_tag & opens_word == took_word);
+      assert (promised + lines <= space);
+    end
+    // As it is ready to leave.
+    if (head_valid & !stood) begin
+      assert (had_credit);
+      if (name[6]) assert (head_tag == {had_all, 2'b11, name[2:0]});
+      else assert (head_tag < (had_all ? 56 : 24));
+    end
+    if (leaves) begin
+      assert (!busy[head_tag]);
+      if (!name[6]) assert (promised + lines + 3 <= space);
+      // The bytes.
+      assert (word_tag == name);
+      assert (under_way & word_at == next[6:0] & word_bytes >= 1 & word_bytes <= left);
+      // No write before it.
+      assert (before == 0);
+    end
     // One that is accepted begins or waits.
     if (valid & ready) assert (direct ^ \dut.waiting_push );
   end
@@ -236,7 +261,6 @@ module proof #(parameter MUTANT = 0) (
   always @* if (head_valid) begin
     assert (head_dwords >= 1 & long <= most);
     assert ({head_address[9:0], 2'd0} + long <= 4096);
-    assert (head_tag == last_tag & busy[head_tag]);
     if (head_dwords == 1) assert (head_last == 0 & head_first != 0);
     else begin
       assert (head_first == 8 | head_first == 12 | head_first == 14 | head_first == 15);

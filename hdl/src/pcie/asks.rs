@@ -4,7 +4,8 @@
 //! # Tags
 //! The hard IP has 64 tags while software has set Extended Tag Field Enable, else 32. The last eight of them are for
 //! reads that flush, by the engine's own number, the others for data, in turn. A tag is free when its completion
-//! has come, or can no longer come.
+//! has come, or can no longer come. A read takes its tag, its lines and its credit as it leaves: its age counts from
+//! there, however long the hard IP has not been ready for it.
 //!
 //! # Space for completions
 //! An endpoint advertises infinite credits for completions, so nothing holds them back, and one that finds no room in
@@ -78,7 +79,7 @@ pub struct Asks {
     pub closes: Signal<In, Bit>,
     pub closes_tag: Signal<In, Bits<6>>,
     pub closes_bad: Signal<In, Bit>,
-    /// A read gets its tag.
+    /// A read has left with its tag, in the cycle before.
     pub opens: Signal<Out, Bit>,
     pub opens_tag: Signal<Out, Bits<6>>,
     pub opens_word: Signal<Out, Sent>,
@@ -116,6 +117,9 @@ pub struct Asks {
     /// Of how many it was chosen.
     of_all: DFF<Bit>,
     next_tag: DFF<Bits<6>>,
+    /// The tag that was given last; it may not be seen as busy yet.
+    given: DFF<Bits<6>>,
+    fresh: DFF<Bit>,
     /// Lines that it may have: what is left, less those of the flush reads beside it; two's complement.
     spare: DFF<Bits<9>>,
     /// There was room in the cycle before. Only this block's reads take any.
@@ -125,8 +129,9 @@ pub struct Asks {
     /// The part has ended, and with it the read.
     ended: DFF<Bit>,
     ended_bad: DFF<Bit>,
-    /// It is ready to leave.
+    /// It is ready to leave; it has left.
     stands: DFF<Bit>,
+    leaves: DFF<Bit>,
     /// Lines that are promised.
     used: DFF<Bits<9>>,
     is_crowded: DFF<Bit>,
@@ -174,8 +179,8 @@ impl Part<Measuring> for Asks {
     fn update(&mut self) {
         dff_setup!(
             self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
-            first, last, lines, chosen, tag_ok, of_all, next_tag, spare, room_ok, looked, ended,
-            ended_bad, stands, used, is_crowded, idle
+            first, last, lines, chosen, tag_ok, of_all, next_tag, given, fresh, spare, room_ok,
+            looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -210,11 +215,12 @@ impl Part<Measuring> for Asks {
                 self.candidate.next = bit_cast::<6, 7>(self.name.q.val() & 7) | 56;
             }
         }
-        self.tag_free.next =
-            self.in_range.val() & !self.busy.val().get_bit(self.candidate.val().index());
+        self.tag_free.next = self.in_range.val()
+            & !self.busy.val().get_bit(self.candidate.val().index())
+            & !(self.fresh.q.val() & (self.candidate.val() == self.given.q.val()));
 
         // Room for it, and for the flush reads beside it.
-        // What the last read took has been taken off two cycles behind it, before the next is looked at.
+        // What the last read took has been taken off three cycles behind it, before the next is looked at.
         self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val() - 3;
         if self.is_flush.val() {
             self.spare.d.next = bit_cast::<9, 8>(self.space.val()) - self.used.q.val();
@@ -351,17 +357,21 @@ impl Part<Leaving> for Asks {
             & self.closes.val()
             & (self.closes_tag.val() == self.chosen.q.val());
         self.ended_bad.d.next = self.closes_bad.val();
-        self.sent.next = self.go.val();
-        self.opens.next = self.go.val();
+        self.leaves.d.next = self.stands.q.val() & self.head_take.val();
+        self.sent.next = self.leaves.q.val();
+        self.opens.next = self.leaves.q.val();
         self.opens_tag.next = self.chosen.q.val();
         self.opens_word.next.tag = self.name.q.val();
         self.opens_word.next.bytes = self.part.q.val();
         self.opens_word.next.at = self.from.q.val().get_bits::<7>(0);
         self.used.d.next = self.used.q.val() - bit_cast::<9, 5>(self.freed.val());
-        if self.go.val() {
+        if self.leaves.q.val() {
+            self.given.d.next = self.chosen.q.val();
             self.used.d.next = self.used.q.val() - bit_cast::<9, 5>(self.freed.val())
                 + bit_cast::<9, 5>(self.lines.q.val());
         }
+        // Until the second cycle of the next one's check.
+        self.fresh.d.next = self.leaves.q.val() | (self.fresh.q.val() & !self.looked.q.val());
         self.head.next.address = self.from.q.val().get_bits::<62>(2);
         self.head.next.dwords = self.dwords.q.val();
         self.head.next.first = self.first.q.val();
@@ -378,6 +388,8 @@ impl Part<Leaving> for Asks {
             self.next_tag.d.next = 0.into();
             self.ended.d.next = false;
             self.stands.d.next = false;
+            self.leaves.d.next = false;
+            self.fresh.d.next = false;
             self.used.d.next = 0.into();
         }
     }

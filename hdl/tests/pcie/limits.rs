@@ -1,6 +1,6 @@
 //! Tags, space for completions and credits: all of them are used, and none that is not there.
 
-use crate::rig::{Ask, Rig, library};
+use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
 use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig, Tlp};
 use peerlane_verilated::Library;
 
@@ -203,6 +203,44 @@ pub fn unknown_credits(library: &Library) {
     rig.hip.grant(1, 4, 1);
     rig.finish(5000);
     assert_eq!((rig.hip.root.reads(), rig.hip.root.writes.len()), (1, 1));
+}
+
+/// The age of a read counts from its departure: one that the hard IP does not take for longer than reads are waited for
+/// is answered all the same, whole or in parts, and so are those behind it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_that_cannot_leave_is_not_given_up() {
+    for bits in [128, 256] {
+        for request in [512, 128] {
+            let mut rig = Rig::new(
+                &library(bits),
+                HipConfig {
+                    request,
+                    ..HipConfig::default()
+                },
+            );
+            rig.hip.config.not_ready = 100;
+            rig.post(0x8000, 64);
+            rig.run(40);
+            rig.asks.push_back(Ask {
+                address: 0x5000,
+                bytes: 512,
+                tag: 3,
+            });
+            rig.run(130 << PATIENCE_LOG2);
+            assert_eq!(rig.hip.root.reads(), 0);
+            rig.hip.config.not_ready = 0;
+            rig.asks.extend((10..13).map(|tag| Ask {
+                address: 0x6000,
+                bytes: 8,
+                tag,
+            }));
+            rig.finish(5000);
+            assert_eq!(rig.ends.len(), 4);
+            assert!(rig.ends.iter().all(|end| end.code == 0));
+            assert_eq!((rig.get("unexpected"), rig.get("expired")), (0, 0));
+        }
+    }
 }
 
 /// Nothing is sent before software has enabled it.
