@@ -1,8 +1,11 @@
 //! What software has set in the function's configuration, as the hard IP shows it: sixteen words in turn
 //! (`tl_cfg`, Stratix V Avalon-ST Interface for PCIe 683093, Transaction Layer Configuration Space signals).
 //!
-//! Each word stands for eight cycles of the hard IP and is not aligned to an edge of this clock. The lowest bit
-//! of its number is taken through two registers; two cycles behind its change the word is taken.
+//! Each word stands for four or eight cycles, and all its bits are multi-cycle paths, to be sampled in the middle
+//! (683093, Configuration Space Register Access Timing): at the first edge each may still be that of the word before.
+//! So a word of four cycles is whole at its second, third and fourth edge. The lowest bit of the number goes through
+//! two registers, which takes its change to the third edge, or to the fourth if it was late itself: there the word is
+//! taken. That bit may come a cycle later than others, and two cycles earlier.
 
 use crate::prim::BitSync;
 use peerlane_verilog::DocBlock;
@@ -37,8 +40,6 @@ pub struct Config {
 
     changes: BitSync,
     before: DFF<Bit>,
-    /// Of a change: one and two cycles ago.
-    behind: DFF<Bits<2>>,
     device: DFF<Bits<32>>,
     boundary_bit: DFF<Bit>,
     master_bit: DFF<Bit>,
@@ -59,7 +60,6 @@ impl Logic for Config {
             self,
             clock,
             before,
-            behind,
             device,
             boundary_bit,
             master_bit,
@@ -74,9 +74,7 @@ impl Logic for Config {
         self.changes.unsynced.next = self.add.val().get_bit(0);
         self.before.d.next = self.changes.synced.val();
         self.changed.next = self.changes.synced.val() ^ self.before.q.val();
-        self.behind.d.next =
-            (self.behind.q.val() << 1) | bit_cast::<2, 1>(self.changed.val().into());
-        if self.behind.q.val().get_bit(1) {
+        if self.changed.val() {
             if self.add.val() == 0 {
                 self.device.d.next = self.ctl.val();
             }
@@ -126,7 +124,6 @@ impl Logic for Config {
         self.msi_data.next = self.msi_word.q.val();
         self.id.next = bit_cast::<16, 13>(self.number.q.val()) << 3;
         if self.reset.val() {
-            self.behind.d.next = 0.into();
             self.device.d.next = 0.into();
             self.boundary_bit.d.next = false;
             self.master_bit.d.next = false;

@@ -28,6 +28,9 @@ pub struct HipConfig {
     pub msi: Option<(u64, u16)>,
     /// Bus and device.
     pub id: u16,
+    /// Cycles for which a word of the configuration stands: 4 or 8. In the first of them a bit may still be that
+    /// of the word before.
+    pub word_cycles: u64,
     /// Bytes that the link carries in 256 cycles, each way; 0: any number.
     pub rate: u64,
     /// Chance in percent of a cycle in which the hard IP is not ready.
@@ -67,6 +70,7 @@ impl Default for HipConfig {
             msix: (false, false),
             msi: None,
             id: 0x0300,
+            word_cycles: 8,
             rate: 0,
             not_ready: 0,
             gaps: 0,

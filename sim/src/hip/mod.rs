@@ -15,8 +15,8 @@
 //! [`HostBus`] is what such a design has its slaves on.
 //!
 //! What the design receives: completions in the lanes of the figures, no later than three cycles after its ready
-//! fell, with gaps on demand; the configuration's words, eight cycles each. Completions with a tag that the hard IP
-//! does not know are dropped here as there, unless a test lets them through.
+//! fell, with gaps on demand; the configuration's words, four or eight cycles each. Completions with a tag that the
+//! hard IP does not know are dropped here as there, unless a test lets them through.
 
 mod config;
 mod host;
@@ -40,9 +40,6 @@ pub use slave::{BusConfig, HostBus};
 pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
 pub use tlp::{Kind, Tlp};
-
-/// Cycles for which a word of the configuration stands.
-const WORD_CYCLES: u64 = 8;
 
 /// Requests that may come while the design asks for none, at most (683093, `rx_st_mask`).
 const UNMASKED: u64 = 10;
@@ -170,6 +167,9 @@ pub struct Hip {
     going: Option<Going>,
     /// Requests that may come though the design wants none; none: it does.
     unmasked: Option<u64>,
+    /// The configuration's word that stands there, and its number; bits that are late are of the one before.
+    word: (u64, u32),
+    late_bits: Rng,
     used: (u32, u32),
     rx_ready: [bool; READY_LATENCY],
     beat: Option<(Beat, Option<u8>)>,
@@ -252,6 +252,8 @@ impl Hip {
             buffer: VecDeque::new(),
             going: None,
             unmasked: None,
+            word: (0, 0),
+            late_bits: Rng::new(config.seed, 22),
             used: (0, 0),
             rx_ready: [false; READY_LATENCY],
             beat: None,
@@ -657,9 +659,17 @@ impl Hip {
                 | infinite(&self.reply_data, 0),
         );
         model.set(ports.space, self.config.space.0.into());
-        let number = self.cycle / WORD_CYCLES % 16;
-        model.set(ports.cfg_add, number);
-        model.set(ports.cfg_ctl, self.word(number).into());
+        let (mut add, mut ctl) = self.word;
+        if self.cycle.is_multiple_of(self.config.word_cycles) {
+            // These are multi-cycle paths (683093, Configuration Space Register Access Timing).
+            let number = self.cycle / self.config.word_cycles % 16;
+            self.word = (number, self.word(number));
+            let late = self.late_bits.next();
+            add = add & late | self.word.0 & !late;
+            ctl = ctl & (late >> 32) as u32 | self.word.1 & !((late >> 32) as u32);
+        }
+        model.set(ports.cfg_add, add);
+        model.set(ports.cfg_ctl, ctl.into());
         model.set(ports.rx_valid, self.beat.is_some().into());
         let (beat, bars) = self.beat.unwrap_or((
             Beat {
