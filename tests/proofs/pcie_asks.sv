@@ -16,11 +16,13 @@ module proof #(parameter MUTANT = 0) (
   input wire closes_bad,
   input wire [4:0] freed,
   input wire arrives,
-  input wire head_take
+  input wire head_take,
+  input wire refuses_take
 );
   (* anyconst *) wire [2:0] limit;
   (* anyconst *) wire [7:0] space;
-  wire ready, sent, opens, head_valid, stalled, crowded;
+  wire ready, sent, opens, head_valid, stalled, crowded, refuses;
+  wire [6:0] refuses_tag;
   reg [5:0] last_tag = 0;
   wire [5:0] opens_tag;
   wire [23:0] opens_word;
@@ -32,7 +34,7 @@ module proof #(parameter MUTANT = 0) (
   wire [63:0] hidden = late & recent != 0 ? 64'd1 << last_tag : 64'd0;
 
   // Faults: a tag taken for free; room that was not given back; a limit of twice the length; a posted packet not seen; a
-  // part that has failed and is not told; a credit that is not there; a request for other bytes.
+  // part that has failed and is not told; a credit that is not there; a request for other bytes; Bus Master Enable not looked at.
   wire [63:0] seen_busy = (MUTANT == 1 ? busy & 64'hFFFFFFFFFEFFFFFF : busy) & ~hidden;
   wire [4:0] seen_freed = MUTANT == 2 ? freed | {4'd0, closes} : freed;
   wire [2:0] seen_limit = MUTANT == 3 ? limit + 1 : limit;
@@ -40,13 +42,14 @@ module proof #(parameter MUTANT = 0) (
   wire seen_bad = MUTANT == 5 ? 1'b0 : closes_bad;
   wire seen_credit = MUTANT == 6 ? 1'b1 : credit;
   wire [63:0] seen_address = MUTANT == 7 ? address ^ 64'd64 : address;
+  wire seen_master = MUTANT == 8 ? 1'b1 : master;
   peerlane_asks dut (
     .clock(clock), .reset(1'b0), .valid(valid), .ready(ready), .address(seen_address), .bytes(bytes), .tag(tag),
-    .request(seen_limit), .extended(extended), .master(master), .space(space), .freed(seen_freed),
+    .request(seen_limit), .extended(extended), .master(seen_master), .space(space), .freed(seen_freed),
     .posted(seen_posted), .post_sent(post_sent), .credit(seen_credit), .sent(sent), .busy(seen_busy), .closes(closes),
     .closes_tag(closes_tag), .closes_bad(seen_bad), .opens(opens), .opens_tag(opens_tag),
     .opens_word(opens_word), .head_valid(head_valid), .head(head), .head_take(head_take), .stalled(stalled),
-    .arrives(arrives), .crowded(crowded)
+    .refuses(refuses), .refuses_tag(refuses_tag), .refuses_take(refuses_take), .arrives(arrives), .crowded(crowded)
   );
   // Words, their first field lowest.
   wire [6:0] word_tag = opens_word[6:0];
@@ -57,7 +60,7 @@ module proof #(parameter MUTANT = 0) (
   wire [3:0] head_first = head[73:70], head_last = head[77:74];
   wire [5:0] head_tag = head[83:78];
 
-  // The block's state: 0 idle, 1 where a part ends, 2 its size, 3 checked, 4 ready to leave, 5 another part to come.
+  // The block's state: 0 idle, 1 where a part ends, 2 its size, 3 checked, 4 ready to leave, 5 another part to come, 6 refused.
   (* hierconn, init = 0 *) wire [2:0] \dut.state_q ;
   (* hierconn, init = 0 *) wire [63:0] \dut.from_q ;
   (* hierconn, init = 0 *) wire [9:0] \dut.left_q , \dut.part_q ;
@@ -68,7 +71,7 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire [5:0] \dut.chosen_q , \dut.next_tag_q , \dut.given_q ;
   (* hierconn, init = 0 *) wire \dut.tag_ok_q , \dut.of_all_q , \dut.room_ok_q , \dut.in_order_q ;
   (* hierconn, init = 0 *) wire \dut.ended_q , \dut.ended_bad_q , \dut.stands_q , \dut.leaves_q ;
-  (* hierconn, init = 0 *) wire \dut.fresh_q , \dut.looked_q ;
+  (* hierconn, init = 0 *) wire \dut.fresh_q , \dut.looked_q , \dut.off_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.used_q , \dut.spare_q ;
   wire [2:0] state = \dut.state_q ;
   wire [9:0] part = \dut.part_q ;
@@ -90,6 +93,8 @@ module proof #(parameter MUTANT = 0) (
   // The engine, the completions and the writes. What leaves takes its tag in the next cycle.
   wire leaves = head_valid & head_take;
   reg took = 0, stood = 0, had_credit = 0, had_all = 0;
+  // Whether requests might be made in the cycle before; whether they might not since the read under way began.
+  reg was_master = 1, doomed = 0;
   reg [23:0] took_word = 0;
   reg [5:0] took_tag = 0;
   reg [8:0] promised = 0;
@@ -130,7 +135,10 @@ module proof #(parameter MUTANT = 0) (
     promised <= promised - freed + (opens ? lines : 0);
     took <= leaves;
     stood <= head_valid;
-    had_credit <= credit & master;
+    had_credit <= credit & was_master & !doomed;
+    was_master <= master;
+    doomed <= state != 0 & (doomed | !was_master);
+    if (refuses & refuses_take) under_way <= 0;
     had_all <= extended;
     if (leaves) begin
       took_word <= opens_word;
@@ -172,7 +180,10 @@ module proof #(parameter MUTANT = 0) (
   end
 
   always @* if (MUTANT == 0) begin
-    assert (state <= 5);
+    assert (state <= 6);
+    assert (\dut.off_q | (was_master & !doomed));
+    assert (refuses == (state == 6));
+    if (refuses) assert (refuses_tag == name & !head_valid & !waits);
     assert (under_way == (state != 0));
     assert (\dut.stands_q == (state == 4));
     assert (\dut.used_q == promised & promised <= {1'b0, space});
@@ -190,7 +201,7 @@ module proof #(parameter MUTANT = 0) (
       assert (\dut.from_q [8:0] % most + part <= most);
     end
     if (state == 2) assert (!\dut.tag_ok_q );
-    if (state >= 3) begin
+    if (state >= 3 & state <= 5) begin
       assert (\dut.dwords_q == (span + 3) >> 2);
       assert (\dut.first_q == (4'hF << offset));
       assert (\dut.last_q == (span[1:0] == 0 ? 4'hF : 4'hF >> (3'd4 - span[1:0])));
@@ -203,7 +214,7 @@ module proof #(parameter MUTANT = 0) (
       else assert (\dut.chosen_q < (\dut.of_all_q ? 56 : 24));
     end
     if (state == 2 | state == 3) assert (spare <= free);
-    if (state != 3 & state != 4) assert (!\dut.room_ok_q );
+    if (state <= 2 | state == 5) assert (!\dut.room_ok_q );
     if ((state == 3 & \dut.room_ok_q ) | state == 4) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
     if (state >= 1 & state <= 4) assert (\dut.from_q == next & \dut.left_q == left & !waits);
     if (state == 4) assert (!busy[\dut.chosen_q ] & before == 0);

@@ -612,6 +612,6 @@ fn read_requests_are_well_formed_and_have_a_tag_and_room() {
         "pcie_asks.sv",
         &[],
         Reach::Induction(ASK_FAULTS),
-        1..=7,
+        1..=8,
     );
 }

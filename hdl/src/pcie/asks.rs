@@ -22,6 +22,10 @@
 //! each with the number of packets before it: while writes are stored, the reads behind them find most of them gone as
 //! their turn comes. Numbers are modulo 2^32, half of which no read waits for.
 //!
+//! # Without Bus Master Enable
+//! A read that has not left when software clears Bus Master Enable, or is asked for while it is clear, ends at the engine
+//! with Unsupported Request. It has taken no tag and no room. None that waited then leaves as the bit is set again.
+//!
 //! # Requests that are too long
 //! The engine is told the Max Read Request Size, and its reads are not longer. One that was made before software has
 //! changed it leaves in parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
@@ -47,6 +51,8 @@ pub enum AskState {
     Stand,
     /// Another part is to follow it.
     Wait,
+    /// It may not be made: it ends with Unsupported Request.
+    Refuse,
 }
 
 /// One request at a time, and a few that wait.
@@ -83,6 +89,10 @@ pub struct Asks {
     pub opens: Signal<Out, Bit>,
     pub opens_tag: Signal<Out, Bits<6>>,
     pub opens_word: Signal<Out, Sent>,
+    /// A read ends without having left, until it is taken.
+    pub refuses: Signal<Out, Bit>,
+    pub refuses_tag: Signal<Out, Bits<7>>,
+    pub refuses_take: Signal<In, Bit>,
     /// The request that leaves next.
     pub head_valid: Signal<Out, Bit>,
     pub head: Signal<Out, AskHead>,
@@ -100,6 +110,9 @@ pub struct Asks {
     from: DFF<Bits<64>>,
     left: DFF<Bits<10>>,
     name: DFF<Bits<7>>,
+    /// Reads are refused: requests may not be made, or the read under way is of that time, or some of those that wait.
+    off: DFF<Bit>,
+    old: DFF<Bits<3>>,
     /// Posted packets that were accepted, and that have left; those before the request, and whether these have left.
     accepted: DFF<Bits<32>>,
     gone: DFF<Bits<32>>,
@@ -141,6 +154,7 @@ pub struct Asks {
 
     is_idle: Signal<Local, Bit>,
     direct: Signal<Local, Bit>,
+    starts: Signal<Local, Bit>,
     accepted_now: Signal<Local, Bits<32>>,
     is_flush: Signal<Local, Bit>,
     to_edge: Signal<Local, Bits<10>>,
@@ -178,9 +192,9 @@ impl Part<Measuring> for Asks {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, state, from, left, name, accepted, gone, stamp, in_order, part, dwords,
-            first, last, lines, chosen, tag_ok, of_all, next_tag, given, fresh, spare, room_ok,
-            looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
+            self, clock, state, from, left, name, off, old, accepted, gone, stamp, in_order, part,
+            dwords, first, last, lines, chosen, tag_ok, of_all, next_tag, given, fresh, spare,
+            room_ok, looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -245,7 +259,7 @@ impl Part<Measuring> for Asks {
             & self.has_tag.val()
             & self.room_ok.q.val()
             & self.credit.val()
-            & self.master.val();
+            & !self.off.q.val();
         self.stalled.next = (self.state.q.val() == AskState::Check)
             & self.looked.q.val()
             & (!self.has_tag.val() | !self.room_ok.q.val());
@@ -278,6 +292,16 @@ impl Part<Leaving> for Asks {
         self.waiting.pop.next = self.is_idle.val();
         self.ends_here.next = self.part.q.val() == self.left.q.val();
         self.head_valid.next = self.stands.q.val();
+        self.off.d.next = !self.master.val()
+            | (self.off.q.val() & (!self.is_idle.val() | self.old.q.val().any()));
+        self.starts.next = self.is_idle.val() & self.waiting.valid.val();
+        if !self.master.val() {
+            self.old.d.next = self.waiting.level.val() - bit_cast::<3, 1>(self.starts.val().into());
+        } else if self.starts.val() & self.old.q.val().any() {
+            self.old.d.next = self.old.q.val() - 1;
+        }
+        self.refuses.next = self.state.q.val() == AskState::Refuse;
+        self.refuses_tag.next = self.name.q.val();
         match self.state.q.val() {
             AskState::Idle => {
                 self.from.d.next = self.address.val();
@@ -298,6 +322,9 @@ impl Part<Leaving> for Asks {
                 self.part.d.next = self.part_now.val();
                 self.tag_ok.d.next = false;
                 self.state.d.next = AskState::Size;
+                if self.off.q.val() {
+                    self.state.d.next = AskState::Refuse;
+                }
             }
             AskState::Size => {
                 self.dwords.d.next = bit_cast::<8, 11>((self.span.val() + 3) >> 2);
@@ -330,6 +357,9 @@ impl Part<Leaving> for Asks {
                     self.state.d.next = AskState::Stand;
                     self.stands.d.next = true;
                 }
+                if self.off.q.val() {
+                    self.state.d.next = AskState::Refuse;
+                }
             }
             AskState::Stand => {
                 if self.head_take.val() {
@@ -338,6 +368,9 @@ impl Part<Leaving> for Asks {
                     if self.ends_here.val() {
                         self.state.d.next = AskState::Idle;
                     }
+                } else if self.off.q.val() {
+                    self.stands.d.next = false;
+                    self.state.d.next = AskState::Refuse;
                 }
             }
             AskState::Wait => {
@@ -349,6 +382,11 @@ impl Part<Leaving> for Asks {
                     if self.ended_bad.q.val() {
                         self.state.d.next = AskState::Idle;
                     }
+                }
+            }
+            AskState::Refuse => {
+                if self.refuses_take.val() {
+                    self.state.d.next = AskState::Idle;
                 }
             }
         }
@@ -383,6 +421,8 @@ impl Part<Leaving> for Asks {
         self.head.next.tag = self.chosen.q.val();
         if self.reset.val() {
             self.state.d.next = AskState::Idle;
+            self.off.d.next = true;
+            self.old.d.next = 0.into();
             self.accepted.d.next = 0.into();
             self.gone.d.next = 0.into();
             self.next_tag.d.next = 0.into();

@@ -51,6 +51,10 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub closes_tag: Signal<Out, Bits<6>>,
     pub closes_bad: Signal<Out, Bit>,
     pub freed: Signal<Out, Bits<5>>,
+    /// A read ends without having left: the engine is told between two chunks.
+    pub refuses: Signal<In, Bit>,
+    pub refuses_tag: Signal<In, Bits<7>>,
+    pub refuses_take: Signal<Out, Bit>,
     /// To the engine, as in [`crate::rtl::stream`].
     pub answer_valid: Signal<Out, Bit>,
     pub answer_first: Signal<Out, Bit>,

@@ -139,7 +139,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     rx_eop: DFF<Bit>,
     rx_bar: DFF<Bits<8>>,
     ready: DFF<Bit>,
-    /// A posted packet has left: reads and completions behind it are told in the next cycle.
+    /// A posted packet has left, or is dropped: reads and completions behind it are told in the next cycle.
     post_left: DFF<Bit>,
     /// The packet under way is a completion.
     route: DFF<Bit>,
@@ -248,14 +248,18 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.credits.infinite.next = self.tx_cred_fcinfinite.val();
         self.tx_cons_cred_sel.next = self.credits.select_consumed.val();
         self.credits.post_need.next = self.transmit.post_need.val();
-        self.credits.post_sent.next = self.transmit.post_take.val();
+        self.credits.post_sent.next = self.transmit.post_sent.val();
         self.credits.read_sent.next = self.asks.sent.val();
         self.credits.reply_need.next = self.transmit.reply_need.val();
         self.credits.reply_sent.next = self.transmit.reply_take.val();
 
+        self.completions.refuses.next = self.asks.refuses.val();
+        self.completions.refuses_tag.next = self.asks.refuses_tag.val();
+        self.asks.refuses_take.next = self.completions.refuses_take.val();
         self.transmit.master.next = self.settings.master.val();
         self.transmit.id.next = self.settings.id.val();
         self.transmit.post_valid.next = self.posts.head_valid.val();
+        self.transmit.post_stored.next = self.posts.stored.val();
         self.transmit.post.next = self.posts.head.val();
         self.transmit.post_beat.next = self.posts.beat.val();
         self.transmit.post_ok.next = self.credits.post_ok.val();

@@ -38,6 +38,8 @@ pub struct Posts<const W: usize, const B: usize> {
     pub head_valid: Signal<Out, Bit>,
     pub head: Signal<Out, PostHead>,
     pub head_take: Signal<In, Bit>,
+    /// Complete packets that wait, that one included.
+    pub stored: Signal<Out, Bits<5>>,
     /// Its next beat, without the header.
     pub beat: Signal<Out, Bits<W>>,
     pub beat_take: Signal<In, Bit>,
@@ -289,6 +291,7 @@ impl<const W: usize, const B: usize> Part<Stores> for Posts<W, B> {
         self.heads.pop.next = self.head_take.val();
         self.head_valid.next = self.heads.valid.val();
         self.head.next = self.heads.data.val();
+        self.stored.next = self.heads.level.val();
         // Of 64 beats and 16 headers, less what is under way.
         self.room.d.next =
             self.open.val() & (self.words.level.val() < 56) & (self.heads.level.val() < 11);

@@ -8,6 +8,10 @@
 //! 683093, mapping of the Avalon-ST packets to PCI Express TLPs). Four dwords where the address is above 4 GiB, else
 //! three: the longer form of an address below is malformed (PCI Express Base Specification 2.1, section 2.2.4.1).
 //!
+//! While software has cleared Bus Master Enable, writes are dropped in place of being sent: those that wait, and those that
+//! come. So the host's completions, which wait for the writes before them, go on, and nothing old leaves as the bit is
+//! set again. A packet that has begun to leave is sent to its end.
+//!
 //! A beat is chosen with the words of its header, and stands for a cycle before they are put together. It waits there
 //! while the hard IP is not ready, and the next is chosen as it leaves.
 //!
@@ -31,7 +35,10 @@ pub struct Transmit<const W: usize> {
     /// Posted writes, from [`super::posts`].
     pub post_valid: Signal<In, Bit>,
     pub post: Signal<In, PostHead>,
+    pub post_stored: Signal<In, Bits<5>>,
+    /// It leaves or is dropped; it leaves.
     pub post_take: Signal<Out, Bit>,
+    pub post_sent: Signal<Out, Bit>,
     pub post_beat: Signal<In, Bits<W>>,
     pub post_beat_take: Signal<Out, Bit>,
     /// Their credits of data, and whether there is room for the oldest, as in [`super::credits`].
@@ -64,6 +71,12 @@ pub struct Transmit<const W: usize> {
     post_seen: DFF<Bit>,
     /// It might have left in the last cycle, and has not.
     post_waits: DFF<Bit>,
+    /// Writes are dropped: requests may not be made, or some are left of those that were stored until then.
+    off: DFF<Bit>,
+    old: DFF<Bits<5>>,
+    /// Beats of the write under way to be dropped, and whether there are any.
+    dropping: DFF<Bit>,
+    drop_left: DFF<Bits<6>>,
     /// The same as `post_seen`, of the oldest completion.
     reply_seen: DFF<Bit>,
     /// The last packet was a read, or a completion.
@@ -89,6 +102,9 @@ pub struct Transmit<const W: usize> {
     eop: DFF<Bit>,
     empty: DFF<Bits<2>>,
 
+    drops: Signal<Local, Bit>,
+    old_next: Signal<Local, Bits<5>>,
+    dropping_next: Signal<Local, Bit>,
     may_post: Signal<Local, Bit>,
     may_ask: Signal<Local, Bit>,
     may_reply: Signal<Local, Bit>,
@@ -123,7 +139,7 @@ impl<const W: usize> Default for Transmit<W> {
 }
 
 impl<const W: usize> Logic for Transmit<W> {
-    parts!(Turns, Choice, Output);
+    parts!(Turns, Dropping, Choice, Output);
 }
 
 /// Whose turn it is.
@@ -138,6 +154,10 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
             advance,
             post_seen,
             post_waits,
+            off,
+            old,
+            dropping,
+            drop_left,
             reply_seen,
             asked,
             replied,
@@ -160,7 +180,12 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
         );
         self.advance.d.next = self.tx_ready.val();
         self.next_on.next = self.advance.q.val() | !self.chosen.q.val();
-        self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & self.master.val();
+        // A write that is dropped: one that leaves has its beats in front of the next one's.
+        self.drops.next = self.off.q.val()
+            & self.post_valid.val()
+            & !self.dropping.q.val()
+            & !(self.amid.q.val() & !self.replied.q.val());
+        self.may_post.next = self.post_seen.q.val() & self.post_ok.val() & !self.off.q.val();
         self.may_ask.next = self.ask_valid.val();
         self.may_reply.next = self.reply_seen.q.val() & self.reply_ok.val();
         // Behind a write a read is the next, then a completion; and so on, around. Each by itself, for these are the
@@ -182,22 +207,54 @@ impl<const W: usize> Part<Turns> for Transmit<W> {
                     & (self.asked.q.val() | !self.may_ask.val())));
         self.post_waits.d.next = self.may_post.val() & !(self.next_on.val() & self.pick_post.val());
         self.stalled.next = !self.amid.q.val()
-            & ((self.post_seen.q.val() & !self.post_ok.val())
+            & ((self.post_seen.q.val() & !self.post_ok.val() & !self.off.q.val())
                 | (self.reply_seen.q.val() & !self.reply_ok.val()));
         self.ask_take.next = self.next_on.val() & self.pick_ask.val();
-        self.post_take.next = self.next_on.val() & self.pick_post.val();
+        self.post_sent.next = self.next_on.val() & self.pick_post.val();
+        self.post_take.next = (self.next_on.val() & self.pick_post.val()) | self.drops.val();
         self.reply_take.next = self.next_on.val() & self.pick_reply.val();
-        self.post_beat_take.next = self.next_on.val()
-            & (self.pick_post.val() | (self.amid.q.val() & !self.replied.q.val()));
+        self.post_beat_take.next = (self.next_on.val()
+            & (self.pick_post.val() | (self.amid.q.val() & !self.replied.q.val())))
+            | self.drops.val()
+            | self.dropping.q.val();
         self.reply_beat_take.next = self.next_on.val()
             & ((self.pick_reply.val() & !self.reply.val().bare)
                 | (self.amid.q.val() & self.replied.q.val()));
         self.post_need.next = self.post.val().units;
-        self.post_seen.d.next =
-            self.post_valid.val() & !(self.next_on.val() & self.pick_post.val());
+        self.post_seen.d.next = self.post_valid.val()
+            & !((self.next_on.val() & self.pick_post.val()) | self.drops.val());
         self.reply_need.next = self.reply.val().units;
         self.reply_seen.d.next =
             self.reply_valid.val() & !(self.next_on.val() & self.pick_reply.val());
+    }
+}
+
+/// Writes that are dropped, beside what is sent.
+struct Dropping;
+
+impl<const W: usize> Part<Dropping> for Transmit<W> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.old_next.next = self.old.q.val();
+        if !self.master.val() {
+            self.old_next.next = self.post_stored.val() - bit_cast::<5, 1>(self.drops.val().into());
+        } else if self.drops.val() & self.old.q.val().any() {
+            self.old_next.next = self.old.q.val() - 1;
+        }
+        self.old.d.next = self.old_next.val();
+        self.dropping_next.next = self.dropping.q.val() & (self.drop_left.q.val() != 1);
+        self.drop_left.d.next = self.drop_left.q.val() - 1;
+        if self.drops.val() {
+            self.drop_left.d.next = self.post.val().beats - 1;
+            self.dropping_next.next = self.post.val().beats != 1;
+        }
+        self.dropping.d.next = self.dropping_next.val();
+        self.off.d.next = !self.master.val() | self.old_next.val().any() | self.dropping_next.val();
+        if self.reset.val() {
+            self.off.d.next = true;
+            self.old.d.next = 0.into();
+            self.dropping.d.next = false;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::channels::descriptor;
 use crate::packets;
+use crate::resets::cut_off;
 use crate::rig::{MIB, RECORD, Rig, library, near, same};
 use crate::stream::{self, disorder};
 use peerlane_core::regs::{chan, csr};
@@ -125,6 +126,17 @@ fn a_register_of_the_block_is_read_in_24_cycles() {
             println!("{} bits, {space:?}: {took} cycles", params.port_bits);
             assert!((1..=24).contains(&took), "{took} cycles");
         }
+    }
+}
+
+/// All that the host does to such a board goes through the layer.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_board_that_is_no_bus_master_answers_and_is_drained() {
+    for params in builds() {
+        let mut config = near();
+        config.tlp.own_packets = 5;
+        cut_off(&params, &board(&params, config));
     }
 }
 

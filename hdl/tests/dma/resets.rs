@@ -2,7 +2,7 @@
 //! nothing of it is taken for something else later.
 
 use crate::channels::{descriptor, map_for, rig_with};
-use crate::rig::{IRQ, MIB, RECORD, Rig, near, same};
+use crate::rig::{IRQ, MIB, RECORD, Rig, library, near, same};
 use crate::stream::{self, ports};
 use peerlane_core::regs::csr;
 use peerlane_hdl::{Irq, Params};
@@ -172,6 +172,50 @@ pub fn in_any_cycle(step: usize) {
                 }
             }
         }
+    }
+}
+
+/// A board that loses the right to be bus master in the middle of everything: its registers are read all the same, a
+/// reset of the block drains it, and nothing of what was under way leaves when it has the right again.
+pub fn cut_off(params: &Params, config: &BoardConfig) {
+    for cycles in [300, 1777, 5000] {
+        let mut rig = Rig::new(&library(params), config.clone());
+        let peer = rig.map_gpu(0, 4 * MIB);
+        for read in [false, true] {
+            for cookie in 0..10 {
+                let d = descriptor(peer, 0, 2 * MIB as u32, RECORD | IRQ, cookie);
+                rig.queue(read, d);
+            }
+        }
+        rig.board.run(cycles).unwrap();
+        rig.board.bus_mut().set_master(false);
+        rig.board.run(cycles).unwrap();
+        assert_eq!(rig.read_csr(csr::BUILD_ID), params.build_id());
+        rig.csr(csr::CONTROL, 1 << 8);
+        rig.board.run(20_000).unwrap();
+        assert_eq!(rig.read_csr(csr::STATUS), 0);
+        // Memory is given to another meanwhile, and the next start finds it as that left it.
+        let mine = vec![0xA5; 2 * MIB as usize];
+        rig.board.gpu_mut().write(0, &mine).unwrap();
+        rig.board.bus_mut().set_master(true);
+        rig.restart();
+        rig.board.run(5000).unwrap();
+        assert_eq!(rig.poll(), None);
+        let mut got = vec![0; mine.len()];
+        rig.board.gpu_mut().read(0, &mut got).unwrap();
+        same("what another has", &got, &mine);
+        let peer = rig.map_gpu(2 * MIB, MIB);
+        rig.transfer(false, peer, 0, 5000);
+        rig.transfer(true, peer, 0, 5000);
+        rig.board.check().unwrap();
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_board_that_is_no_bus_master_is_drained_by_a_reset() {
+    for params in ports() {
+        cut_off(&params, &BoardConfig::default());
     }
 }
 

@@ -243,32 +243,6 @@ fn a_read_that_cannot_leave_is_not_given_up() {
     }
 }
 
-/// Nothing is sent before software has enabled it.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn nothing_is_asked_for_or_written_without_bus_master_enable() {
-    for bits in [128, 256] {
-        let mut rig = Rig::new(
-            &library(bits),
-            HipConfig {
-                master: false,
-                ..HipConfig::default()
-            },
-        );
-        rig.post(0x8000, 64);
-        rig.asks.push_back(Ask {
-            address: 0x5000,
-            bytes: 64,
-            tag: 0,
-        });
-        rig.run(1000);
-        assert_eq!((rig.hip.bytes.0, rig.get("bus_master")), (0, 0));
-        rig.hip.config.master = true;
-        rig.finish(2000);
-        assert_eq!(rig.ends.len(), 1);
-    }
-}
-
 /// A reset with everything under way, again and again; what comes after it is right.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -3,6 +3,7 @@
 mod bridge;
 mod faults;
 mod limits;
+mod master;
 mod matrix;
 mod ordering;
 mod planted;

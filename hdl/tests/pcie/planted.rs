@@ -1,14 +1,14 @@
 //! Faults in the layer's Verilog, each of which the other tests must find.
 
 use crate::rig::design;
-use crate::{faults, limits, matrix, ordering, target};
+use crate::{faults, limits, master, matrix, ordering, target};
 use peerlane_hdl::pcie::TOP;
 use peerlane_sim::hip::Fate;
 use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 18] = [
+const FAULTS: [(&str, &str, &str); 23] = [
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -22,8 +22,8 @@ const FAULTS: [(&str, &str, &str); 18] = [
     ),
     (
         "asks",
-        "assign tag_free = in_range & (~busy[candidate]);",
-        "assign tag_free = in_range;",
+        "assign tag_free = (in_range & (~busy[candidate]))",
+        "assign tag_free = in_range",
     ),
     (
         "asks",
@@ -31,6 +31,11 @@ const FAULTS: [(&str, &str, &str); 18] = [
         "assign has_room = 1'b1;",
     ),
     ("asks", "stamp_d = accepted_now;", "stamp_d = 32'd0;"),
+    (
+        "asks",
+        "off_d = (~master) | (off_q & ((~is_idle) | (|old_q)));",
+        "off_d = ~master;",
+    ),
     (
         "settings",
         "({52'd0, ctl[31:20]} << 6'h20)",
@@ -50,6 +55,21 @@ const FAULTS: [(&str, &str, &str); 18] = [
         "assign is_wide = 1'b1;",
     ),
     ("transmit", " | amid_q;", " | (amid_q & left_q != 6'd2);"),
+    (
+        "transmit",
+        "old_next = post_stored - {4'd0, drops};",
+        "old_next = 5'd0;",
+    ),
+    (
+        "transmit",
+        "& (~dropping_q)) & (~(amid_q & (~replied_q)));",
+        "& (~dropping_q));",
+    ),
+    (
+        "transmit",
+        "assign post_take = (next_on & pick_post) | drops;",
+        "assign post_take = next_on & pick_post;",
+    ),
     ("completions", "(lower == b_at_q)", "1'b1"),
     (
         "completions",
@@ -65,6 +85,11 @@ const FAULTS: [(&str, &str, &str); 18] = [
         "completions",
         "& (tail_q | (c_on_q & c_eop_q));",
         "& tail_q;",
+    ),
+    (
+        "completions",
+        "assign refuses_take = refuses & (~(|c_left_q));",
+        "assign refuses_take = refuses;",
     ),
     (
         "completions",
@@ -88,6 +113,12 @@ fn all(library: &Library) {
     limits::unknown_credits(library);
     limits::capabilities(library);
     ordering::behind_writes(library);
+    master::stopped(library);
+    master::stands(library);
+    master::rest(library);
+    for seed in 0..3 {
+        master::toggled(library, seed);
+    }
 }
 
 /// The same of what the host asks.

@@ -7,6 +7,8 @@
 //!
 //! - the interface's own: valid and ready, begin and end, the number of beats, the lanes;
 //! - each request: form, byte enables, 4 KiB, Max Payload Size and Max Read Request Size, tags, requester;
+//! - Bus Master Enable: no request begins before the design has been shown the bit, nor later than [`MASTER_LAG`] ready
+//!   cycles behind the word that shows it clear;
 //! - credits: never more than were granted;
 //! - the buffer for completions: never more than it has room for. Nobody holds a completion back.
 //!
@@ -40,6 +42,11 @@ pub use slave::{BusConfig, HostBus};
 pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
 pub use tlp::{Kind, Tlp};
+
+/// Cycles in which the hard IP is ready, from the end of the configuration's word that shows the design that Bus Master
+/// Enable is clear, in which a request may begin yet. The hard IP itself lets any through. With the turn of the words,
+/// that is up to 17 * 8 cycles and these after software has cleared the bit.
+pub const MASTER_LAG: u64 = 8;
 
 /// Requests that may come while the design asks for none, at most (683093, `rx_st_mask`).
 const UNMASKED: u64 = 10;
@@ -146,6 +153,12 @@ pub struct Hip {
     rng: Rng,
     breaches: Vec<Breach>,
     sent: Sent,
+    /// Whether the design was last shown that it is bus master, by any cycle of the word; how many ready cycles ago the
+    /// word ended that showed it is not; whether it might send requests when the packet under way began.
+    shown_master: bool,
+    showing_master: bool,
+    without: u64,
+    began_as_master: bool,
     tx_ready: bool,
     /// Packets on their way, and when each has arrived.
     leaving: VecDeque<(u64, Tlp)>,
@@ -235,6 +248,10 @@ impl Hip {
             rng: Rng::new(config.seed, 20),
             breaches: Vec::new(),
             sent: Sent::new(width),
+            shown_master: false,
+            showing_master: false,
+            without: 0,
+            began_as_master: false,
             tx_ready: false,
             leaving: VecDeque::new(),
             link_out: 0,
@@ -403,6 +420,12 @@ impl Hip {
             err: model.get(ports.tx_err) != 0,
             data: &data,
         };
+        if !self.shown_master && self.tx_ready {
+            self.without += 1;
+        }
+        if shown.valid && shown.sop {
+            self.began_as_master = self.shown_master || self.without <= MASTER_LAG;
+        }
         let mut found = Vec::new();
         let packet = self
             .sent
@@ -413,7 +436,7 @@ impl Hip {
                 request: self.config.request,
                 tags: if self.config.extended { 64 } else { 32 },
                 requester: self.config.id,
-                master: self.config.master,
+                master: self.began_as_master,
             };
             if packet.kind() == Kind::Completion {
                 let (id, payload) = (self.config.id, self.config.payload);
@@ -659,14 +682,24 @@ impl Hip {
                 | infinite(&self.reply_data, 0),
         );
         model.set(ports.space, self.config.space.0.into());
+        let number = self.cycle / self.config.word_cycles % 16;
+        let within = self.cycle % self.config.word_cycles;
         let (mut add, mut ctl) = self.word;
-        if self.cycle.is_multiple_of(self.config.word_cycles) {
+        if within == 0 {
             // These are multi-cycle paths (683093, Configuration Space Register Access Timing).
-            let number = self.cycle / self.config.word_cycles % 16;
             self.word = (number, self.word(number));
             let late = self.late_bits.next();
             add = add & late | self.word.0 & !late;
             ctl = ctl & (late >> 32) as u32 | self.word.1 & !((late >> 32) as u32);
+        }
+        if number == 3 {
+            self.showing_master = self.config.master || (within != 0 && self.showing_master);
+            if self.showing_master || within == self.config.word_cycles - 1 {
+                self.shown_master = self.showing_master;
+            }
+            if self.shown_master {
+                self.without = 0;
+            }
         }
         model.set(ports.cfg_add, add);
         model.set(ports.cfg_ctl, ctl.into());

@@ -18,6 +18,7 @@ pub(super) struct Limits {
     pub request: u32,
     pub tags: u8,
     pub requester: u16,
+    /// The design had to take it that it was bus master as the packet began.
     pub master: bool,
 }
 
