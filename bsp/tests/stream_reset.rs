@@ -25,6 +25,7 @@ fn component() -> Design {
             window: Some(0x1_0000),
         },
         bar_log2: Some(18),
+        clock_mhz: 250,
     };
     let modules = generator::generate(&config, board).unwrap().into_iter();
     let modules = modules
