@@ -13,7 +13,8 @@
 //! completions that it may be split into: one for each line of 64 bytes that it touches, the smallest Read
 //! Completion Boundary. The hard IP shows how many headers there is room for (`ko_cpl_spc_header`). In its settings
 //! Minimum, Low and Balanced there are at least four units of 16 bytes for each, so data need no account.
-//! Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes leave them over.
+//! Three lines are for reads that flush: of the 195 of the setting Low, reads of 512 bytes leave them over. A flush has
+//! them as its turn comes; it does not pass the reads before it, which share the port's one place.
 //! A read waits for all of its lines, and those of the reads before it come back a completion at a time. So where nearly
 //! all room is promised and the link idles all the same, the engine is told, and makes reads of half the length.
 //!
