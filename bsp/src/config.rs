@@ -212,6 +212,7 @@ impl Config {
         let file: File = toml::from_str(text).map_err(|e| {
             let place = e.span().map(|span| source.place(span));
             let (what, meant) = words(e.message(), text, e.span());
+            let meant = elsewhere(e.message()).or(meant);
             let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
             Error::new(
                 ErrorKind::Config,
@@ -375,6 +376,42 @@ pub struct NewSlave {
     pub asked: Option<u64>,
 }
 
+/// Where a key belongs that is not one of its section.
+fn elsewhere(message: &str) -> Option<String> {
+    const KEYS: [(&str, &[&str]); 4] = [
+        (
+            "",
+            &[
+                "port_bits",
+                "att_entries",
+                "queue_depth",
+                "channels",
+                "irq",
+                "interconnect_stages",
+            ],
+        ),
+        ("port", &["kind", "gen"]),
+        ("bar", &["chan_base", "att_base", "msix_base"]),
+        (
+            "identity",
+            &[
+                "vendor",
+                "device",
+                "subsystem_vendor",
+                "subsystem_device",
+                "version_id",
+                "board_suffix",
+            ],
+        ),
+    ];
+    let key = message.strip_prefix("unknown field `")?.split('`').next()?;
+    let (section, _) = KEYS.iter().find(|(_, keys)| keys.contains(&key))?;
+    Some(match *section {
+        "" => format!("The key {key} belongs to the first lines, above every [section]."),
+        section => format!("The key {key} belongs below [{section}]."),
+    })
+}
+
 /// The port that a file asks for.
 fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
     let mut port = Port::default();
@@ -383,7 +420,13 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
             checker.0.error(
                 kind.span(),
                 format!("port.kind = {} is not possible", checker.written(kind)),
-                "Use `txs` or `stream`: `peerlane config` says what each is.",
+                match kind.get_ref() {
+                    // The name of the same in the block's parameters.
+                    Value::String(word) if word == "tlp" => {
+                        "What the block's design calls tlp is `stream` here: use that."
+                    }
+                    _ => "Use `txs` or `stream`: `peerlane config` says what each is.",
+                },
             )
         })?;
     }
@@ -605,6 +648,19 @@ mod tests {
             ("att_entrys = 4096", Some("Did you mean att_entries?")),
             ("[bar]\nchan_bas = 4096", Some("Did you mean chan_base?")),
             ("colour = 3", None),
+            (
+                "[port]\nkind = \"stream\"\nchannels = 16",
+                Some("The key channels belongs to the first lines, above every [section]."),
+            ),
+            (
+                "kind = \"stream\"",
+                Some("The key kind belongs below [port]."),
+            ),
+            ("gen = 3", Some("The key gen belongs below [port].")),
+            (
+                "[bar]\nvendor = 3",
+                Some("The key vendor belongs below [identity]."),
+            ),
             ("mode = \"windows\"", None),
         ] {
             let e = parse(text).expect_err(text);

@@ -81,7 +81,7 @@ module {{ name }} (
   wire dma_irq;
   wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
     derr_rpl, dlup, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
-    ko_cpl_spc_data, app_int_ack, app_msi_ack, lmi_ack, lmi_dout, pme_to_sr, cra_address, cra_read, cra_write,
+    ko_cpl_spc_data, app_int_ack, app_msi_ack, lmi_ack, lmi_dout, cra_address, cra_read, cra_write,
     cra_writedata, cra_byteenable, dma_irq};
   // The application may begin when the transceivers' PLL is locked.
   assign pld_core_ready = serdes_pll_locked;
@@ -97,7 +97,8 @@ module {{ name }} (
   assign lmi_wren = 1'b0;
   assign pm_auxpwr = 1'b0;
   assign pm_data = 10'b0;
-  assign pme_to_cr = 1'b0;
+  // The host says that power goes (PME_Turn_Off) when its driver has stopped the block, so the answer can be at once.
+  assign pme_to_cr = pme_to_sr;
   assign pm_event = 1'b0;
   assign cra_readdata = 32'b0;
   {{ restart }} restart (

@@ -271,3 +271,25 @@ fn bad_input_is_refused_as_extend_refuses_it() {
     let nowhere = Diagram::read(Path::new("/nowhere/at/all")).unwrap_err();
     expect(&nowhere, ErrorKind::NotABsp, &["/nowhere/at/all"]);
 }
+
+/// What is gone and what is new at one place is not printed one over the other.
+#[test]
+fn names_of_ports_do_not_lie_on_each_other() {
+    for bsp in [reference(), reference_net()] {
+        let work = Work::of(&bsp);
+        work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+        let svg = Diagram::read(&work.out).unwrap().svg();
+        let words = svg.lines().filter(|line| line.contains("class=\"port "));
+        let mut places: Vec<_> = words
+            .map(|line| {
+                let of = |name: &str| line.split(name).nth(1).unwrap().split('"').next().unwrap();
+                (of(" x=\"").to_string(), of(" y=\"").to_string())
+            })
+            .collect();
+        assert!(places.len() > 10, "{svg}");
+        let all = places.len();
+        places.sort();
+        places.dedup();
+        assert_eq!(places.len(), all, "{svg}");
+    }
+}

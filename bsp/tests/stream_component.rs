@@ -104,6 +104,8 @@ fn synthesis_sees_a_global_buffer_and_simulation_a_wire() {
     assert_eq!(kind("coreclkout_hip"), Some("clock end"));
     assert_eq!(kind("coreclkout"), Some("clock start"));
     let text = fs::read_to_string(dir.path().join("ip/peerlane_dma_stream.v")).unwrap();
+    // The end of power is acknowledged.
+    assert!(text.contains("assign pme_to_cr = pme_to_sr;"));
     let (mut synthesis, mut simulation) = (String::new(), String::new());
     let (mut hidden, mut shown) = (false, false);
     for line in text.lines().map(str::trim) {

@@ -68,7 +68,7 @@ fn the_partition_for_configuration_over_pcie_follows() {
 }
 
 /// How lines are written, and how they are written afterwards.
-const LINES: [(&str, &str); 7] = [
+const LINES: [(&str, &str); 8] = [
     (
         "set_output_delay -clock {system_inst|board|endpoint|altera_s5_a2p|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
         "set_output_delay -clock {system_inst|board|endpoint|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
@@ -96,6 +96,10 @@ const LINES: [(&str, &str); 7] = [
     (
         "set_clock_groups -asynchronous -group [get_clocks {a b|endpoint|altera_s5_a2p|c d|endpoint|altera_s5_a2p|e}]",
         "set_clock_groups -asynchronous -group [get_clocks {a b|endpoint|c d|endpoint|e}]",
+    ),
+    (
+        "set_false_path -from [get_clocks {*endpoint|altera_s5_a2p|*coreclkout*}]",
+        "set_false_path -from [get_clocks {*endpoint|*coreclkout*}]",
     ),
 ];
 /// What cannot be done surely.
@@ -163,10 +167,45 @@ fn a_partition_that_cannot_follow_is_refused() {
     work.edit("base.qsf", &partition(OLD), &partition(path));
     let error = work.refused(STREAM);
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
+    assert!(error.remedy.contains("Remove the partition"), "{error}");
+    // Another one needs its path.
+    let pattern = board();
+    pattern.edit(
+        "base.qsf",
+        &partition(OLD),
+        &partition("end*|altera_s5_a2p|r"),
+    );
+    let other = pattern.refused(STREAM);
+    assert!(other.remedy.contains("Write its path out"), "{other}");
     assert!(
         error.to_string().contains("base.qsf") && error.to_string().contains("PARTITION_HIERARCHY"),
         "{error}"
     );
+}
+
+/// Hundreds of paths of a file are one row of the report.
+#[test]
+fn many_paths_are_one_row() {
+    let work = Work::of(&reference_net());
+    let line = "set_instance_assignment -name GLOBAL_SIGNAL OFF -to \"b|altpcie_sv_hip_avmm_hwtcl:endpoint|altpcie_sv_hip_ast_hwtcl:\
+                altera_s5_a2p|r[";
+    let all: String = (0..300).map(|n| format!("{line}{n}]\"\n")).collect();
+    work.append("top.qsf", &all);
+    let report = work.sound(STREAM);
+    let rows = report
+        .changes
+        .iter()
+        .filter(|c| c.what.contains("altera_s5_a2p"));
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), 1, "{rows:#?}");
+    assert!(
+        rows[0].what.starts_with("300 paths, lines "),
+        "{}",
+        rows[0].what
+    );
+    // No note is a list of names.
+    let longest = report.notes.iter().map(String::len).max().unwrap();
+    assert!(longest < 2500, "{longest}");
 }
 
 /// Without a streaming port nothing of it changes.

@@ -25,6 +25,8 @@ const PORT: i32 = 22;
 const NAME: i32 = 52;
 /// In front of a box, for what comes from above.
 const FRONT: i32 = 14;
+/// Between the names of ports that stand at one place.
+const PORT_LINE: i32 = 11;
 const LEFT: i32 = 20;
 const TOP: i32 = 112;
 
@@ -549,6 +551,8 @@ impl<'a> Layout<'a> {
     /// Names of the block's and the hard IP's ports, inside of them.
     fn ports(&self, words: &mut Vec<Word>) {
         let mut seen = BTreeSet::new();
+        // Ports that are gone stand where new ones do.
+        let mut above: BTreeMap<(i32, i32), i32> = BTreeMap::new();
         for link in &self.links {
             let ((x, y), (to_x, to_y)) = self.ends(link);
             let tall = |at: usize| at == self.host || at == self.dma;
@@ -569,9 +573,12 @@ impl<'a> Layout<'a> {
                         State::New if at == self.dma && self.is_new(end) => "new",
                         _ => "same",
                     };
+                    let others = above.entry((x, y)).or_default();
+                    let y = y + 4 - PORT_LINE * *others;
+                    *others += 1;
                     words.push(Word {
                         x,
-                        y: y + 4,
+                        y,
                         text: port.into(),
                         class: format!("port {side} {state}"),
                     });

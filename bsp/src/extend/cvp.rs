@@ -5,18 +5,31 @@
 //! configuration device or by JTAG; over PCIe comes the core alone, and the periphery must stay as it is (Configuration
 //! via Protocol in V-series FPGA devices user guide 683889, 1.3 and 4.1). The extension changes the hard IP.
 
-use crate::system::project::Project;
+use crate::system::project::{Project, Role, Source};
 use crate::system::site::Site;
 
 /// The hard IP's parameter (Stratix V Avalon-MM user guide 683411, "Enable configuration via PCIe link").
 const OF_HIP: &str = "in_cvp_mode_hwtcl";
 /// Settings that make a project one for CvP (user guide 683889, 4.2, and settings file reference manual 683084).
 const MODE: &str = "CVP_MODE";
+const REVISION: &str = "CVP_REVISION";
+const TYPE: &str = "REVISION_TYPE";
+
+/// Brings out a pin that tells when the core is there; of no use without configuration over PCIe.
+const DONE: &str = "ENABLE_CVP_CONFDONE";
+/// The vendors' module that holds the kernels in reset while a core is loaded.
+const RESET: &str = "cvp_update_reset";
+/// What a step that makes a core alone names.
+const CORE: &str = "core.rbf";
 
 /// What a board loses (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
 const LOST: &str = "At Gen3 the FPGA has none, so it is off in the hard IP: with another kernel the whole image (.sof) is \
-                    loaded, by JTAG or from the flash, the link to the host goes down while it is, and steps of the vendor's \
-                    flow that make a core alone (.core.rbf) have nothing to make it of.";
+                    loaded, by JTAG or from the flash, and the link to the host goes down while it is.";
+/// What becomes of a flow that compiles kernels on the base's persona.
+const FLOW: &str = "The vendor's flow compiles kernels on what the base compile left (INPUT_PERSONA, with REVISION_TYPE CVP). \
+                    That import is off now, and without these settings the kernels' revision is one like any other: each \
+                    kernel's compile compiles the whole board from source, and steps 2 and 3 of README.md fall away. Whether \
+                    Quartus takes a persona without configuration over PCIe was not tried.";
 
 /// A board that is configured over PCIe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,33 +38,124 @@ pub struct Cvp {
     said: String,
     /// Whether the core comes over PCIe at power-up already.
     initializes: bool,
-    /// Where settings ask for it, if the hard IP that is put in does not have it.
-    lost: Option<Vec<String>>,
+    /// What is left of it, if the hard IP that is put in does not have it.
+    lost: Option<Left>,
+}
+
+/// What is left in the project of a board that is not configured over PCIe any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Left {
+    /// Settings that ask for it, each with its place.
+    settings: Vec<String>,
+    /// Where the module is that holds the kernels in reset.
+    reset: Vec<String>,
+    /// Steps that make a core alone.
+    steps: Vec<String>,
+    /// Whether kernels are compiled on the base's persona.
+    persona: bool,
+}
+
+impl Left {
+    fn of(project: &Project, after: &Project) -> Self {
+        let mut left = Self {
+            persona: !project.settings(&["INPUT_PERSONA"]).is_empty(),
+            ..Self::default()
+        };
+        for (source, assignment) in after.settings(&[
+            MODE,
+            DONE,
+            REVISION,
+            TYPE,
+            "VERILOG_FILE",
+            "PARTITION_HIERARCHY",
+        ]) {
+            let place = place(source, assignment.line);
+            let about = [Some(&assignment.value), assignment.to.as_ref()];
+            match assignment.name.as_str() {
+                "VERILOG_FILE" | "PARTITION_HIERARCHY" => {
+                    if about.into_iter().flatten().any(|text| text.contains(RESET)) {
+                        left.reset.push(place);
+                    }
+                }
+                name if asks(name, &assignment.value) => {
+                    left.settings.push(format!("{place} {name}"))
+                }
+                _ => {}
+            }
+        }
+        let scripts = after
+            .sources
+            .iter()
+            .filter(|source| source.role > Role::Settings);
+        for source in scripts {
+            for (n, line) in source.text.lines().enumerate() {
+                if line.contains(CORE) && !line.trim_start().starts_with('#') {
+                    left.steps.push(place(source, n + 1));
+                }
+            }
+        }
+        left
+    }
+
+    /// What a person has to do.
+    fn words(&self) -> String {
+        let mut words = String::new();
+        if !self.settings.is_empty() {
+            words += &format!(
+                " Take these settings out, which ask for it: {}.",
+                self.settings.join(", ")
+            );
+        }
+        if !self.steps.is_empty() {
+            words += &format!(
+                " These steps take a core alone (.{CORE}), of which there is none: {}; take the core out of them.",
+                self.steps.join(", ")
+            );
+        }
+        if !self.reset.is_empty() {
+            words += &format!(
+                " The module {RESET}, which holds the kernels in reset while a core is loaded, can stay with its partition \
+                 ({}).",
+                self.reset.join(", ")
+            );
+        }
+        if self.persona {
+            words += " ";
+            words += FLOW;
+        }
+        words
+    }
+}
+
+fn place(source: &Source, line: usize) -> String {
+    let file = source.path.file_name().unwrap_or_default();
+    format!("{}:{line}", file.to_string_lossy())
+}
+
+/// Whether a setting asks for configuration over PCIe.
+fn asks(name: &str, value: &str) -> bool {
+    let value = value.trim().to_uppercase();
+    match name {
+        TYPE => value == "CVP",
+        _ => !matches!(value.as_str(), "" | "OFF"),
+    }
 }
 
 impl Cvp {
-    /// What settings and hard IP say; `None` if neither says that it is. `lost`: the hard IP that is put in does not have it.
-    pub fn of(project: &Project, site: &Site<'_>, lost: bool) -> Option<Self> {
-        let off = |value: &str| matches!(value.trim().to_uppercase().as_str(), "" | "OFF");
+    /// What settings and hard IP say; `None` if neither says that it is. `after`: the project as it will be. `lost`: the hard IP
+    /// that is put in does not have it.
+    pub fn of((project, after): (&Project, &Project), site: &Site<'_>, lost: bool) -> Option<Self> {
         let mut said = Vec::new();
         let mut initializes = false;
-        let mut places = Vec::new();
-        for (source, assignment) in project.settings(&[MODE, "CVP_REVISION", "REVISION_TYPE"]) {
+        for (source, assignment) in project.settings(&[MODE, REVISION, TYPE]) {
             let (name, value) = (&assignment.name, assignment.value.trim());
-            let is_type = name == "REVISION_TYPE";
-            if off(value) || is_type && !value.eq_ignore_ascii_case("CVP") {
+            if !asks(name, value) {
                 continue;
             }
             if name == MODE {
                 let mode = value.to_uppercase();
                 initializes |= mode.contains("INITIALIZATION") || mode.contains("POWER UP");
             }
-            let file = source
-                .path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy();
-            places.push(format!("{file}: {name}"));
             let revisions: Vec<&str> = source.revisions.iter().map(String::as_str).collect();
             said.push(format!(
                 "{name} \"{value}\" of revision {}",
@@ -65,23 +169,22 @@ impl Cvp {
         (!said.is_empty()).then(|| Self {
             said: said.join("; "),
             initializes,
-            lost: lost.then_some(places),
+            lost: lost.then(|| Left::of(project, after)),
         })
+    }
+
+    /// Whether the board has it no more.
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
     }
 
     /// What a person has to know before the first image is loaded.
     pub fn note(&self) -> String {
-        if let Some(places) = &self.lost {
-            let settings = match places.is_empty() {
-                true => String::new(),
-                false => format!(
-                    " Take the settings out that ask for it ({}).",
-                    places.join(", ")
-                ),
-            };
+        if let Some(left) = &self.lost {
             return format!(
-                "The vendor's BSP is for configuration over PCIe (CvP: {}). {LOST}{settings}",
-                self.said
+                "The vendor's BSP is for configuration over PCIe (CvP: {}). {LOST}{}",
+                self.said,
+                left.words()
             );
         }
         format!(

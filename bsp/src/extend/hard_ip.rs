@@ -6,7 +6,7 @@
 mod table;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::system::kinds::{OWN_HIP, STREAMING_HIP};
+use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
 use table::{Fate, fate};
@@ -128,6 +128,8 @@ const DEFAULT: &str = "it is the default of the Avalon-MM variant, which the fil
 const TAGS: &str = "the block has up to 56 reads and 8 flushes on the way, each with a tag";
 const WIDTH: &str = "it is the width of the block's port";
 const SPECIFICATION: &str = "it goes with the generation";
+const TIMEOUT: &str = "with an Avalon-ST interface the block has the time-out, which is a fixed one: the function must not \
+                       offer others";
 const CREDITS: &str = "the block counts credits from what the hard IP has used";
 const RATE: &str = "it is the generation of the configuration's port.gen, or the vendor's";
 const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, which is gone";
@@ -213,6 +215,9 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
             WIDTH,
         ),
         Value::new("extend_tag_field_hwtcl", "64", TAGS),
+        // One of the values of ACDS 13.1 (pcie_sv_parameters.tcl). That the time-out can be disabled must still be said:
+        // Quartus refuses an endpoint that does not say so.
+        Value::new("completion_timeout_hwtcl", "NONE", TIMEOUT),
         Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
     ]);
     parameters.extend(old.bars(wanted)?);
@@ -272,6 +277,14 @@ fn why_dropped(only: &str) -> &'static str {
     }
 }
 
+/// Words of which one is to be taken: `a, b or c`.
+fn either(words: &[&str]) -> String {
+    match words {
+        [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
+        words => words.concat(),
+    }
+}
+
 /// Whether two values are the same one, in whatever way a number is written.
 fn same(a: &str, b: &str) -> bool {
     match (plain(a), plain(b)) {
@@ -312,10 +325,10 @@ impl Old<'_> {
         self.refuse(
             self.system.document.place(element),
             format!(
-                "{} has the parameter {name}, of which it is not known what becomes of it in {STREAMING_HIP}",
+                "{} has the parameter {name}, which that of Quartus 13.1 does not have: what becomes of it in {OWN_HIP} is not known",
                 self.hip.name
             ),
-            "Report it with the version of Quartus; until then leave port.kind out of the configuration.",
+            "Report it to Peerlane's project, with the version of Quartus; until then leave port.kind out of the configuration.",
         )
     }
 
@@ -331,7 +344,7 @@ impl Old<'_> {
             ),
             format!(
                 "Set it to {} in Platform Designer, or leave port.kind out of the configuration.",
-                possible.join(" or ")
+                either(possible)
             ),
         )
     }
@@ -372,18 +385,15 @@ impl Old<'_> {
             let widths = widths(lanes, generation)?;
             widths.iter().find(|(width, _)| u64::from(*width) == bits)
         };
-        let Some((_, clock_before)) = clock(before, width) else {
-            return Err(self.refuse(
-                self.place("avmm_width_hwtcl"),
-                format!(
-                    "the ports of {} have {width} bits, with a link of {lanes} {rate}; a streaming port that stands \
-                     for them needs 128 or 256 bits",
-                    self.hip.name
-                ),
-                "Set the hard IP to a link and a width that there is with 128 or 256 bits, in Platform Designer.",
-            ));
-        };
+        // What a lane carries in bits of a microsecond (683093, table of coreclkout_hip).
+        let lane = [2000, 4000, 8000][before as usize - 1];
+        let count: u64 = lanes.trim_start_matches('x').parse().unwrap_or(0);
+        let clock_before = u32::try_from(count * lane / width.max(1)).unwrap_or(0);
         let generation = wanted.generation.unwrap_or(before);
+        let says_more = wanted.generation.is_some() || wanted.port_bits.is_some();
+        if clock(before, width).is_none() && !says_more {
+            return Err(self.width(width, (lanes, before)));
+        }
         let asked = |what: String, remedy: String| {
             Err(Error::new(
                 ErrorKind::Config,
@@ -425,8 +435,43 @@ impl Old<'_> {
         Ok(Link {
             generation: (before, generation),
             port_bits: *port_bits,
-            clock: (*clock_before, *clock_after),
+            clock: (clock_before, *clock_after),
         })
+    }
+
+    /// A width that a streaming port of this link does not have.
+    fn width(&self, width: u64, (lanes, generation): (&str, u32)) -> Error {
+        let name = &self.hip.name;
+        let has = format!(
+            "the ports of {name} have {width} bits, with a link of {lanes} Gen{generation}"
+        );
+        let place = self.place("avmm_width_hwtcl");
+        let Some(possible) = widths(lanes, generation) else {
+            let links = LINKS
+                .iter()
+                .map(|(lanes, generation, _)| format!("Gen{generation} {lanes}"));
+            let links: Vec<_> = links.collect();
+            return self.refuse(
+                place,
+                format!("{has}, for which there is no streaming port of 128 or 256 bits"),
+                format!(
+                    "Set the hard IP to one of these links in Platform Designer: {}.",
+                    links.join(", ")
+                ),
+            );
+        };
+        let bits: Vec<String> = possible.iter().map(|(bits, _)| bits.to_string()).collect();
+        let clocks: Vec<String> = (possible.iter())
+            .map(|(bits, mhz)| format!("{bits} bits at {mhz} MHz"))
+            .collect();
+        self.refuse(
+            place,
+            format!("{has}; a streaming port of this link has {}", clocks.join(" or ")),
+            format!(
+                "Set port_bits = {} in the configuration: all that runs in the hard IP's clock then has that of the new width.",
+                bits.join(" or ")
+            ),
+        )
     }
 
     /// Types and sizes of the BARs: the host's, and none beside it.
@@ -504,19 +549,36 @@ fn widths(lanes: &str, generation: u32) -> Option<Widths> {
 }
 
 impl HardIp {
-    /// What is said of the parameters that are gone: a sentence for each reason.
-    pub fn notes(&self) -> Vec<String> {
-        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    /// Whether it is run at Gen3, and was not.
+    pub fn becomes_gen_3(&self) -> bool {
+        self.generation.0 != 3 && self.generation.1 == 3
+    }
+
+    /// Its link, for people.
+    pub fn link(&self) -> String {
+        let (generation, bits, mhz) = (self.generation.1, self.port_bits, self.clock.1);
+        format!("Gen{generation}, {bits} bits at {mhz} MHz")
+    }
+
+    /// The parameters that are gone, by the reason.
+    pub fn gone(&self) -> Vec<(&'static str, Vec<&str>)> {
+        let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for value in &self.dropped {
             match reasons.iter_mut().find(|(why, _)| *why == value.why) {
                 Some((_, names)) => names.push(&value.name),
                 None => reasons.push((value.why, vec![&value.name])),
             }
         }
-        let sentence = |(why, names): &(&str, Vec<&str>)| {
-            format!("{} has no {}: {why}.", self.kind, names.join(", "))
-        };
-        reasons.iter().map(sentence).collect()
+        reasons
+    }
+
+    /// What is said of the parameters that are gone. The changes name them.
+    pub fn note(&self) -> String {
+        let count = self.dropped.len();
+        format!(
+            "{count} parameters of {} are gone, which {} does not have; the changes name each with the reason.",
+            self.name, self.kind
+        )
     }
 }
 

@@ -2,12 +2,17 @@
 //!
 //! The Avalon-MM variant has the Avalon-ST one in it, as the instance `altera_s5_a2p` (`altpcie_sv_hip_avmm_hwtcl`, ACDS
 //! 13.1), and that one now stands in its place. So of `…|altpcie_sv_hip_avmm_hwtcl:pcie|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|x`
-//! there is `…|altpcie_sv_hip_ast_hwtcl:pcie|x`. Nobody but the Avalon-MM variant has an instance of that name, so where it
-//! stands behind the hard IP or a variable, it goes. What patterns stand for is not guessed.
+//! there is `…|altpcie_sv_hip_ast_hwtcl:pcie|x`.
+//!
+//! The principle: a path follows where it means the same without the level. Nobody but the Avalon-MM variant has an instance of
+//! that name, so what stands before it is the hard IP, be it written as its name, a pattern or a variable. The level can go
+//! where the rest still means the hard IP alone: behind its name, behind a pattern that ends with its whole name, and behind a
+//! variable. Behind another pattern it cannot, since that may match others without the level; a person decides.
 
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::gen3_settings::ranges;
 use crate::extend::hard_ip::{ENTITY, FROM};
 use crate::extend::regions::matches;
 use crate::extend::report::Change;
@@ -25,6 +30,8 @@ const LEVEL: &str = "altera_s5_a2p";
 const OLD_ENTITY: &str = "altpcie_sv_hip_avmm_hwtcl";
 /// The assignment that makes an instance a partition.
 const PARTITION: &str = "PARTITION_HIERARCHY";
+/// Rows of the report for one file's paths, each by itself.
+const MOST_ROWS: usize = 8;
 const WHY: &str =
     "the hard IP is the Avalon-ST variant, which was inside of the other one as altera_s5_a2p";
 
@@ -113,6 +120,7 @@ fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
                 (None, "*") => new.push(element.replace(LEVEL, &hip.name)),
                 (Some(OLD_ENTITY), any) if matches(any, &hip.name) => {}
                 (_, name) if name == hip.name || variable => {}
+                (None, any) if any.strip_suffix(hip.name.as_str()) == Some("*") => {}
                 _ => return None,
             }
         } else if entity == Some(OLD_ENTITY) {
@@ -134,7 +142,8 @@ fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
 #[derive(Default)]
 struct Followed {
     edits: Vec<(Range<usize>, String)>,
-    changes: Vec<String>,
+    /// Each with its line.
+    changes: Vec<(usize, String)>,
     unsure: Vec<usize>,
 }
 
@@ -144,9 +153,7 @@ fn follow(text: &str, hip: &Hip) -> Followed {
         let line = text[..at.start].matches('\n').count() + 1;
         match new {
             Some(new) => {
-                followed
-                    .changes
-                    .push(format!("{old} → {new} (line {line})"));
+                followed.changes.push((line, format!("{old} → {new}")));
                 followed.edits.push((at, new));
             }
             None => followed.unsure.push(line),
@@ -157,54 +164,93 @@ fn follow(text: &str, hip: &Hip) -> Followed {
 }
 
 impl FileEdits<'_> {
-    /// Has paths through the hard IP follow; the lines of those that cannot.
+    /// Has paths through the hard IP follow.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a partition that cannot follow: Quartus would drop it with a warning.
-    pub(super) fn hard_ip(&mut self, hip: &Hip) -> Result<Vec<String>> {
+    pub(super) fn hard_ip(&mut self, hip: &Hip) -> Result<()> {
         let source = self.source;
         if source.role == Role::Shell {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let followed = follow(&source.text, hip);
         let line_of = |at: usize| source.text[..at].matches('\n').count() + 1;
         for assignment in self.assignments.iter().filter(|a| a.name == PARTITION) {
             let lines = line_of(assignment.span.start)..=line_of(assignment.to_span.end);
             if let Some(line) = followed.unsure.iter().find(|line| lines.contains(line)) {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    Place::line(&source.path, *line),
-                    format!(
-                        "{PARTITION} is for what is inside of {}, whose hierarchy is another one with a streaming port, and \
-                         its new path cannot be told",
-                        hip.name
-                    ),
-                    format!(
-                        "Write its path out, with {OLD_ENTITY}:{} and the level {LEVEL}, or leave port.kind out of the \
-                         configuration.",
-                        hip.name
-                    ),
-                ));
+                let to = assignment.to.as_deref().unwrap_or_default();
+                return Err(partition(Place::line(&source.path, *line), hip, to));
             }
         }
         for (at, new) in followed.edits {
             self.edits.replace(at, new);
         }
-        for what in followed.changes {
+        for what in summed(followed.changes) {
             self.note(what, WHY);
         }
-        let name = source
-            .path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        Ok((followed.unsure.iter())
-            .map(|line| format!("{name}:{line}"))
-            .collect())
+        Ok(())
     }
 }
 
-/// Has the timing constraints follow, wherever in the board's directory they are.
+/// A partition that cannot follow.
+fn partition(place: Place, hip: &Hip, to: &str) -> Error {
+    let name = &hip.name;
+    let refuse = |what: &str, remedy: String| {
+        let what = format!("{PARTITION} is for what is inside of {name}, {what}");
+        Error::new(ErrorKind::Unsupported, place.clone(), what, remedy)
+    };
+    let elements: Vec<&str> = to.split('|').collect();
+    let of_bridge = elements.windows(2).any(|pair| {
+        let (entity, instance) = parts(pair[0]);
+        let is_hip = instance == name || entity == Some(OLD_ENTITY) && matches(instance, name);
+        is_hip && parts(pair[1]).1 != LEVEL && pair[1] != "*"
+    });
+    if of_bridge {
+        return refuse(
+            "in the Avalon-MM bridge, which is gone with a streaming port",
+            "Remove the partition, or leave port.kind out of the configuration.".into(),
+        );
+    }
+    refuse(
+        "whose hierarchy is another one with a streaming port, and its new path cannot be told",
+        format!(
+            "Write its path out, with {OLD_ENTITY}:{name} and the level {LEVEL}, or leave port.kind out of the configuration."
+        ),
+    )
+}
+
+/// Rows of the report for paths that followed: one for all of a file where there are many.
+fn summed(changes: Vec<(usize, String)>) -> Vec<String> {
+    if changes.len() <= MOST_ROWS {
+        let row = |(line, what)| format!("{what} (line {line})");
+        return changes.into_iter().map(row).collect();
+    }
+    let mut lines: Vec<usize> = changes.iter().map(|(line, _)| *line).collect();
+    lines.dedup();
+    let example = changes.first().map_or("", |(_, what)| what.as_str());
+    let (count, lines) = (changes.len(), ranges(&lines).join(", "));
+    vec![format!(
+        "{count} paths, lines {lines}: without the level {LEVEL}. The first: {example}"
+    )]
+}
+
+/// The lines of settings and scripts, as they will be, that name what is inside of the hard IP and could not follow.
+pub fn unsure(hip: &Hip, after: &Project) -> Vec<String> {
+    let mut lines = Vec::new();
+    for source in after
+        .sources
+        .iter()
+        .filter(|source| source.role != Role::Shell)
+    {
+        let file = source.path.file_name().unwrap_or_default();
+        let file = file.to_string_lossy();
+        let unsure = follow(&source.text, hip).unsure;
+        lines.extend(unsure.iter().map(|line| format!("{file}:{line}")));
+    }
+    lines
+}
+
+/// Has the timing constraints follow, wherever in the board's directory they are; gives the lines of those that cannot.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] and the like for a file that cannot be read.
@@ -213,7 +259,8 @@ pub fn constraints(
     project: &Project,
     hip: &Hip,
     settings: &mut Settings,
-) -> Result<()> {
+) -> Result<Vec<String>> {
+    let mut unsure = Vec::new();
     let all = project.tree.iter();
     for inside in
         all.filter(|path| has_extension(path, "sdc") && path.starts_with(&layout.hardware))
@@ -223,7 +270,7 @@ pub fn constraints(
         let followed = follow(&source, hip);
         let name = inside.strip_prefix(&layout.hardware).unwrap_or(inside);
         let lines = followed.unsure.iter();
-        (settings.inside_hip).extend(lines.map(|line| format!("{}:{line}", name.display())));
+        unsure.extend(lines.map(|line| format!("{}:{line}", name.display())));
         if followed.edits.is_empty() {
             continue;
         }
@@ -233,7 +280,7 @@ pub fn constraints(
         }
         settings
             .changes
-            .extend(followed.changes.into_iter().map(|what| Change {
+            .extend(summed(followed.changes).into_iter().map(|what| Change {
                 file: path.clone(),
                 what,
                 why: WHY.into(),
@@ -243,7 +290,7 @@ pub fn constraints(
             path,
         });
     }
-    Ok(())
+    Ok(unsure)
 }
 
 /// What a person has to do about the lines that could not follow.

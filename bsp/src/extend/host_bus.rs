@@ -627,7 +627,10 @@ fn not_there(site: &Site<'_>, slave: &NewSlave, base: u64, what: String) -> Erro
     Error::new(
         ErrorKind::Config,
         site.system.place(site.dma),
-        format!("{} = {base:#x}: {what}", slave.key),
+        format!(
+            "{} = {base:#x} is not possible: the place {what}",
+            slave.key
+        ),
         "Choose another multiple of the size, or leave the key out to get the lowest free place.",
     )
 }

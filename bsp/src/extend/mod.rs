@@ -7,6 +7,7 @@ pub mod component;
 mod cvp;
 pub mod family;
 mod gen3;
+mod gen3_settings;
 pub mod hard_ip;
 pub mod hip_paths;
 pub mod host_bus;

@@ -19,7 +19,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{compiled, hip_paths, ipx, leftovers, migration, readme};
+use crate::extend::{compiled, gen3_settings, hip_paths, ipx, leftovers, migration, readme};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
@@ -93,10 +93,13 @@ impl Plan {
         let resources =
             builder.specification(&specification, &project, (config, &block, memory))?;
         let moved = Moved::new(&site, &new, config);
-        builder.settings(&site, &project, &moved)?;
+        let after = builder.settings(&site, &project, &moved)?;
         let cvp_lost = new.hip.as_ref().is_some_and(|hip| hip.loses_cvp);
-        builder.cvp = Cvp::of(&project, &site, cvp_lost);
+        builder.cvp = Cvp::of((&project, &after), &site, cvp_lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
+        if new.hip.as_ref().is_some_and(HardIp::becomes_gen_3) {
+            (builder.to_do).extend(gen3_settings::to_do(layout, &after)?);
+        }
         builder
             .to_do
             .extend(regions::notes(&project, &moved, resources));
@@ -104,7 +107,7 @@ impl Plan {
         builder.platform(&platform, config)?;
         builder.build_file(config, &new, &block, &vendor);
         builder.notes(&new, config, title.is_none())?;
-        builder.readme(title, (&site, &platform, config, &block))?;
+        builder.readme(title, (&site, &platform, config, &block), new.hip.as_ref())?;
         let plan = builder.finish(config, new, &block, resources, vendor);
         for change in &plan.report.changes {
             tracing::debug!(file = %change.file.display(), what = change.what, "changed");
@@ -347,12 +350,19 @@ impl<'a> Builder<'a> {
     }
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
-    fn settings(&mut self, site: &Site<'_>, project: &Project, moved: &Moved) -> Result<()> {
+    /// Gives the project as it will be.
+    fn settings(&mut self, site: &Site<'_>, project: &Project, moved: &Moved) -> Result<Project> {
         let mut settings = settings::rewrite(project, moved)?;
+        let after = settings.after(project);
         if let Some(hip) = &moved.hip {
-            hip_paths::constraints(self.layout, project, hip, &mut settings)?;
-            self.to_do
-                .extend(hip_paths::to_do(hip, &settings.inside_hip));
+            let mut lines = hip_paths::unsure(hip, &after);
+            lines.extend(hip_paths::constraints(
+                self.layout,
+                project,
+                hip,
+                &mut settings,
+            )?);
+            self.to_do.extend(hip_paths::to_do(hip, &lines));
         }
         let root = &self.layout.root;
         let mut left_out = compiled::left_out(self.layout, &settings.compiled)?;
@@ -426,7 +436,7 @@ impl<'a> Builder<'a> {
         }
         self.to_do.extend(stays);
         self.imports = settings.imports;
-        Ok(())
+        Ok(after)
     }
 
     /// The path in the board's directory of a file that was left out, by its name.
@@ -548,6 +558,7 @@ impl<'a> Builder<'a> {
         &mut self,
         title: Option<&str>,
         (site, platform, config, block): (&Site<'_>, &Platform, &Config, &Block),
+        hip: Option<&HardIp>,
     ) -> Result<()> {
         let vendors = self.layout.root.join(readme::FILE);
         let version = platform.version(self.layout)?;
@@ -563,6 +574,9 @@ impl<'a> Builder<'a> {
             build_id: block.ids.build,
             compile: &self.compile,
             cvp: self.cvp.as_ref().map(Cvp::paragraph),
+            loses_cvp: self.cvp.as_ref().is_some_and(Cvp::is_lost),
+            to_do: self.to_do.len(),
+            streaming: hip.map(HardIp::link),
             set_aside: &self.set_aside,
             replaced: !self.layout.hardware.as_os_str().is_empty() && vendors.exists(),
         };

@@ -35,6 +35,12 @@ pub struct Facts<'a> {
     pub compile: &'a Compile,
     /// What configuration over PCIe means for the board, if it is for that.
     pub cvp: Option<String>,
+    /// Whether the vendor's board is configured over PCIe, and this one is not.
+    pub loses_cvp: bool,
+    /// How many notes of the report somebody has to act on.
+    pub to_do: usize,
+    /// The link of a streaming port.
+    pub streaming: Option<String>,
     /// Directories of the vendor's runtime that were set aside.
     pub set_aside: &'a [PathBuf],
     /// Whether the vendor's README stood in this one's place.

@@ -211,7 +211,8 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.interconnect(config.interconnect_stages);
     writer.bonus(&old, bus);
     notes.extend(table.map(|table| table.note(site, *kernel)));
-    notes.extend(hip.notes());
+    notes.push(hip.note());
+    notes.extend(streaming.clock(site));
     notes.extend(assumption_notes(&bar_before));
 
     let outcome = Outcome {

@@ -110,8 +110,6 @@ pub struct Settings {
     pub base: Option<String>,
     /// What a person should look at.
     pub notes: Vec<String>,
-    /// Lines that name what is inside of the hard IP, and could not follow.
-    pub inside_hip: Vec<String>,
 }
 
 /// Rewrites the project's settings and scripts.
@@ -146,7 +144,7 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         edits.compile_from_source(&settings.imports);
         edits.regions(moved, &mut members);
         if let Some(hip) = &moved.hip {
-            settings.inside_hip.extend(edits.hard_ip(hip)?);
+            edits.hard_ip(hip)?;
         }
         if source.role == Role::Settings && !takes_in_a_revision(project, source) {
             edits.fragment();
@@ -163,6 +161,21 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
         }
     }
     Ok(settings)
+}
+
+impl Settings {
+    /// The project as it will be, whose lines are those that a person finds.
+    pub fn after(&self, project: &Project) -> Project {
+        let mut sources = project.sources.clone();
+        for source in &mut sources {
+            if let Some(new) = self.files.iter().find(|file| file.path == source.path) {
+                source.text.clone_from(&new.text);
+            }
+        }
+        let mut after = Project::of(project.directory.clone(), sources);
+        after.tree.clone_from(&project.tree);
+        after
+    }
 }
 
 /// The value of an assignment that any revision makes.

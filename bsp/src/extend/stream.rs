@@ -192,6 +192,19 @@ fn bytes(config: &Config, slave: &str) -> u64 {
 }
 
 impl Streaming<'_> {
+    /// What the clock becomes, where the width alone changes it.
+    pub fn clock(&self, site: &Site<'_>) -> Option<String> {
+        let (before, after) = self.hip.clock;
+        let same = self.hip.generation.0 == self.hip.generation.1;
+        (same && before != after).then(|| {
+            format!(
+                "The port to PCIe has {} bits, and with it the hard IP's clock becomes {after} MHz ({before} MHz before): all that \
+                 hangs on it, {} and the host's bus among it, runs at that speed.",
+                self.hip.port_bits, site.dma.name
+            )
+        })
+    }
+
     /// What somebody has to see to, for what is outside of the system.
     pub fn to_do(&self, site: &Site<'_>) -> Vec<String> {
         let hip = &self.hip;
@@ -209,19 +222,36 @@ impl Streaming<'_> {
              them.{sequencer}",
             hip.kind, site.dma.name
         )];
-        if hip.generation.0 != hip.generation.1 {
-            let (_, mhz) = hip.clock;
+        if let Some(version) = version(site).filter(|version| !version.starts_with("13.1")) {
             to_do.push(format!(
-                "PCIe becomes Gen{} from Gen{}, with {} bits at {mhz} MHz: {name}.{RAW_CLOCK} has {mhz} MHz (before {} MHz), \
+                "{name} is of Quartus {version}. {} takes the hard IP's description from the installed Quartus, by the names that \
+                 13.1 has. Where {version} has others, Platform Designer stops with \"Quartus's description of the hard IP has no \
+                 ..., as 13.1 has it\": report that line, with the version.",
+                hip.kind
+            ));
+        }
+        if hip.generation.0 != hip.generation.1 {
+            let (before, mhz) = hip.clock;
+            let clock = match before == mhz {
+                true => format!("{mhz} MHz, as before"),
+                false => format!("{mhz} MHz (before {before} MHz)"),
+            };
+            to_do.push(format!(
+                "PCIe becomes Gen{} from Gen{}, with {} bits: {name}.{RAW_CLOCK} has {clock}, \
                  and the device's speed grade must allow that (Stratix V Avalon-ST Interface for PCIe 683093, \"Recommended \
                  Speed Grades\"). The reference clock stays as it is. Whether the board's lanes and slot carry 8 GT/s, its \
                  maker knows; lspci -vv shows what the link came up with.",
-                hip.generation.1, hip.generation.0, hip.port_bits, hip.clock.0,
+                hip.generation.1, hip.generation.0, hip.port_bits,
             ));
         }
         to_do.extend(gen3::to_do(site, hip));
         to_do
     }
+}
+
+/// The version of Quartus that the hard IP is of.
+fn version<'a>(site: &Site<'a>) -> Option<&'a str> {
+    site.hip.element.attribute("version")
 }
 
 /// Refuses what hangs on an interface that goes.
@@ -250,7 +280,13 @@ fn interfaces(site: &Site<'_>) -> Result<()> {
     for export in system.exports.iter().filter(|export| !export.stale) {
         if let Some(end) = export.internal.as_ref().filter(own) {
             let what = format!("exported as {}", export.name);
-            in_use(end, &what, system.place(site.hip), true)?;
+            let mut all = system.document.root.children("interface");
+            let line = all.find(|one| one.attribute("name") == Some(&export.name));
+            let place = line.map_or_else(
+                || system.place(site.hip),
+                |line| system.document.place(line),
+            );
+            in_use(end, &what, place, true)?;
         }
     }
     Ok(())
@@ -282,7 +318,16 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
         Some(Fate::Inside) if !outside => return Ok(()),
         Some(Fate::Inside) => "it is inside the block",
         Some(Fate::Gone(why)) => why,
-        None => "it is not known what becomes of it",
+        None => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                place,
+                format!(
+                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 does not have: what becomes of it with a streaming port is not known"
+                ),
+                REMEDY,
+            ));
+        }
     };
     Err(Error::new(
         ErrorKind::Unsupported,

@@ -72,6 +72,9 @@ impl Writer<'_> {
                 self.note(what, one.why);
             }
         }
+        for (why, names) in to.gone() {
+            self.note(format!("{name}: these are gone: {}", names.join(", ")), why);
+        }
     }
 
     /// Leads what hung on the hard IP's bridge to the block, and joins the two.

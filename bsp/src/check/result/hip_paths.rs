@@ -73,9 +73,11 @@ impl Hip {
             let of_old = above
                 .strip_prefix(OLD)
                 .and_then(|rest| rest.strip_prefix(':'));
+            let ends_with_it = above.strip_prefix('*') == Some(self.name.as_str());
             if above == "*" {
                 elements[at] = elements[at].replace(LEVEL, &self.name);
-            } else if instance(&above) == self.name
+            } else if ends_with_it
+                || instance(&above) == self.name
                 || of_old.is_some_and(|pattern| is(pattern, &self.name))
                 || above.contains('$')
                 || above.is_empty() && before == 0 && behind_variable

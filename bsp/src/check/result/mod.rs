@@ -23,6 +23,7 @@ mod resets;
 mod settings;
 mod steps;
 mod stream;
+mod to_do;
 mod wiring;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,6 +217,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     avalon::check(&bsp, findings);
     wiring::check(&bsp, findings);
     stream::check(&bsp, build, findings);
+    to_do::check(&bsp, build, findings)?;
     addresses::check(&bsp, build, findings);
     receive::check(&bsp, findings);
     resets::check(&bsp, findings);

@@ -407,8 +407,17 @@ fn parameters(
             continue;
         }
         let text = |value: Option<&String>| value.map_or("not set".into(), |v| format!("\"{v}\""));
+        let of_gen_3 = [
+            "force_hrc",
+            "gen123_lane_rate_mode_hwtcl",
+            "pcie_spec_version_hwtcl",
+        ];
+        let when = match build.config.port.generation {
+            Some(3) if of_gen_3.contains(&name.as_str()) => "at Gen3",
+            _ => "with a streaming port",
+        };
         let what = format!(
-            "{}: {name} is {}, with a streaming port it must be {}",
+            "{}: {name} is {}, {when} it must be {}",
             now.name,
             text(has),
             text(wanted.as_ref())
@@ -457,6 +466,8 @@ fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> 
     }
     // The block has 64 tags, and counts credits from what the hard IP has used.
     set("extend_tag_field_hwtcl", "64".into());
+    // The time-out of completions is the block's with this variant, and a fixed one.
+    set("completion_timeout_hwtcl", "NONE".into());
     set("use_tx_cons_cred_sel_hwtcl", "1".into());
     for bar in 0..6 {
         let name = format!("bar{bar}_type_hwtcl");

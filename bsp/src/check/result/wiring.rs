@@ -127,8 +127,14 @@ fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
                         )
                     }
                 };
+                // What it is compared with is the vendor's as it would be.
+                let streams = design.instances.iter().any(|i| is_streaming(&i.kind));
+                let whose = match streams {
+                    true => "with a streaming port it must have",
+                    false => "in the vendor's BSP it has",
+                };
                 let what = format!(
-                    "{} has the {} of {has}; in the vendor's BSP it has that of {}",
+                    "{} has the {} of {has}; {whose} that of {}",
                     was.to, was.kind, was.from
                 );
                 bad(findings, TEST, design.place(line), what);

@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Group] = &[
         Fate::Keep,
         "",
         "vendor_id_hwtcl, device_id_hwtcl, revision_id_hwtcl, class_code_hwtcl, subsystem_vendor_id_hwtcl, \
-         subsystem_device_id_hwtcl, max_payload_size_hwtcl, completion_timeout_hwtcl, \
+         subsystem_device_id_hwtcl, max_payload_size_hwtcl, \
          enable_completion_timeout_disable_hwtcl, use_aer_hwtcl, ecrc_check_capable_hwtcl, ecrc_gen_capable_hwtcl, \
          port_link_number_hwtcl, dll_active_report_support_hwtcl, surprise_down_error_support_hwtcl, slotclkcfg_hwtcl, \
          msi_multi_message_capable_hwtcl, msix_table_size_hwtcl, msix_table_offset_hwtcl, msix_table_bir_hwtcl, \
@@ -79,12 +79,28 @@ pub(super) const TABLE: &[Group] = &[
          l1_exit_latency_diffclock, hot_plug_support, extended_tag_reset, no_command_completed, interrupt_pin, \
          bridge_port_vga_enable, bridge_port_ssid_support, ssvid, ssid, eie_before_nfts_count, \
          gen2_diffclock_nfts_count, gen2_sameclock_nfts_count, l0_exit_latency_sameclock, l0_exit_latency_diffclock, \
-         atomic_op_routing, atomic_op_completer_32bit, atomic_op_completer_64bit, cas_completer_128bit, ltr_mechanism, \
-         tph_completer, extended_format_field, atomic_malformed, flr_capability, vc0_clk_enable, \
+         ltr_mechanism, atomic_malformed, vc0_clk_enable, \
          register_pipe_signals, skp_os_gen3_count, tx_cdc_almost_empty, rx_l0s_count_idl, cdc_dummy_insert_limit, \
          ei_delay_powerdown_count, skp_os_schedule_count, fc_init_timer, l01_entry_latency, \
          flow_control_update_count, flow_control_timeout_count, reserved_debug, enable_adapter_half_rate_mode, \
          retry_buffer_last_active_address",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["false"],
+            "the block does not take such requests, and would misread them",
+        ),
+        "advanced_default_hwtcl_",
+        "atomic_op_routing, atomic_op_completer_32bit, atomic_op_completer_64bit, cas_completer_128bit, tph_completer, \
+         extended_format_field",
+    ),
+    group(
+        Fate::KeepOnly(
+            &["false"],
+            "nothing behind the hard IP sees a reset of the function, which would reset nothing of the block",
+        ),
+        "advanced_default_hwtcl_",
+        "flr_capability",
     ),
     group(
         Fate::KeepOnly(&["Native endpoint"], "the block is an endpoint's function"),
@@ -147,7 +163,7 @@ pub(super) const TABLE: &[Group] = &[
         Fate::Decided,
         "",
         "in_cvp_mode_hwtcl, gen123_lane_rate_mode_hwtcl, pcie_spec_version_hwtcl, ast_width_hwtcl, extend_tag_field_hwtcl, \
-         avmm_width_hwtcl, SLAVE_ADDRESS_MAP_#, bar#_type_hwtcl, bar#_size_mask_hwtcl",
+         completion_timeout_hwtcl, avmm_width_hwtcl, SLAVE_ADDRESS_MAP_#, bar#_type_hwtcl, bar#_size_mask_hwtcl",
     ),
     group(
         Fate::Drop(BRIDGE),

@@ -80,6 +80,7 @@ fn a_board_of_gen2_keeps_what_both_have() {
         ("pcie_spec_version_hwtcl", "2.1"),
         ("ast_width_hwtcl", "Avalon-ST 128-bit"),
         ("extend_tag_field_hwtcl", "64"),
+        ("completion_timeout_hwtcl", "NONE"),
         ("use_tx_cons_cred_sel_hwtcl", "1"),
         ("bar0_size_mask_hwtcl", "19"),
         ("bar1_type_hwtcl", "0"),
@@ -107,8 +108,13 @@ fn a_board_of_gen2_keeps_what_both_have() {
         assert!(!kept(name), "{name}");
     }
     // The report names each, and every value that is set has its reason.
-    let notes = made.notes().join("\n");
-    assert!(gone.iter().all(|name| notes.contains(name)), "{notes}");
+    let reasons = made.gone();
+    let named: Vec<&str> = reasons
+        .iter()
+        .flat_map(|(_, names)| names.clone())
+        .collect();
+    assert!(gone.iter().all(|name| named.contains(name)), "{named:?}");
+    assert!(made.note().contains("4 parameters"), "{}", made.note());
     let own = made
         .parameters
         .iter()
@@ -177,6 +183,30 @@ fn a_link_has_the_width_that_there_is() {
     }
 }
 
+/// A width that a streaming port of the link does not have is replaced where the configuration says by what.
+#[test]
+fn another_width_is_asked_for() {
+    let four = [("lane_mask_hwtcl", "x4"), ("avmm_width_hwtcl", "64")];
+    let error = made(&four, WANTED).unwrap_err();
+    assert!(error.what.contains("128 bits at 125 MHz"), "{error}");
+    assert!(error.remedy.contains("port_bits = 128"), "{error}");
+    let bits = Wanted {
+        port_bits: Some(128),
+        ..WANTED
+    };
+    let narrow = made(&four, bits).unwrap();
+    assert_eq!((narrow.port_bits, narrow.clock), (128, (250, 125)));
+    let gen3 = Wanted {
+        generation: Some(3),
+        ..WANTED
+    };
+    let fast = made(&four, gen3).unwrap();
+    assert_eq!((fast.port_bits, fast.clock), (128, (250, 250)));
+    // Three words are a list.
+    let error = made(&[("rxbuffer_rxreq_hwtcl", "High")], WANTED).unwrap_err();
+    assert!(error.remedy.contains("Minimum, Low or Balanced"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_mapped_is_refused_at_its_line() {
     for (name, value, word) in [
@@ -193,7 +223,27 @@ fn what_cannot_be_mapped_is_refused_at_its_line() {
             "12",
             "second range",
         ),
-        ("avmm_width_hwtcl", "64", "64 bits"),
+        (
+            "avmm_width_hwtcl",
+            "64",
+            "128 bits at 250 MHz or 256 bits at 125 MHz",
+        ),
+        (
+            "advanced_default_hwtcl_flr_capability",
+            "true",
+            "reset of the function",
+        ),
+        ("advanced_default_hwtcl_tph_completer", "true", "misread"),
+        (
+            "advanced_default_hwtcl_cas_completer_128bit",
+            "true",
+            "misread",
+        ),
+        (
+            "advanced_default_hwtcl_extended_format_field",
+            "true",
+            "misread",
+        ),
         ("gen123_lane_rate_mode_hwtcl", "Gen4 (16 Gbps)", "Gen4"),
         ("bar0_type_hwtcl", "0", "Rxm_BAR0"),
         ("bar0_type_hwtcl", "4", "Rxm_BAR0"),

@@ -1,0 +1,183 @@
+//! What is left to a person on a board with a streaming port: notes that go when it is done.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::build::Build;
+use crate::check::Findings;
+use crate::check::read::design::{Design, Instance};
+use crate::check::result::Bsp;
+use crate::check::result::gen3::{TO_DO, is_gen_3};
+use crate::check::result::hip_paths::names_the_old;
+use crate::check::result::names::is_streaming;
+use crate::error::{Place, Result};
+use crate::text;
+
+/// Settings of configuration over PCIe (Configuration via Protocol in V-series FPGA devices user guide 683889, 4.2).
+const CVP: [&str; 4] = [
+    "CVP_MODE",
+    "CVP_REVISION",
+    "ENABLE_CVP_CONFDONE",
+    "REVISION_TYPE",
+];
+/// Rules of `quartus.ini` that have Quartus take a hard reset controller at Gen3.
+const RULES: [&str; 2] = [
+    "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
+    "skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule",
+];
+
+pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
+    let mut all = bsp.with_block().flat_map(|(design, _)| {
+        let hips = design.instances.iter().filter(|i| is_streaming(&i.kind));
+        hips.map(move |hip| (design, hip))
+    });
+    let Some((design, hip)) = all.next() else {
+        return Ok(());
+    };
+    constraints(bsp, findings)?;
+    if !is_gen_3(hip) || build.config.port.generation.is_none() {
+        return Ok(());
+    }
+    let was = bsp
+        .was(design)
+        .and_then(|vendor| vendor.instance(&hip.name));
+    if was.is_some_and(|was| was.number("in_cvp_mode_hwtcl").unwrap_or(0) != 0) {
+        configuration(bsp, findings);
+    }
+    rules(bsp, findings)?;
+    places(bsp, findings)?;
+    widths(bsp, design, hip, findings)
+}
+
+/// The BSP's files with these endings, but for what Peerlane generates.
+fn files<'a>(bsp: &'a Bsp, endings: &'a [&str]) -> impl Iterator<Item = &'a PathBuf> {
+    let own = bsp.hardware.join("iface/peerlane");
+    let all = bsp.project.files.values().flatten();
+    all.filter(move |path| {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        endings.contains(&ending.as_ref()) && !path.starts_with(&own)
+    })
+}
+
+/// Lines of a script or settings file that hold something, but for comments.
+fn lines(path: &Path, holds: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
+    let text = text::read(path)?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#') && holds(line));
+    Ok(lines.map(|(n, _)| n + 1).collect())
+}
+
+/// What names the level of the hierarchy that is gone, which Quartus does not find.
+fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    for path in files(bsp, &["sdc", "tcl", "qsf", "qip"]) {
+        let lines = lines(path, names_the_old)?;
+        if let Some(first) = lines.first() {
+            let what = format!(
+                "{} name altera_s5_a2p or the entity around it, which are gone with a streaming port: Quartus ignores what \
+                 matches nothing",
+                counted(&lines)
+            );
+            findings.note(TO_DO, Place::line(path, *first), what);
+        }
+    }
+    Ok(())
+}
+
+/// Lines in words.
+fn counted(lines: &[usize]) -> String {
+    match lines {
+        [_] => "this line has paths that".into(),
+        [first, .., last] => format!("{} lines from {first} to {last}", lines.len()),
+        [] => String::new(),
+    }
+}
+
+/// Settings that ask for configuration over PCIe, which the hard IP has no more.
+fn configuration(bsp: &Bsp, findings: &mut Findings) {
+    let mut seen = BTreeSet::new();
+    let all = bsp.project.revisions.values().flat_map(|r| &r.assignments);
+    for assignment in all {
+        let (Some(name), Some(value)) = (&assignment.name, &assignment.value) else {
+            continue;
+        };
+        let value = value.trim();
+        let asks = match name.as_str() {
+            "REVISION_TYPE" => value.eq_ignore_ascii_case("CVP"),
+            _ => !value.is_empty() && !value.eq_ignore_ascii_case("OFF"),
+        };
+        let place = &assignment.place;
+        if CVP.contains(&name.as_str()) && asks && seen.insert((place.path.clone(), place.line)) {
+            let what = format!(
+                "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
+            );
+            findings.note(TO_DO, place.clone(), what);
+        }
+    }
+}
+
+/// Rules that would let a hard reset controller pass.
+fn rules(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    for path in bsp.project.files.get("quartus.ini").into_iter().flatten() {
+        for rule in RULES {
+            for line in lines(path, |line| line.trim_start().starts_with(rule))? {
+                let what = format!(
+                    "{rule} has Quartus take a hard reset controller, which Gen3 does not have: take it out"
+                );
+                findings.note(TO_DO, Place::line(path, line), what);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cells of the transceivers with the places that a compile at another generation gave them.
+fn places(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    for path in files(bsp, &["tcl", "qsf", "qip"]) {
+        let lines = lines(path, |line| {
+            line.trim_start().starts_with("set_location_assignment")
+                && line.contains("sv_xcvr_pipe_native")
+        })?;
+        if let Some(first) = lines.first() {
+            let what = format!(
+                "{} places of the transceivers' cells (set_location_assignment) are of a compile at the vendor's generation: \
+                 take them out if the Fitter says that it cannot place a cell, or that one is not there",
+                lines.len()
+            );
+            findings.note(TO_DO, Place::line(path, *first), what);
+        }
+    }
+    Ok(())
+}
+
+/// A controller outside of the system has as many interfaces as the hard IP: 70 bits to each, and 46 from it.
+fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -> Result<()> {
+    let end = format!("{}.reconfig_to_xcvr", hip.name);
+    let Some(export) = design.outside.iter().find(|o| o.inside == end) else {
+        return Ok(());
+    };
+    // A lane each, and a PLL that sends for the lanes at Gen3 and for those below; eight lanes have one more.
+    let lanes = hip
+        .parameters
+        .get("lane_mask_hwtcl")
+        .map_or("x4", String::as_str);
+    let lanes: u32 = lanes.trim_start_matches('x').parse().unwrap_or(8);
+    let interfaces = lanes + if lanes == 8 { 3 } else { 2 };
+    let (to, from) = (70 * interfaces, 46 * interfaces);
+    for path in files(bsp, &["v", "sv"]) {
+        let Ok(bytes) = text::read_bytes(path) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let has = |bits: u32| text.contains(&format!("[{}:0]", bits - 1));
+        if has(to) && has(from) {
+            return Ok(());
+        }
+    }
+    let what = format!(
+        "the exported reconfig_to_xcvr and reconfig_from_xcvr of {} have {to} and {from} bits, and no Verilog file of the BSP \
+         has wires of these widths: the transceivers' controller outside needs {interfaces} interfaces",
+        hip.name
+    );
+    findings.note(TO_DO, design.place(export.line), what);
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Gen3: what is in settings and `quartus.ini` that a person has to look at.
+
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::system::project::{Project, Role};
+use crate::text;
+
+/// Rules that have Quartus take a hard reset controller at Gen3.
+const RULES: [&str; 2] = [
+    "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
+    "skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule",
+];
+/// The native PHY inside of the hard IP, whose cells have places of their own (`altpcie_hip_256_pipen1b`, ACDS 13.1).
+const PHY: &str = "sv_xcvr_pipe_native";
+
+/// What a person has to look at.
+///
+/// # Errors
+/// Those of reading `quartus.ini`.
+pub fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
+    let mut to_do = Vec::new();
+    to_do.extend(rules(layout, project)?);
+    to_do.extend(places(project));
+    Ok(to_do)
+}
+
+/// Rules of `quartus.ini` that would let a hard reset controller pass.
+fn rules(layout: &Layout, project: &Project) -> Result<Option<String>> {
+    let mut lines = Vec::new();
+    let inis = project.tree.iter();
+    for path in inis.filter(|path| path.file_name().is_some_and(|name| name == "quartus.ini")) {
+        for (n, line) in text::read(&layout.root.join(path))?.lines().enumerate() {
+            let rule = RULES
+                .iter()
+                .find(|rule| line.trim_start().starts_with(*rule));
+            lines.extend(rule.map(|rule| format!("{}:{} {rule}", path.display(), n + 1)));
+        }
+    }
+    Ok((!lines.is_empty()).then(|| {
+        format!(
+            "These rules have Quartus take a hard reset controller at Gen3, which uses the soft one: {}. Take them out, so \
+             that Quartus says if one is forced again.",
+            lines.join(", ")
+        )
+    }))
+}
+
+/// Places of the transceivers' cells, which a compile at another generation gave them.
+fn places(project: &Project) -> Option<String> {
+    let settings = project.sources.iter();
+    let mut all = Vec::new();
+    for source in settings.filter(|source| source.role <= Role::Sourced) {
+        let lines = source.text.lines().enumerate();
+        let those = lines.filter(|(_, line)| {
+            line.trim_start().starts_with("set_location_assignment") && line.contains(PHY)
+        });
+        let lines: Vec<usize> = those.map(|(n, _)| n + 1).collect();
+        let file = source.path.file_name().unwrap_or_default();
+        let file = file.to_string_lossy();
+        all.extend(
+            ranges(&lines)
+                .into_iter()
+                .map(|range| format!("{file}:{range}")),
+        );
+    }
+    (!all.is_empty()).then(|| {
+        format!(
+            "These lines place cells of the hard IP's transceivers (set_location_assignment): {}. They are of a compile at the \
+             vendor's generation, and Gen3 has one PLL more. They were kept; take them out if the Fitter says that it cannot place \
+             a cell, or that one is not there.",
+            all.join(", ")
+        )
+    })
+}
+
+/// Lines, those that follow each other as a range.
+pub fn ranges(lines: &[usize]) -> Vec<String> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &line in lines {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 >= line => *last = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    let text = |(first, last)| match first == last {
+        true => format!("{first}"),
+        false => format!("{first}–{last}"),
+    };
+    ranges.into_iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn lines_that_follow_each_other_are_a_range() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), ["1–3", "5", "7–8"]);
+        assert!(ranges(&[]).is_empty());
+    }
+}

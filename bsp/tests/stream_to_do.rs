@@ -1,0 +1,228 @@
+//! Gen3 with a streaming port: what is left to a person is in the report and a note of the check, until it is done.
+
+mod common;
+
+use std::fs;
+
+use common::{Work, edit, reference_net, vendor_bsp};
+use peerlane_bsp::check::{Finding, Level, check};
+use peerlane_bsp::layout::Layout;
+
+const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+
+/// What the check says is to do; there is no fault.
+fn to_do(work: &Work) -> Vec<Finding> {
+    let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
+    let bad: Vec<_> = all.iter().filter(|f| f.level == Level::Bad).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    let notes = all.into_iter().filter(|f| f.level == Level::Note);
+    notes.filter(|f| f.test == "to do").collect()
+}
+
+/// Where the notes with a word stand: file and line.
+fn places(work: &Work, word: &str) -> Vec<(String, Option<usize>)> {
+    let all = to_do(work).into_iter().filter(|f| f.what.contains(word));
+    let name = |f: &Finding| f.place.file_name().unwrap().to_string_lossy().into_owned();
+    let mut places: Vec<_> = all.map(|f| (name(&f), f.line)).collect();
+    places.sort();
+    places
+}
+
+/// Takes the lines with a word out of a file.
+fn without(work: &Work, file: &str, word: &str) {
+    let text = work.made(file);
+    let left: Vec<_> = text.lines().filter(|line| !line.contains(word)).collect();
+    assert_ne!(left.len(), text.lines().count(), "{file} has no {word}");
+    fs::write(work.output(file), left.join("\n") + "\n").unwrap();
+}
+
+/// Each setting of configuration over PCIe, with its line; and the steps that make a core alone.
+#[test]
+fn the_list_for_configuration_over_pcie_is_whole() {
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    // Lines are those of the copy, which a person edits.
+    let line = |file: &str, word: &str| {
+        let text = work.made(file);
+        1 + text.lines().position(|line| line.contains(word)).unwrap()
+    };
+    let notes = report.divided().0.iter();
+    let note = notes.filter(|note| note.contains("configuration over PCIe (CvP"));
+    let note: Vec<_> = note.collect();
+    let [note] = note.as_slice() else {
+        panic!("{note:#?}")
+    };
+    for (file, name) in [
+        ("base.qsf", "CVP_MODE"),
+        ("base.qsf", "ENABLE_CVP_CONFDONE"),
+        ("base.qsf", "CVP_REVISION"),
+        ("top.qsf", "CVP_MODE"),
+        ("top.qsf", "ENABLE_CVP_CONFDONE"),
+        ("top.qsf", "REVISION_TYPE"),
+    ] {
+        let place = format!("{file}:{} {name}", line(file, name));
+        assert!(note.contains(&place), "{place}: {note}");
+    }
+    let step = format!(
+        "pack_fpga_bin.tcl:{}",
+        line("scripts/pack_fpga_bin.tcl", "core.rbf")
+    );
+    assert!(note.contains(&step), "{step}: {note}");
+    assert!(
+        note.contains("cvp_update_reset") && note.contains("INPUT_PERSONA"),
+        "{note}"
+    );
+    // The check ticks them off.
+    assert_eq!(places(&work, "CVP_MODE").len(), 2);
+    assert_eq!(places(&work, "ENABLE_CVP_CONFDONE").len(), 2);
+    assert_eq!(
+        places(&work, "REVISION_TYPE"),
+        [("top.qsf".into(), Some(line("top.qsf", "REVISION_TYPE")))]
+    );
+    for (file, words) in [
+        (
+            "base.qsf",
+            ["CVP_MODE", "ENABLE_CVP_CONFDONE", "CVP_REVISION"],
+        ),
+        (
+            "top.qsf",
+            ["CVP_MODE", "ENABLE_CVP_CONFDONE", "REVISION_TYPE"],
+        ),
+    ] {
+        for word in words {
+            without(&work, file, word);
+        }
+    }
+    assert_eq!(places(&work, "CVP_"), []);
+    assert_eq!(places(&work, "REVISION_TYPE"), []);
+    // At Gen2 it stays.
+    let work = Work::of(&reference_net());
+    work.sound(STREAM);
+    assert!(to_do(&work).is_empty(), "{:#?}", to_do(&work));
+}
+
+/// The rules of quartus.ini are looked for.
+#[test]
+fn rules_of_the_ini_are_named_where_they_are() {
+    let rule = "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule=on";
+    let work = Work::of(&reference_net());
+    work.put(
+        "quartus.ini",
+        &format!("; of the vendor\n{rule}\nother=on\n"),
+    );
+    let report = work.sound(GEN_3);
+    let told = |note: &&String| note.contains("quartus.ini:2") && note.contains("hard_reset_rule");
+    assert_eq!(report.divided().0.iter().filter(told).count(), 1);
+    assert_eq!(
+        places(&work, "hard_reset_rule"),
+        [("quartus.ini".into(), Some(2))]
+    );
+    without(&work, "quartus.ini", rule);
+    assert_eq!(places(&work, "hard_reset_rule"), []);
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    assert!(!report.notes.iter().any(|note| note.contains("quartus.ini")));
+}
+
+/// Cells of the transceivers that were placed for another generation.
+#[test]
+fn places_of_the_transceivers_are_told() {
+    let place = "set_location_assignment CHANNELPLL_X0_Y23_N34 -to \"system:system_inst|system_board:board|\
+                 altpcie_sv_hip_avmm_hwtcl:endpoint|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|\
+                 altpcie_hip_256_pipen1b:altpcie_hip_256_pipen1b|sv_xcvr_pipe_native:g_xcvr.sv_xcvr_pipe_native|cdr[0]\"\n";
+    let work = Work::of(&reference_net());
+    work.append("top.qsf", &place.repeat(3));
+    let report = work.sound(GEN_3);
+    let made = work.made("top.qsf");
+    let first = 1 + made
+        .lines()
+        .position(|line| line.contains("CHANNELPLL"))
+        .unwrap();
+    let range = format!("top.qsf:{first}–{}", first + 2);
+    let told = |note: &&String| note.contains("set_location_assignment") && note.contains(&range);
+    assert_eq!(
+        report.divided().0.iter().filter(told).count(),
+        1,
+        "{range}: {:#?}",
+        report.divided().0
+    );
+    assert_eq!(places(&work, "set_location_assignment").len(), 1);
+    // Taken out, as the note says, they are no fault.
+    without(&work, "top.qsf", "CHANNELPLL");
+    assert_eq!(places(&work, "set_location_assignment"), []);
+    let work = Work::of(&reference_net());
+    work.append("top.qsf", place);
+    work.sound(STREAM);
+    assert_eq!(places(&work, "set_location_assignment"), []);
+}
+
+/// Constraints that match nothing any more.
+#[test]
+fn constraints_that_match_nothing_are_told() {
+    let clock = "set_false_path -from [get_clocks {*end*|altera_s5_a2p|*coreclkout*}]\n";
+    let work = Work::of(&reference_net());
+    work.append("top_post.sdc", clock);
+    let report = work.sound(STREAM);
+    let (to_do_of_report, _) = report.divided();
+    assert!(
+        to_do_of_report
+            .iter()
+            .any(|note| note.contains("top_post.sdc:"))
+    );
+    assert_eq!(
+        places(&work, "altera_s5_a2p").len(),
+        1,
+        "{:#?}",
+        to_do(&work)
+    );
+    edit(&work.output("top_post.sdc"), "|altera_s5_a2p", "");
+    assert_eq!(places(&work, "altera_s5_a2p"), []);
+}
+
+/// A controller outside of the system, and what leads there.
+#[test]
+fn the_vendors_board_is_told_what_is_left() {
+    let Some(bsp) = vendor_bsp() else { return };
+    let work = Work::of(&bsp);
+    work.sound(GEN_3);
+    let settings = work.made("top.qsf");
+    let line = settings.lines().position(|line| line.contains("CVP_MODE"));
+    let line = line.map(|n| n + 1);
+    assert_eq!(places(&work, "CVP_MODE"), [("top.qsf".into(), line)]);
+    assert_eq!(places(&work, "altera_pcie_reconfig_driver").len(), 1);
+    assert_eq!(places(&work, "set_location_assignment").len(), 1);
+    let width = "770 and 506 bits";
+    assert_eq!(places(&work, width).len(), 1);
+    fs::write(
+        work.output("top.v"),
+        "module top();\n wire [769:0] to_xcvr;\n wire [505:0] from_xcvr;\nendmodule\n",
+    )
+    .unwrap();
+    assert_eq!(places(&work, width).len(), 0);
+}
+
+/// The README leads to the report's list, before the first compile.
+#[test]
+fn the_readme_leads_to_the_list() {
+    let work = Work::of(&reference_net());
+    work.sound(GEN_3);
+    let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
+    let list = readme.find("\"What to do\"").expect("the list");
+    assert!(list < readme.find("## 2. ").unwrap(), "{readme}");
+    for words in ["streaming", "Gen3", "256 bits at 250 MHz", "`to do`"] {
+        assert!(readme.contains(words), "{words}: {readme}");
+    }
+    let (_, second) = readme.split_once("## 2. ").unwrap();
+    assert!(
+        second
+            .split("## 4. ")
+            .next()
+            .unwrap()
+            .contains("no configuration over PCIe")
+    );
+    let work = Work::of(&reference_net());
+    work.sound("");
+    let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
+    assert!(!readme.contains("treaming") && readme.contains("\"What to do\""));
+}
