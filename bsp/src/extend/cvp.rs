@@ -71,12 +71,9 @@ impl Left {
         ]) {
             let place = place(source, assignment.line);
             let about = [Some(&assignment.value), assignment.to.as_ref()];
+            let of_reset = about.into_iter().flatten().any(|text| text.contains(RESET));
             match assignment.name.as_str() {
-                "VERILOG_FILE" | "PARTITION_HIERARCHY" => {
-                    if about.into_iter().flatten().any(|text| text.contains(RESET)) {
-                        left.reset.push(place);
-                    }
-                }
+                "VERILOG_FILE" | "PARTITION_HIERARCHY" if of_reset => left.reset.push(place),
                 name if asks(name, &assignment.value) => {
                     left.settings.push(format!("{place} {name}"))
                 }

@@ -242,7 +242,7 @@ fn equalisation(site: &Site<'_>, interfaces: u32, why: &str) -> String {
     let (hip, dma) = (&site.hip.name, &site.dma.name);
     let (inside, adapts) = match controller(site) {
         Some(controller) => (
-            format!("{}", controller.name),
+            controller.name.clone(),
             format!("It is on in {} now ({ADAPTIVE}).", controller.name),
         ),
         None => (
