@@ -74,6 +74,7 @@ impl Left {
             let of_reset = about.into_iter().flatten().any(|text| text.contains(RESET));
             match assignment.name.as_str() {
                 "VERILOG_FILE" | "PARTITION_HIERARCHY" if of_reset => left.reset.push(place),
+                "VERILOG_FILE" | "PARTITION_HIERARCHY" => {}
                 name if asks(name, &assignment.value) => {
                     left.settings.push(format!("{place} {name}"))
                 }
