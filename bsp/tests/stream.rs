@@ -10,6 +10,7 @@ use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind};
 use peerlane_bsp::extend::hard_ip::{FROM, Wanted, streaming};
+use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::qsys::{Module, System};
@@ -269,6 +270,32 @@ fn gen_3_has_no_configuration_over_pcie() {
     }
 }
 
+/// A wider stream has half the clock, and another version of Quartus may describe the hard IP otherwise.
+#[test]
+fn the_clock_and_the_version_are_told() {
+    let work = Work::new();
+    let report = work.sound(&format!("port_bits = 256\n{STREAM}"));
+    let clock = "becomes 125 MHz (250 MHz before)";
+    assert!(report.notes.iter().any(|note| note.contains(clock)));
+    let report = Work::new().sound(STREAM);
+    assert!(!report.notes.iter().any(|note| note.contains("MHz before")));
+    let version = |report: &Report| {
+        let (to_do, _) = report.divided();
+        let all = to_do.iter().filter(|note| note.contains("as 13.1 has it"));
+        all.count()
+    };
+    assert_eq!(version(&report), 0);
+    let work = Work::of(&reference_net());
+    let report = work.sound(&format!("{STREAM}gen = 3\n"));
+    assert_eq!(version(&report), 1);
+    let (to_do, _) = report.divided();
+    assert!(
+        to_do
+            .iter()
+            .any(|note| note.contains("has 250 MHz, as before"))
+    );
+}
+
 /// A real BSP.
 #[test]
 fn the_vendors_board_gets_a_streaming_port() {
@@ -428,6 +455,21 @@ fn what_is_spoilt_is_found() {
             gone("host_link.coreclkout_hip", "dma_engine.coreclkout_hip"),
             "packets",
             "dma_engine.coreclkout_hip has the clock of nothing",
+        ),
+        (
+            set("completion_timeout_hwtcl", "NONE", "ABCD"),
+            "packets",
+            "completion_timeout_hwtcl",
+        ),
+        // Said of the vendor's as it would be: it has no dma_engine.coreclkout.
+        (
+            from(
+                "dma_engine.coreclkout",
+                "kernels.clk",
+                "host_link.coreclkout_hip",
+            ),
+            "wiring",
+            "with a streaming port it must have that of dma_engine.coreclkout",
         ),
         // Not on a global network.
         (
