@@ -226,3 +226,18 @@ fn the_readme_leads_to_the_list() {
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
     assert!(!readme.contains("treaming") && readme.contains("\"What to do\""));
 }
+
+/// Files and partitions have to do with configuration over PCIe only where they are those of `cvp_update_reset`.
+#[test]
+fn other_files_are_no_settings_of_cvp() {
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    let (to_do, _) = report.divided();
+    let of = |name: &str| to_do.iter().filter(|note| note.contains(name)).count();
+    assert!(of("CVP_") > 0, "{to_do:?}");
+    assert_eq!(
+        (of(" VERILOG_FILE"), of(" PARTITION_HIERARCHY")),
+        (0, 0),
+        "{to_do:?}"
+    );
+}
