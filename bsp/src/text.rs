@@ -146,9 +146,31 @@ pub fn encode(text: &str) -> Vec<u8> {
     bytes
 }
 
+/// Lines, those that follow each other as a range.
+pub fn ranges(lines: &[usize]) -> Vec<String> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &line in lines {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 >= line => *last = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    let text = |(first, last)| match first == last {
+        true => format!("{first}"),
+        false => format!("{first}–{last}"),
+    };
+    ranges.into_iter().map(text).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_follow_each_other_are_a_range() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), ["1–3", "5", "7–8"]);
+        assert!(ranges(&[]).is_empty());
+    }
 
     #[test]
     fn every_byte_comes_back() {

@@ -239,22 +239,13 @@ fn a_driver_that_a_person_puts_in_is_right() {
     }
     assert_eq!(notes(&work, &[DRIVER]), 1);
     let made = work.made(SYSTEM);
-    let clock = made.split("end=\"dma_engine.clk\"").next().unwrap();
-    let clock = clock
-        .rsplit("start=\"")
-        .next()
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
-    let reset = made.split("end=\"dma_engine.reset\"").next().unwrap();
-    let reset = reset
-        .rsplit("start=\"")
-        .next()
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
+    // Where the connection to an end starts.
+    let start_of = |end: &str| {
+        let (before, _) = made.split_once(&format!("end=\"{end}\"")).unwrap();
+        let (_, start) = before.rsplit_once("start=\"").unwrap();
+        start.split('"').next().unwrap()
+    };
+    let (clock, reset) = (start_of("dma_engine.clk"), start_of("dma_engine.reset"));
     let mut text = format!(
         "<module kind=\"{DRIVER}\" version=\"1.0\" enabled=\"1\" name=\"starter\">\
          <parameter name=\"gen123_lane_rate_mode_hwtcl\" value=\"Gen3 (8.0 Gbps)\" />\

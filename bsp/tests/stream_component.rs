@@ -1,34 +1,20 @@
 //! The component of a block with a streaming port: what it declares is what its Verilog has, and what the hard IP has on
 //! the other side.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
+use common::streaming;
 use peerlane_bsp::check::component::{self, Component};
-use peerlane_bsp::config::Config;
 use peerlane_bsp::extend::component::ip_files;
-use peerlane_bsp::generator::{self, Board};
-use peerlane_hdl::Slaves;
+use peerlane_bsp::generator;
 use tempfile::TempDir;
 
 /// The files of a block of this width behind a BAR, and the component as Platform Designer sees it.
 fn made(port_bits: u32, bar: u32) -> (TempDir, Component) {
-    let config = Config::parse(Path::new("c.toml"), "[port]\nkind = \"stream\"\n").unwrap();
-    let board = Board {
-        port_bits,
-        memory_log2: 33,
-        slaves: Slaves {
-            bar,
-            csr: 0xC800,
-            chan: 0x2_0000,
-            att: 0x2_8000,
-            msix: Some(0x3_0000),
-            window: Some(0x1_0000),
-        },
-        bar_log2: Some(18),
-        clock_mhz: 250,
-    };
+    let (config, board) = streaming(port_bits, bar);
     let modules = generator::generate(&config, board).unwrap();
     let ids = generator::agree(&config, board, &modules).unwrap();
     let dir = tempfile::tempdir().unwrap();

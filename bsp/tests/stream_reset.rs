@@ -1,10 +1,10 @@
 //! The reset that the component of a streaming port gives to the board, from the pins of the hard IP.
 
-use std::path::Path;
+mod common;
 
-use peerlane_bsp::config::Config;
-use peerlane_bsp::generator::{self, Board};
-use peerlane_hdl::{Design, Module, Slaves};
+use common::streaming;
+use peerlane_bsp::generator;
+use peerlane_hdl::{Design, Module};
 use peerlane_verilated::{Direction, Model, Port};
 
 const TOP: &str = "peerlane_dma_stream";
@@ -12,21 +12,7 @@ const BLOCK: &str = "peerlane_dma";
 
 /// The component with an empty block in it, for that has no part in the reset.
 fn component() -> Design {
-    let config = Config::parse(Path::new("c.toml"), "[port]\nkind = \"stream\"\n").unwrap();
-    let board = Board {
-        port_bits: 128,
-        memory_log2: 33,
-        slaves: Slaves {
-            bar: 0,
-            csr: 0xC800,
-            chan: 0x2_0000,
-            att: 0x2_8000,
-            msix: Some(0x3_0000),
-            window: Some(0x1_0000),
-        },
-        bar_log2: Some(18),
-        clock_mhz: 250,
-    };
+    let (config, board) = streaming(128, 0);
     let modules = generator::generate(&config, board).unwrap().into_iter();
     let modules = modules
         .map(|module| {

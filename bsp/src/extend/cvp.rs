@@ -61,24 +61,17 @@ impl Left {
             persona: !project.settings(&["INPUT_PERSONA"]).is_empty(),
             ..Self::default()
         };
-        for (source, assignment) in after.settings(&[
-            MODE,
-            DONE,
-            REVISION,
-            TYPE,
-            "VERILOG_FILE",
-            "PARTITION_HIERARCHY",
-        ]) {
-            let place = place(source, assignment.line);
+        for (source, assignment) in after.settings(&[MODE, DONE, REVISION, TYPE]) {
+            let name = &assignment.name;
+            if asks(name, &assignment.value) {
+                let place = place(source, assignment.line);
+                left.settings.push(format!("{place} {name}"));
+            }
+        }
+        for (source, assignment) in after.settings(&["VERILOG_FILE", "PARTITION_HIERARCHY"]) {
             let about = [Some(&assignment.value), assignment.to.as_ref()];
-            let of_reset = about.into_iter().flatten().any(|text| text.contains(RESET));
-            match assignment.name.as_str() {
-                "VERILOG_FILE" | "PARTITION_HIERARCHY" if of_reset => left.reset.push(place),
-                "VERILOG_FILE" | "PARTITION_HIERARCHY" => {}
-                name if asks(name, &assignment.value) => {
-                    left.settings.push(format!("{place} {name}"))
-                }
-                _ => {}
+            if about.into_iter().flatten().any(|text| text.contains(RESET)) {
+                left.reset.push(place(source, assignment.line));
             }
         }
         let scripts = after
@@ -126,8 +119,7 @@ impl Left {
 }
 
 fn place(source: &Source, line: usize) -> String {
-    let file = source.path.file_name().unwrap_or_default();
-    format!("{}:{line}", file.to_string_lossy())
+    format!("{}:{line}", source.name())
 }
 
 /// Whether a setting asks for configuration over PCIe.

@@ -27,12 +27,8 @@ const STARTS: &str = "it starts the receivers' adaptive equalisation when the li
 pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
     let end = End::new(&site.hip.name, "reconfig_to_xcvr");
     let mut conduits = site.system.of_kind("conduit");
-    let name = conduits.find_map(|c| match (c.start == end, c.end == end) {
-        (true, _) => Some(&c.end.instance),
-        (_, true) => Some(&c.start.instance),
-        _ => None,
-    })?;
-    site.system.module(name)
+    let other = conduits.find_map(|c| c.other_end(&end))?;
+    site.system.module(&other.instance)
 }
 
 /// The groups of a controller's interfaces, where it has several ("Optional interface grouping" of `alt_xcvr_reconfig`):
@@ -51,12 +47,7 @@ struct Driver<'a> {
 
 /// Who uses an interface.
 fn user(system: &System, end: &End) -> Option<String> {
-    let mut all = system.connections.iter();
-    let other = all.find_map(|c| match (c.start == *end, c.end == *end) {
-        (true, _) => Some(&c.end),
-        (_, true) => Some(&c.start),
-        _ => None,
-    });
+    let other = system.connections.iter().find_map(|c| c.other_end(end));
     let export = system.exported(&end.instance, Some(&end.interface));
     let export = export.filter(|export| !export.stale);
     match (other, export) {

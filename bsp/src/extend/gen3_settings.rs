@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::system::project::{Project, Role};
-use crate::text;
+use crate::text::{self, ranges};
 
 /// Rules that have Quartus take a hard reset controller at Gen3.
 const RULES: [&str; 2] = [
@@ -55,8 +55,7 @@ fn places(project: &Project) -> Option<String> {
             line.trim_start().starts_with("set_location_assignment") && line.contains(PHY)
         });
         let lines: Vec<usize> = those.map(|(n, _)| n + 1).collect();
-        let file = source.path.file_name().unwrap_or_default();
-        let file = file.to_string_lossy();
+        let file = source.name();
         all.extend(
             ranges(&lines)
                 .into_iter()
@@ -71,31 +70,4 @@ fn places(project: &Project) -> Option<String> {
             all.join(", ")
         )
     })
-}
-
-/// Lines, those that follow each other as a range.
-pub fn ranges(lines: &[usize]) -> Vec<String> {
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for &line in lines {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 >= line => *last = line,
-            _ => ranges.push((line, line)),
-        }
-    }
-    let text = |(first, last)| match first == last {
-        true => format!("{first}"),
-        false => format!("{first}–{last}"),
-    };
-    ranges.into_iter().map(text).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ranges;
-
-    #[test]
-    fn lines_that_follow_each_other_are_a_range() {
-        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), ["1–3", "5", "7–8"]);
-        assert!(ranges(&[]).is_empty());
-    }
 }

@@ -12,7 +12,6 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::gen3_settings::ranges;
 use crate::extend::hard_ip::{ENTITY, FROM};
 use crate::extend::regions::matches;
 use crate::extend::report::Change;
@@ -22,7 +21,7 @@ use crate::layout::{Layout, has_extension};
 use crate::system::project::{Project, Role};
 use crate::system::site::Site;
 use crate::system::xml::Edits;
-use crate::text;
+use crate::text::{self, ranges};
 
 /// The level that is gone.
 const LEVEL: &str = "altera_s5_a2p";
@@ -147,10 +146,15 @@ struct Followed {
     unsure: Vec<usize>,
 }
 
+/// The line of a byte, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
 fn follow(text: &str, hip: &Hip) -> Followed {
     let mut followed = Followed::default();
     for Named { at, old, new } in named(text, hip) {
-        let line = text[..at.start].matches('\n').count() + 1;
+        let line = line_of(text, at.start);
         match new {
             Some(new) => {
                 followed.changes.push((line, format!("{old} → {new}")));
@@ -174,8 +178,8 @@ impl FileEdits<'_> {
             return Ok(());
         }
         let followed = follow(&source.text, hip);
-        let line_of = |at: usize| source.text[..at].matches('\n').count() + 1;
         for assignment in self.assignments.iter().filter(|a| a.name == PARTITION) {
+            let line_of = |at| line_of(&source.text, at);
             let lines = line_of(assignment.span.start)..=line_of(assignment.to_span.end);
             if let Some(line) = followed.unsure.iter().find(|line| lines.contains(line)) {
                 let to = assignment.to.as_deref().unwrap_or_default();
@@ -242,8 +246,7 @@ pub fn unsure(hip: &Hip, after: &Project) -> Vec<String> {
         .iter()
         .filter(|source| source.role != Role::Shell)
     {
-        let file = source.path.file_name().unwrap_or_default();
-        let file = file.to_string_lossy();
+        let file = source.name();
         let unsure = follow(&source.text, hip).unsure;
         lines.extend(unsure.iter().map(|line| format!("{file}:{line}")));
     }

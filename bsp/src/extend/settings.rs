@@ -296,7 +296,7 @@ fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
                     "{}:{}: {PRO} {} was taken out. It is an import of Quartus Prime Pro, which nothing here makes \
                      anew: when the board is compiled, export the partition {} to that file and put the assignment \
                      back.",
-                    name_of(source),
+                    source.name(),
                     assignment.line,
                     assignment.value,
                     assignment.to.as_deref().unwrap_or_default(),
@@ -407,11 +407,6 @@ fn takes_in_a_revision(project: &Project, source: &Source) -> bool {
     let revisions = project.sources.iter().filter(|s| s.role == Role::Settings);
     let mut others = revisions.filter(|s| s.path != source.path && all.contains(s.path.as_path()));
     others.any(|other| !reached(other).contains(source.path.as_path()))
-}
-
-fn name_of(source: &Source) -> String {
-    let name = source.path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 fn is_import(assignment: &Assignment) -> bool {
@@ -561,7 +556,7 @@ impl<'a> FileEdits<'a> {
         stay.map(|a| {
             format!(
                 "{}:{}: {} is a compiled netlist among the sources; see that the board's system is not in it.",
-                name_of(self.source),
+                self.source.name(),
                 a.line,
                 a.value
             )

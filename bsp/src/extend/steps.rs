@@ -156,11 +156,7 @@ pub(super) fn hold_back(file: &mut FileEdits<'_>) -> Result<()> {
                 held(file, command.line);
             }
             Kind::Names if !inside && !has_inner => {
-                let name = source
-                    .path
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy();
+                let name = source.name();
                 file.notes.push(format!(
                     "{name}:{}: the command {} names an import and was left as it is; see that nothing imports the \
                      vendor's compiled board by it.",

@@ -5,6 +5,7 @@
 //! (`SOURCE_TCL_SCRIPT_FILE`, `QIP_FILE`, `*_FLOW_SCRIPT_FILE`, `POST_MODULE_SCRIPT_FILE`); OpenCL Custom Platform
 //! Toolkit user guide 683398, 2.2.8 (`generate` and `synthesize` of `board_spec.xml`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Its name without directories, for people.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.path.file_name().unwrap_or_default().to_string_lossy()
+    }
+
     /// A file that takes in no other.
     pub fn new(path: PathBuf, role: Role, text: String, revisions: BTreeSet<String>) -> Self {
         Self {

@@ -88,6 +88,17 @@ pub struct Connection {
     pub element: Arc<Element>,
 }
 
+impl Connection {
+    /// What it joins an end to, if that is one of its two.
+    pub fn other_end(&self, end: &End) -> Option<&End> {
+        match (self.start == *end, self.end == *end) {
+            (true, _) => Some(&self.end),
+            (_, true) => Some(&self.start),
+            _ => None,
+        }
+    }
+}
+
 /// An interface of the whole system, passed on from an instance.
 #[derive(Debug, Clone)]
 pub struct Export {

@@ -14,7 +14,9 @@ use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
+use peerlane_bsp::generator::Board;
 use peerlane_bsp::layout::{self, Layout};
+use peerlane_hdl::Slaves;
 
 /// The reference BSP of this crate.
 pub fn reference() -> PathBuf {
@@ -24,6 +26,27 @@ pub fn reference() -> PathBuf {
 /// The reference BSP in the shape of AOCL 14.0 and later.
 pub fn reference_net() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reference-net")
+}
+
+/// A block with a streaming port, of this width and behind this BAR, where its slaves have places.
+pub fn streaming(port_bits: u32, bar: u32) -> (Config, Board) {
+    let config = Config::parse(Path::new("c.toml"), "[port]\nkind = \"stream\"\n").unwrap();
+    let slaves = Slaves {
+        bar,
+        csr: 0xC800,
+        chan: 0x2_0000,
+        att: 0x2_8000,
+        msix: Some(0x3_0000),
+        window: Some(0x1_0000),
+    };
+    let board = Board {
+        port_bits,
+        memory_log2: 33,
+        slaves,
+        bar_log2: Some(18),
+        clock_mhz: 250,
+    };
+    (config, board)
 }
 
 /// A workplace with a copy of the reference BSP in it, to be spoilt.

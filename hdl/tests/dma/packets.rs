@@ -1,11 +1,11 @@
 //! The block with its own transaction layer, on the modelled hard IP's Avalon-ST interface, with the board's link and
 //! bus behind it. Every packet is held to the hard IP's rules by the model.
 
-use crate::channels::{aborts, drains, hostile};
+use crate::channels::{aborts, descriptor, drains, hostile};
 use crate::faults::soft_reset;
 use crate::fence::{late_rounds, records_while_fences_flush};
 use crate::resets::survives;
-use crate::rig::{Descriptor, MIB, RECORD, Rig, library, same};
+use crate::rig::{MIB, RECORD, Rig, library, same};
 use crate::stream::{self, config, disorder};
 use crate::transfers::{alignments, both_directions};
 use peerlane_core::regs::csr;
@@ -116,17 +116,7 @@ fn a_hard_ip_whose_credits_are_not_known_is_a_dead_port() {
             let mut rig = Rig::new(&library(&params), config);
             let peer = rig.map_gpu(0, MIB);
             rig.csr(csr::PORT_TIMEOUT, 1500);
-            let length = 100_000;
-            rig.queue(
-                read,
-                Descriptor {
-                    peer,
-                    local: 0,
-                    length,
-                    control: RECORD,
-                    cookie: 1,
-                },
-            );
+            rig.queue(read, descriptor(peer, 0, 100_000, RECORD, 1));
             rig.board.run(1000).unwrap();
             assert_eq!(rig.read_csr(csr::STATUS) & DEAD, 0);
             rig.board.run(20_000).unwrap();

@@ -18,7 +18,7 @@ const TEST: &str = "pins and constraints";
 /// The assignment that makes an instance a partition.
 const PARTITION: &str = "PARTITION_HIERARCHY";
 /// The native PHY inside of the hard IP, which at Gen3 has one PLL more than below (ACDS 13.1).
-const PHY: &str = "sv_xcvr_pipe_native";
+pub(super) const PHY: &str = "sv_xcvr_pipe_native";
 /// Assignments of the whole device.
 const DEVICE: [&str; 2] = ["DEVICE", "FAMILY"];
 /// Differences of one revision that are named one by one.

@@ -10,6 +10,7 @@ use crate::check::result::Bsp;
 use crate::check::result::gen3::{TO_DO, is_gen_3};
 use crate::check::result::hip_paths::names_the_old;
 use crate::check::result::names::is_streaming;
+use crate::check::result::pins::PHY;
 use crate::error::{Place, Result};
 use crate::text;
 
@@ -134,8 +135,7 @@ fn rules(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
 fn places(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for path in files(bsp, &["tcl", "qsf", "qip"]) {
         let lines = lines(path, |line| {
-            line.trim_start().starts_with("set_location_assignment")
-                && line.contains("sv_xcvr_pipe_native")
+            line.trim_start().starts_with("set_location_assignment") && line.contains(PHY)
         })?;
         if let Some(first) = lines.first() {
             let what = format!(

@@ -158,12 +158,12 @@ impl FileEdits<'_> {
     }
 
     fn put_together(&mut self, assignment: &Assignment, path: &str) {
-        let file = self.source.path.file_name().unwrap_or_default();
+        let file = self.source.name();
         let path = path.replace(UNKNOWN, "…");
         self.notes.push(format!(
             "{}:{}: a script puts the members of the LogicLock region {} together, or a pattern stands for \
              them. One is {path}, which is gone or another entity now: write the members out, as the systems have them.",
-            file.to_string_lossy(),
+            file,
             assignment.line,
             assignment.value,
         ));
@@ -193,7 +193,7 @@ impl FileEdits<'_> {
                 self.notes.push(format!(
                     "{}:{}: a script puts the members of the LogicLock region {} together. One is {path}, and the new \
                      bridge {} stands beside it: make that a member, too.",
-                    source.path.file_name().unwrap_or_default().to_string_lossy(),
+                    source.name(),
                     assignment.line,
                     assignment.value,
                     bridge.name,
@@ -253,8 +253,7 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
             (names.iter()).any(|name| generated.iter().any(|begin| name.starts_with(begin)))
         };
         if values.iter().any(is) {
-            let file = source.path.file_name().unwrap_or_default();
-            numbered.insert(format!("{}:{}", file.to_string_lossy(), assignment.line));
+            numbered.insert(format!("{}:{}", source.name(), assignment.line));
         }
     }
     let mut notes: Vec<_> = (regions.iter())
