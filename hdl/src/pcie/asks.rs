@@ -3,9 +3,10 @@
 //!
 //! # Tags
 //! The hard IP has 64 tags while software has set Extended Tag Field Enable, else 32. The last eight of them are for
-//! reads that flush, by the engine's own number, the others for data, in turn. A tag is free when its completion
-//! has come, or can no longer come. A read takes its tag, its lines and its credit as it leaves: its age counts from
-//! there, however long the hard IP has not been ready for it.
+//! reads that flush, first by the engine's own number, the others for data, in turn. A tag is free when its completion
+//! has come in full: one whose read was given up is passed over. With none left of its kind a read waits, and the
+//! engine's time for it runs. A read takes its tag, its lines and its credit as it leaves: its age counts from there,
+//! however long the hard IP has not been ready for it.
 //!
 //! # Space for completions
 //! An endpoint advertises infinite credits for completions, so nothing holds them back, and one that finds no room in
@@ -131,6 +132,7 @@ pub struct Asks {
     /// Of how many it was chosen.
     of_all: DFF<Bit>,
     next_tag: DFF<Bits<6>>,
+    next_flush: DFF<Bits<3>>,
     /// The tag that was given last; it may not be seen as busy yet.
     given: DFF<Bits<6>>,
     fresh: DFF<Bit>,
@@ -194,8 +196,8 @@ impl Part<Measuring> for Asks {
     fn update(&mut self) {
         dff_setup!(
             self, clock, state, from, left, name, off, old, accepted, gone, stamp, in_order, part,
-            dwords, first, last, lines, chosen, tag_ok, of_all, next_tag, given, fresh, spare,
-            room_ok, looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
+            dwords, first, last, lines, chosen, tag_ok, of_all, next_tag, next_flush, given, fresh,
+            spare, room_ok, looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -220,14 +222,14 @@ impl Part<Measuring> for Asks {
             + 63;
         self.is_flush.next = self.name.q.val().get_bit(6);
 
-        // The tag: of a flush its own, else the next.
+        // The tag: of a flush its own and those behind it, else the next.
         self.candidate.next = self.next_tag.q.val();
         self.in_range.next = self.extended.val() | (self.next_tag.q.val() < 24);
         if self.is_flush.val() {
-            self.candidate.next = bit_cast::<6, 7>(self.name.q.val() & 7) | 24;
+            self.candidate.next = bit_cast::<6, 3>(self.next_flush.q.val()) | 24;
             self.in_range.next = true;
             if self.extended.val() {
-                self.candidate.next = bit_cast::<6, 7>(self.name.q.val() & 7) | 56;
+                self.candidate.next = bit_cast::<6, 3>(self.next_flush.q.val()) | 56;
             }
         }
         self.tag_free.next = self.in_range.val()
@@ -321,6 +323,7 @@ impl Part<Leaving> for Asks {
             }
             AskState::Measure => {
                 self.part.d.next = self.part_now.val();
+                self.next_flush.d.next = self.name.q.val().get_bits::<3>(0);
                 self.tag_ok.d.next = false;
                 self.state.d.next = AskState::Size;
                 if self.off.q.val() {
@@ -344,7 +347,9 @@ impl Part<Leaving> for Asks {
                     self.chosen.d.next = self.candidate.val();
                     self.tag_ok.d.next = self.tag_free.val();
                     self.of_all.d.next = self.extended.val();
-                    if !self.is_flush.val() {
+                    if self.is_flush.val() {
+                        self.next_flush.d.next = self.next_flush.q.val() + 1;
+                    } else {
                         self.next_tag.d.next = self.next_tag.q.val() + 1;
                         if !self.in_range.val()
                             | (!self.extended.val() & (self.next_tag.q.val() == 23))

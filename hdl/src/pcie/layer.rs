@@ -367,7 +367,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         self.msi_address.next = self.settings.msi_address.val();
         self.msi_data.next = self.settings.msi_data.val();
 
-        self.pending.d.next = self.completions.busy.val().any();
+        self.pending.d.next = self.completions.awaits.val();
         self.cpl_pending.next = self.pending.q.val();
         self.errors.d.next = (bit_cast::<7, 1>(self.completions.saw_expired.val().into()) << 1)
             | (bit_cast::<7, 1>(self.target.saw_abort.val().into()) << 2)

@@ -5,12 +5,17 @@ use crate::channels::{aborts, descriptor, drains, hostile};
 use crate::faults::soft_reset;
 use crate::fence::{late_rounds, records_while_fences_flush};
 use crate::resets::survives;
-use crate::rig::{MIB, RECORD, Rig, library, same};
-use crate::stream::{self, config, disorder};
+use crate::rig::{MIB, RECORD, Rig, library, library_of, same};
+use crate::stream::{self, FLUSH, READ_TIMEOUT, config, disorder};
 use crate::transfers::{alignments, both_directions};
 use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
-use peerlane_sim::{BoardConfig, Generation, Side};
+use peerlane_sim::{Answer, BoardConfig, Generation, Side};
+use peerlane_verilated::Library;
+
+/// STATUS: the port is dead; descriptors are under way.
+const PORT_DEAD: u32 = 1 << 5;
+const BUSY: u32 = 0b11;
 
 /// 128 bits for Gen2 x8, 256 for Gen3 x8.
 pub fn params(port_bits: u32) -> Params {
@@ -88,6 +93,84 @@ fn what_is_wrong_with_a_read_is_told_and_counted() {
     stream::bad_flush(&params(256));
 }
 
+/// The transaction layer gives a read up after as many cycles at most, and not after 8 million of them. One more is
+/// looked for each 256 cycles.
+const GIVEN_UP: u64 = 130 << 8;
+
+/// A block whose transaction layer gives reads up that soon.
+fn impatient(params: &Params) -> Library {
+    let mut design = peerlane_hdl::generate(params).unwrap();
+    let mut count = 0;
+    for module in &mut design.modules {
+        if module.verilog.contains("last_time = 20'hffff;") {
+            module.verilog = module
+                .verilog
+                .replace("last_time = 20'hffff;", "last_time = 20'hff;");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 1);
+    library_of(&design)
+}
+
+/// The engine hears of it as the transaction layer gives a read up: long before its own time is over, and it loses none
+/// of its tags.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_that_is_given_up_ends_before_the_engines_own_time() {
+    for params in widths() {
+        let mut rig = Rig::new(&impatient(&params), config());
+        let (pages, peer) = stream::gpu_pages(&mut rig);
+        for round in 0..10 {
+            stream::spoil(&mut rig, pages[0], Answer::Never, 1);
+            let before = rig.board.cycles();
+            stream::run(&mut rig, true, peer, 0, 16_384, round);
+            let record = rig.wait(GIVEN_UP + 5000);
+            assert_eq!(record.code, READ_TIMEOUT, "{record:?}");
+            // Not the engine's, by default 50 ms at 250 MHz.
+            assert!(rig.board.cycles() - before < 12_500_000);
+            assert_eq!(rig.read_csr(csr::STATUS), 0);
+            rig.transfer(true, peer, 0x4000, 16_384);
+        }
+        for round in 0..7 {
+            stream::spoil(&mut rig, pages[0], Answer::Never, 1);
+            stream::run(&mut rig, false, peer, 0, 64, round);
+            assert_eq!(rig.wait(GIVEN_UP + 5000).code, FLUSH);
+            assert_eq!(rig.read_csr(csr::STATUS), 0);
+            for _ in 0..20 {
+                rig.transfer(false, peer, 0x4000, 64);
+            }
+        }
+    }
+}
+
+/// A peer that answers no read takes the hard IP's tags, one for each. With none left a read waits, until the port is
+/// dead by the engine's own time: then all descriptors end, and the driver has something to reset for.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn with_all_tags_lost_the_port_is_dead() {
+    let timeout = 2 * GIVEN_UP;
+    let mut rig = Rig::new(&impatient(&params(128)), config());
+    let (pages, peer) = stream::gpu_pages(&mut rig);
+    rig.csr(csr::PORT_TIMEOUT, timeout as u32);
+    stream::spoil(&mut rig, pages[0], Answer::Never, 1000);
+    let mut codes = Vec::new();
+    // Nothing is written any more by a dead port, so that the last ones have no record.
+    while codes.len() < 60 && rig.read_csr(csr::STATUS) & PORT_DEAD == 0 {
+        let round = codes.len() as u32;
+        stream::run(&mut rig, true, peer, 0, 2048, round);
+        rig.board.run(3 * timeout).unwrap();
+        codes.extend(rig.poll().map(|record| record.code));
+    }
+    // 56 tags and a few places to wait in, and 4 to 16 reads to a descriptor.
+    assert!((3..=16).contains(&codes.len()), "{codes:?}");
+    assert!(codes.iter().all(|code| *code == READ_TIMEOUT), "{codes:?}");
+    stream::run(&mut rig, true, peer, 0, 2048, 99);
+    stream::run(&mut rig, false, peer, 0, 2048, 99);
+    rig.board.run(1000).unwrap();
+    assert_eq!(rig.read_csr(csr::STATUS) & (PORT_DEAD | BUSY), PORT_DEAD);
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_channel_drains_and_aborts() {
@@ -108,7 +191,6 @@ fn behind_a_fence_nothing_arrives() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_hard_ip_whose_credits_are_not_known_is_a_dead_port() {
-    const DEAD: u32 = 1 << 5;
     for params in widths() {
         for read in [false, true] {
             let mut config = config();
@@ -118,10 +200,14 @@ fn a_hard_ip_whose_credits_are_not_known_is_a_dead_port() {
             rig.csr(csr::PORT_TIMEOUT, 1500);
             rig.queue(read, descriptor(peer, 0, 100_000, RECORD, 1));
             rig.board.run(1000).unwrap();
-            assert_eq!(rig.read_csr(csr::STATUS) & DEAD, 0);
+            assert_eq!(rig.read_csr(csr::STATUS) & PORT_DEAD, 0);
             rig.board.run(20_000).unwrap();
             let status = rig.read_csr(csr::STATUS);
-            assert_eq!(status & (DEAD | 0b11), DEAD, "read: {read}, {status:#x}");
+            assert_eq!(
+                status & (PORT_DEAD | BUSY),
+                PORT_DEAD,
+                "read: {read}, {status:#x}"
+            );
             let stats = rig.board.stats();
             assert_eq!((stats.txs.read_bursts, stats.txs.write_bursts), (0, 0));
         }

@@ -8,8 +8,8 @@ use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const READ_TIMEOUT: u8 = 7;
-const FLUSH: u8 = 11;
+pub const READ_TIMEOUT: u8 = 7;
+pub const FLUSH: u8 = 11;
 const UNSUPPORTED: u8 = 13;
 const COMPLETER_ABORT: u8 = 14;
 const POISONED: u8 = 15;
@@ -44,7 +44,7 @@ pub fn config() -> BoardConfig {
     config
 }
 
-fn run(rig: &mut Rig, read: bool, peer: u64, local: u64, length: u32, cookie: u32) {
+pub fn run(rig: &mut Rig, read: bool, peer: u64, local: u64, length: u32, cookie: u32) {
     rig.queue(
         read,
         Descriptor {
@@ -262,14 +262,14 @@ fn write_code(rig: &mut Rig, peer: u64, cookie: u32) -> u8 {
 }
 
 /// 64 KiB pages of GPU memory: their bus addresses, and the ATT address of the first.
-fn gpu_pages(rig: &mut Rig) -> (Vec<u64>, u64) {
+pub fn gpu_pages(rig: &mut Rig) -> (Vec<u64>, u64) {
     let pages = rig.board.gpu_mut().pin(0, MIB).unwrap();
     let peer = rig.map(16, &pages, 3);
     (pages, peer)
 }
 
 /// The next `times` reads of a page get `answer`.
-fn spoil(rig: &mut Rig, page: u64, answer: Answer, times: u64) {
+pub fn spoil(rig: &mut Rig, page: u64, answer: Answer, times: u64) {
     rig.board.bus_mut().inject(FaultRule {
         hits: Hits::Counted {
             addresses: page..page + (1 << 16),

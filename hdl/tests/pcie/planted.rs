@@ -8,7 +8,7 @@ use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 23] = [
+const FAULTS: [(&str, &str, &str); 25] = [
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -73,7 +73,7 @@ const FAULTS: [(&str, &str, &str); 23] = [
     ("completions", "(lower == b_at_q)", "1'b1"),
     (
         "completions",
-        "assign tells = (b_known_q & (~b_failed_q))",
+        "assign tells = b_known_q & (~b_failed_q)",
         "assign tells = b_known_q",
     ),
     (
@@ -96,6 +96,12 @@ const FAULTS: [(&str, &str, &str); 23] = [
         "lines_left = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;",
         "lines_left = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};",
     ),
+    (
+        "completions",
+        "assign shut = (b_known_q & (~b_expires_q))",
+        "assign shut = b_known_q",
+    ),
+    ("completions", "if (~b_vacated_q) begin", "if (1'b1) begin"),
 ];
 
 /// Everything that a layer must do, in little.
@@ -107,6 +113,7 @@ fn all(library: &Library) {
         let (codes, _) = faults::with(library, fate, 2);
         assert_eq!(codes.len(), 1);
     }
+    faults::late(library);
     limits::tags(library);
     limits::room(library);
     limits::credits(library);

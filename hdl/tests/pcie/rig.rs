@@ -249,12 +249,6 @@ impl Rig {
         self.open.len()
     }
 
-    /// Forgets reads that are not answered, as an engine does in its own time.
-    pub fn forget(&mut self) {
-        self.open.clear();
-        self.chunk = None;
-    }
-
     /// Queues a burst of `bytes` bytes from `address` on, as the engine makes them: one beat that is not whole, or
     /// several that are. Data are random.
     pub fn post(&mut self, address: u64, bytes: usize) {

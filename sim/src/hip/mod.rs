@@ -330,11 +330,6 @@ impl Hip {
         }
     }
 
-    /// Forgets the tags of reads that are not answered, as if their time were up.
-    pub fn forget(&mut self) {
-        self.tags = [false; 256];
-    }
-
     /// The link and the application are reset: nothing that was under way comes.
     pub fn reset(&mut self) {
         self.sent.reset();

@@ -51,6 +51,8 @@ pub enum Fate {
     Bare,
     /// Nothing comes, or no more.
     Never,
+    /// All that comes from there on comes so many cycles later.
+    Late(u64),
     /// A completion of no read beside it.
     Stray,
     /// The last completion comes twice.
@@ -229,6 +231,11 @@ impl Root {
             one.done = end.max(one.strikes);
             return;
         }
+        if let Some(Fate::Late(cycles)) = struck {
+            one.ready = now + cycles;
+            one.fate = None;
+            return;
+        }
         let at = one.address + u64::from(one.done);
         let pad = (at % 4) as usize;
         let mut data = vec![0x5A; pad];
@@ -283,7 +290,7 @@ impl Root {
                     out.push_back(good(&data));
                 }
             }
-            Some(Fate::Never) => {}
+            Some(Fate::Never | Fate::Late(_)) => {}
         }
         if struck.is_some() && struck != Some(Fate::Twice) {
             self.pending[chosen].fate = None;

@@ -55,21 +55,29 @@ impl<const W: usize, const B: usize, const E: usize> Part<Judgement> for Complet
         } else if self.good.val() & !self.poisoned.val() {
             self.code.next = 0.into();
         }
-        self.tells.next = self.b_known.q.val() & !self.b_failed.q.val() & !self.b_expires.q.val();
+        if self.b_expires.q.val() {
+            self.code.next = 4.into();
+        }
+        self.tells.next = self.b_known.q.val() & !self.b_failed.q.val();
         // A code that is not 0, or it is given up.
         self.fails.next = self.b_known.q.val()
             & (!self.b_brings.q.val() | !self.fits.val() | self.poisoned.val());
-        self.shut.next = self.b_known.q.val() & (!self.b_brings.q.val() | self.b_last.q.val());
+        self.shut.next = self.b_known.q.val()
+            & !self.b_expires.q.val()
+            & (!self.b_brings.q.val() | self.b_last.q.val());
 
         self.saw_unsupported.next = self.judge.val() & self.tells.val() & (self.code.val() == 1);
         self.saw_abort.next = self.judge.val() & self.tells.val() & (self.code.val() == 2);
         self.saw_poisoned.next =
             self.judge.val() & self.tells.val() & self.good.val() & self.poisoned.val();
-        self.saw_malformed.next =
-            self.judge.val() & self.tells.val() & !self.refused.val() & !self.good.val();
+        self.saw_malformed.next = self.judge.val()
+            & self.tells.val()
+            & !self.b_expires.q.val()
+            & !self.refused.val()
+            & !self.good.val();
         self.saw_unexpected.next =
             self.judge.val() & !self.b_known.q.val() & !self.b_expires.q.val();
-        self.saw_expired.next = self.judge.val() & self.b_known.q.val() & self.b_expires.q.val();
+        self.saw_expired.next = self.judge.val() & self.tells.val() & self.b_expires.q.val();
     }
 }
 
@@ -80,7 +88,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
     #[hdl_gen]
     fn update(&mut self) {
         self.b_bit.next = self.one.val() << self.b_tag.q.val();
-        self.closes.next = self.judge.val() & self.shut.val();
+        self.closes.next = self.judge.val() & (self.shut.val() | self.fails.val());
         self.closes_tag.next = self.b_tag.q.val();
         self.closes_bad.next = self.fails.val() | self.b_failed.q.val();
         self.shuts.next = 0.into();
@@ -94,6 +102,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.open.d.next = (self.open.q.val() & !self.shuts.val()) | self.opened.val();
         self.failed.d.next = (self.failed.q.val() | self.failing.val()) & !self.opened.val();
         self.busy.next = self.open.q.val();
+        self.awaits.next = (self.open.q.val() & !self.failed.q.val()).any();
 
         self.progress.write_enable.next =
             (self.judge.val() & self.good.val()) | self.admits.q.val();
@@ -107,6 +116,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
             self.progress.write_data.next.at = self.opening_word.q.val().at;
         }
 
+        self.vacated.write_enable.next =
+            (self.judge.val() & self.b_known.q.val() & self.b_expires.q.val())
+                | self.admits.q.val();
+        self.vacated.write_address.next = self.progress.write_address.val();
+        self.vacated.write_data.next = bit_cast::<1, 1>((!self.admits.q.val()).into());
+
         // Lines: those that are behind it, or all that are left. They are free as its last beat has come.
         self.lines_left.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
             + bit_cast::<11, 10>(self.b_left.q.val())
@@ -116,10 +131,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.lines.next = self.lines_held.q.val();
         if self.b_sop.q.val() {
             self.lines.next = 0.into();
-            if self.b_known.q.val() & self.shut.val() {
-                self.lines.next = bit_cast::<5, 11>(self.lines_left.val() >> 6);
-            } else if self.good.val() {
-                self.lines.next = bit_cast::<5, 11>(self.lines_behind.val() >> 6);
+            if !self.b_vacated.q.val() {
+                if self.b_known.q.val() & (self.shut.val() | self.b_expires.q.val()) {
+                    self.lines.next = bit_cast::<5, 11>(self.lines_left.val() >> 6);
+                } else if self.good.val() {
+                    self.lines.next = bit_cast::<5, 11>(self.lines_behind.val() >> 6);
+                }
             }
         }
         self.lines_free.d.next = 0.into();

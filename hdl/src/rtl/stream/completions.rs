@@ -114,6 +114,9 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
         } else if self.refused.val() {
             self.port_answer.code.next =
                 bit_cast::<4, 3>(self.answer_code.val()) + self.refusals.val();
+            if self.answer_code.val() == 4 {
+                self.port_answer.code.next = self.status.read_timeout.val();
+            }
         }
         self.port_answer.beat.next = self.answer_valid.val()
             & ((self.answer_first.val() & self.known.val() & !self.refused.val())
