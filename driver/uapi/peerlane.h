@@ -971,7 +971,8 @@ enum peerlane_status_code {
 /*
  * A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine from
  * now on: the whole read port where answers come in order (`Txs`), the request's tag where they
- * have tags.
+ * have tags. With CAPS2.tlp the transaction layer may give a request up before, and keeps its
+ * own tag back.
  */
 	PEERLANE_STATUS_CODE_READ_TIMEOUT = 7,
 /*

@@ -8,7 +8,7 @@ use peerlane_verilated::{Direction, Library, Model, Port};
 use crate::{
     bus::Bus,
     config::{Backpressure, BoardConfig},
-    hip::{Hip, HipConfig, Host, Kind, RootConfig},
+    hip::{Damaged, Hip, HipConfig, Host, Kind, RootConfig},
     pcie::{BusEnd, Pcie},
     rng::Rng,
     stats::TxsStats,
@@ -106,6 +106,11 @@ impl PacketPort {
     /// The host, whose packets are those of [`crate::across`].
     pub(crate) fn host_mut(&mut self) -> &mut Host {
         &mut self.hip.host
+    }
+
+    /// The hard IP loses data of the next completion.
+    pub(crate) fn damage(&mut self) {
+        self.hip.damage(Damaged::Data(1));
     }
 
     /// Whether no packet is between the design and the link.

@@ -166,7 +166,7 @@ impl fmt::Display for Fault {
             Self::AttPageSize => "the ATT entry has another page size",
             Self::ReadTimeout => "the peer did not answer a read in time",
             Self::PortDown => {
-                "the PCIe port is closed: answers to earlier reads are owed, or it takes nothing any more"
+                "the PCIe port is closed: answers to earlier reads are owed, or it takes nothing any more, or has lost data"
             }
             Self::Aborted => "the descriptor was stopped by a reset or by an abort of its channel",
             Self::Descriptor => "the descriptor has reserved bits set or names an unknown port",

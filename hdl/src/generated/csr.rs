@@ -77,8 +77,9 @@ pub struct CsrRegs {
     /// port, or a burst does that was begun before the block was reset from the side of FPGA
     /// memory.
     pub status_completer_busy: Signal<In, Bit>,
-    /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT.
-    /// What the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends.
+    /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT:
+    /// what the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
+    /// the hard IP has lost data that it received (LINK.rx_failed): reads under way do not end.
     /// Only the block's reset inputs open the port again (a new configuration of the FPGA, or a
     /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that was
     /// registered must not be given back before.
@@ -156,7 +157,8 @@ pub struct CsrRegs {
     /// takes one for each line of 64 bytes that it touches.
     pub link_completion_space: Signal<In, Bits<8>>,
     /// LINK.rx_failed: 1: the hard IP has found an error in its receive buffer that it could not
-    /// correct. Data may be wrong until a reset of the PCIe side.
+    /// correct. Until a reset of the PCIe side no read ends with data, and nothing is written that
+    /// the host writes behind a write of which data are lost. STATUS.port_dead says so, too.
     pub link_rx_failed: Signal<In, Bit>,
     /// LINK_REFUSALS.unsupported: Unsupported Request, or a status that is reserved.
     pub link_refusals_unsupported: Signal<In, Bits<16>>,

@@ -113,7 +113,9 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub host_refused: Signal<Out, Bits<16>>,
     pub host_aborted: Signal<Out, Bits<16>>,
     pub host_dropped: Signal<Out, Bits<16>>,
-    /// The hard IP has found an error in its buffer that it could not correct: data may be wrong until a reset.
+    /// The hard IP has found an error in its receive buffer that it could not correct (`rx_st_err`). It may have ended
+    /// the packet early, and asks to be reset (683093, Error Signals). Until then no completion is believed, and nothing
+    /// behind a write of which data are lost.
     pub rx_failed: Signal<Out, Bit>,
     /// A write or a completion waits for credits; a read waits for a tag or for room.
     pub stalled_credits: Signal<Out, Bit>,
@@ -138,15 +140,20 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     rx_sop: DFF<Bit>,
     rx_eop: DFF<Bit>,
     rx_bar: DFF<Bits<8>>,
+    rx_bad: DFF<Bit>,
     ready: DFF<Bit>,
     /// A posted packet has left, or is dropped: reads and completions behind it are told in the next cycle.
     post_left: DFF<Bit>,
-    /// The packet under way is a completion.
+    /// The packet under way is a completion; its header is damaged, so that it is nobody's.
     route: DFF<Bit>,
+    stray: DFF<Bit>,
     errors: DFF<Bits<7>>,
     pending: DFF<Bit>,
     failed: DFF<Bit>,
+    /// Within a packet of the host's.
+    halted: DFF<Bit>,
     is_completion: Signal<Local, Bit>,
+    is_stray: Signal<Local, Bit>,
 }
 
 impl<const W: usize, const B: usize, const E: usize> Layer<W, B, E> {
@@ -176,8 +183,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, ready, post_left, route,
-            errors, pending, failed
+            self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, rx_bad, ready, post_left,
+            route, stray, errors, pending, failed, halted
         );
         clock!(
             self,
@@ -295,6 +302,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.rx_sop.d.next = self.rx_st_sop.val();
         self.rx_eop.d.next = self.rx_st_eop.val();
         self.rx_bar.d.next = self.rx_st_bar.val();
+        self.rx_bad.d.next = self.rx_st_err.val();
         self.ready.d.next = !self.completions.almost.val() & !self.target.pause.val();
         self.rx_st_ready.next = self.ready.q.val();
         self.rx_st_mask.next = self.target.mask.val();
@@ -302,14 +310,30 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         if self.rx_sop.q.val() {
             self.is_completion.next = self.rx_data.q.val().get_bits::<4>(25) == 5;
         }
+        self.is_stray.next = (self.stray.q.val() & !self.rx_sop.q.val())
+            | (self.rx_sop.q.val() & self.rx_bad.q.val());
         if self.rx_on.q.val() {
             self.route.d.next = self.is_completion.val();
+            self.stray.d.next = self.is_stray.val();
+            if self.rx_bad.q.val() {
+                self.failed.d.next = true;
+            }
+            if self.rx_bad.q.val() & !self.is_completion.val() & !self.is_stray.val() {
+                self.halted.d.next = true;
+            }
         }
-        self.completions.rx_valid.next = self.rx_on.q.val() & self.is_completion.val();
+        self.completions.rx_valid.next = self.rx_on.q.val()
+            & self.is_completion.val()
+            & !self.rx_bad.q.val()
+            & !self.failed.q.val();
         self.completions.rx_sop.next = self.rx_sop.q.val();
         self.completions.rx_eop.next = self.rx_eop.q.val();
         self.completions.rx_data.next = self.rx_data.q.val();
-        self.target.rx_valid.next = self.rx_on.q.val() & !self.is_completion.val();
+        self.target.rx_valid.next = self.rx_on.q.val()
+            & !self.is_completion.val()
+            & !self.rx_bad.q.val()
+            & !self.is_stray.val()
+            & !self.halted.q.val();
         self.target.rx_sop.next = self.rx_sop.q.val();
         self.target.rx_bar.next = self.rx_bar.q.val();
         self.target.rx_data.next = self.rx_data.q.val();
@@ -334,14 +358,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.answer_bytes.next = self.completions.answer_bytes.val();
         self.answer_code.next = self.completions.answer_code.val();
         self.answer_data.next = self.completions.answer_data.val();
-        if self.rx_st_valid.val() & self.rx_st_err.val() {
-            self.failed.d.next = true;
-        }
         self.rx_failed.next = self.failed.q.val();
         if self.pcie_reset.val() {
             self.rx_on.d.next = false;
             self.ready.d.next = false;
             self.failed.d.next = false;
+            self.halted.d.next = false;
         }
     }
 }

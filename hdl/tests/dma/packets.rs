@@ -171,6 +171,27 @@ fn with_all_tags_lost_the_port_is_dead() {
     assert_eq!(rig.read_csr(csr::STATUS) & (PORT_DEAD | BUSY), PORT_DEAD);
 }
 
+/// Data that the hard IP has lost are no read's: its descriptor does not end, and STATUS says that the port is dead,
+/// whatever stands at it, for the driver to reset the link.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn with_data_lost_the_port_is_dead() {
+    const RX_FAILED: u32 = 1 << 24;
+    for params in widths() {
+        let mut rig = Rig::new(&library(&params), config());
+        let (_, peer) = stream::gpu_pages(&mut rig);
+        rig.transfer(true, peer, 0, 100_000);
+        assert_eq!(rig.read_csr(csr::STATUS), 0);
+        assert_eq!(rig.read_csr(csr::LINK) & RX_FAILED, 0);
+        rig.board.damage_a_completion();
+        stream::run(&mut rig, true, peer, 0, 100_000, 1);
+        rig.board.run(100_000).unwrap();
+        assert_eq!(rig.read_csr(csr::STATUS) & PORT_DEAD, PORT_DEAD);
+        assert_eq!(rig.read_csr(csr::LINK) & RX_FAILED, RX_FAILED);
+        assert_eq!(rig.poll(), None);
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_channel_drains_and_aborts() {

@@ -1,6 +1,7 @@
 //! The transaction layer's Verilog on the modelled hard IP.
 
 mod bridge;
+mod damage;
 mod faults;
 mod limits;
 mod master;

@@ -1,14 +1,17 @@
 //! Faults in the layer's Verilog, each of which the other tests must find.
 
 use crate::rig::design;
-use crate::{faults, limits, master, matrix, ordering, target};
+use crate::{damage, faults, limits, master, matrix, ordering, target};
 use peerlane_hdl::pcie::TOP;
 use peerlane_sim::hip::Fate;
 use peerlane_verilated::Library;
 use std::panic::catch_unwind;
 
+/// The module that holds the others.
+const LAYER: &str = "";
+
 /// A module, what stands there once, and what takes its place.
-const FAULTS: [(&str, &str, &str); 25] = [
+const FAULTS: &[(&str, &str, &str)] = &[
     (
         "posts",
         "assign spill = last_qword >= qwords;",
@@ -102,6 +105,16 @@ const FAULTS: [(&str, &str, &str); 25] = [
         "assign shut = b_known_q",
     ),
     ("completions", "if (~b_vacated_q) begin", "if (1'b1) begin"),
+    (
+        LAYER,
+        "((rx_on_q & is_completion) & (~rx_bad_q)) & (~failed_q)",
+        "(rx_on_q & is_completion) & (~failed_q)",
+    ),
+    (
+        LAYER,
+        "((rx_on_q & is_completion) & (~rx_bad_q)) & (~failed_q)",
+        "(rx_on_q & is_completion) & (~rx_bad_q)",
+    ),
 ];
 
 /// Everything that a layer must do, in little.
@@ -114,6 +127,7 @@ fn all(library: &Library) {
         assert_eq!(codes.len(), 1);
     }
     faults::late(library);
+    damage::completions(library);
     limits::tags(library);
     limits::room(library);
     limits::credits(library);
@@ -129,7 +143,7 @@ fn all(library: &Library) {
 }
 
 /// The same of what the host asks.
-const TARGET_FAULTS: [(&str, &str, &str); 20] = [
+const TARGET_FAULTS: &[(&str, &str, &str)] = &[
     (
         "intake",
         "enable_low = {4'd0, header_q[43:40]} << 3'd4;",
@@ -210,6 +224,17 @@ const TARGET_FAULTS: [(&str, &str, &str); 20] = [
         "assign may_reply = reply_seen_q & reply_ok;",
         "assign may_reply = reply_seen_q;",
     ),
+    (
+        LAYER,
+        "((rx_on_q & (~is_completion)) & (~rx_bad_q)) & (~is_stray)",
+        "(rx_on_q & (~is_completion)) & (~is_stray)",
+    ),
+    (
+        LAYER,
+        "((rx_on_q & (~is_completion)) & (~rx_bad_q)) & (~is_stray)",
+        "(rx_on_q & (~is_completion)) & (~rx_bad_q)",
+    ),
+    (LAYER, "& (~is_stray)) & (~halted_q)", "& (~is_stray))"),
 ];
 
 fn are_found(faults: &[(&str, &str, &str)], all: impl Fn(&Library) + std::panic::RefUnwindSafe) {
@@ -217,7 +242,10 @@ fn are_found(faults: &[(&str, &str, &str)], all: impl Fn(&Library) + std::panic:
     all(&peerlane_block::library_of(TOP, &sound).unwrap());
     for (module, from, to) in faults {
         let mut design = sound.clone();
-        let name = format!("{TOP}_{module}");
+        let name = match *module {
+            LAYER => TOP.to_owned(),
+            part => format!("{TOP}_{part}"),
+        };
         let module = design
             .modules
             .iter_mut()
@@ -236,11 +264,11 @@ fn are_found(faults: &[(&str, &str, &str)], all: impl Fn(&Library) + std::panic:
 #[test]
 #[ignore = "external tools: cargo xtask test pcie"]
 fn planted_faults_are_found() {
-    are_found(&FAULTS, all);
+    are_found(FAULTS, all);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test pcie"]
 fn planted_faults_of_the_target_are_found() {
-    are_found(&TARGET_FAULTS, target::all);
+    are_found(TARGET_FAULTS, target::all);
 }

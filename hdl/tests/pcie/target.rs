@@ -1,6 +1,7 @@
 //! What the host asks of the board. The model of the host holds every completion to the specification, the model of
 //! the bus every access to its rules; here stands what is asked for, and that memory is what it has to be.
 
+use crate::damage;
 use crate::rig::{Ask, BUS_PATIENCE, Rig, library};
 use peerlane_sim::hip::{BusConfig, Grant, HipConfig, Tlp};
 use peerlane_verilated::Library;
@@ -9,26 +10,26 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 
 /// Where BAR 0 is: below 4 GiB, three dwords of header, and above.
-const BASES: [u64; 2] = [0xF7C4_0000, 0x38_0004_0000];
+pub const BASES: [u64; 2] = [0xF7C4_0000, 0x38_0004_0000];
 
 /// What the hard IP shows of it.
-const BAR_0: u8 = 1;
+pub const BAR_0: u8 = 1;
 
 const COUNT: u64 = 1 << 18;
 
 /// A request: whether it writes, its offset, dwords and byte enables.
 #[derive(Clone, Copy, Debug)]
-struct Access {
-    writes: bool,
-    base: u64,
-    offset: u64,
-    dwords: u32,
-    first: u32,
-    last: u32,
+pub struct Access {
+    pub writes: bool,
+    pub base: u64,
+    pub offset: u64,
+    pub dwords: u32,
+    pub first: u32,
+    pub last: u32,
 }
 
 impl Access {
-    fn read(offset: u64, dwords: u32) -> Self {
+    pub fn read(offset: u64, dwords: u32) -> Self {
         Self {
             writes: false,
             base: BASES[1],
@@ -53,7 +54,7 @@ impl Access {
             .map(|byte| self.offset + byte)
     }
 
-    fn packet(&self, tag: u8, rng: &mut ChaCha8Rng) -> Tlp {
+    pub fn packet(&self, tag: u8, rng: &mut ChaCha8Rng) -> Tlp {
         let address = self.base + self.offset;
         let mut packet = if self.writes {
             let data = (0..self.dwords).map(|_| rng.random()).collect();
@@ -601,6 +602,7 @@ fn refusals(library: &Library) {
         .chain((lead >> 29 & 1 == 1).then_some(0x10))
         .collect(),
         payload,
+        damaged: None,
     };
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut wanted = 0;
@@ -904,6 +906,7 @@ pub fn all(library: &Library) {
     behind_posts(library);
     kept(library);
     refusals(library);
+    damage::writes(library);
     for beats in [0, 1, 5, 31, 40] {
         unanswered(library, beats);
     }

@@ -165,10 +165,12 @@ pub mod csr {
     /// Number of its bits.
     pub const STATUS_COMPLETER_BUSY_WIDTH: usize = 1;
     /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
-    /// of data for PORT_TIMEOUT. What the engines send is dropped and ends with PORT_DOWN, so
-    /// that every descriptor ends. Only the block's reset inputs open the port again (a new
-    /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
-    /// CONTROL.reset does not. Memory that was registered must not be given back before.
+    /// of data for PORT_TIMEOUT: what the engines send is dropped and ends with PORT_DOWN, so
+    /// that every descriptor ends. Or the hard IP has lost data that it received
+    /// (LINK.rx_failed): reads under way do not end. Only the block's reset inputs open the
+    /// port again (a new configuration of the FPGA, or a reset of the link that the hard IP
+    /// passes on); CONTROL.reset does not. Memory that was registered must not be given back
+    /// before.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;
@@ -391,7 +393,9 @@ pub mod csr {
     /// Number of its bits.
     pub const LINK_COMPLETION_SPACE_WIDTH: usize = 8;
     /// Mask of LINK.rx_failed (bits 24, ro). 1: the hard IP has found an error in its receive
-    /// buffer that it could not correct. Data may be wrong until a reset of the PCIe side.
+    /// buffer that it could not correct. Until a reset of the PCIe side no read ends with data,
+    /// and nothing is written that the host writes behind a write of which data are lost.
+    /// STATUS.port_dead says so, too.
     pub const LINK_RX_FAILED_MASK: u32 = 0x0100_0000;
     /// Position of its lowest bit.
     pub const LINK_RX_FAILED_LSB: usize = 24;
@@ -1120,7 +1124,8 @@ pub enum StatusCode {
     AttPageSize = 6,
     /// A read request was not answered within PORT_TIMEOUT. What is still owed is in quarantine
     /// from now on: the whole read port where answers come in order (`Txs`), the request's tag
-    /// where they have tags.
+    /// where they have tags. With CAPS2.tlp the transaction layer may give a request up before, and
+    /// keeps its own tag back.
     ReadTimeout = 7,
     /// A read: the read port was in quarantine, waiting for completions that an earlier descriptor
     /// is owed. Either direction: the port stands still (STATUS.port_dead).

@@ -77,11 +77,12 @@ pub(crate) mod csr {
 
         /// What the engines are doing.
         pub(crate) STATUS(u32) @ 0x014 {
-            /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT. What the
-            /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Only
-            /// the block's reset inputs open the port again (a new configuration of the FPGA, or a
-            /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that
-            /// was registered must not be given back before.
+            /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT: what the
+            /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
+            /// the hard IP has lost data that it received (LINK.rx_failed): reads under way do not
+            /// end. Only the block's reset inputs open the port again (a new configuration of the
+            /// FPGA, or a reset of the link that the hard IP passes on); CONTROL.reset does not.
+            /// Memory that was registered must not be given back before.
             5:5 port_dead => bool;
             /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
             /// does that was begun before the block was reset from the side of FPGA memory.
@@ -218,7 +219,9 @@ pub(crate) mod csr {
         /// sizes are there with CAPS2.tagged, the rest with CAPS2.tlp; 0 in other builds.
         pub(crate) LINK(u32) @ 0x048 {
             /// 1: the hard IP has found an error in its receive buffer that it could not correct.
-            /// Data may be wrong until a reset of the PCIe side.
+            /// Until a reset of the PCIe side no read ends with data, and nothing is written that
+            /// the host writes behind a write of which data are lost. STATUS.port_dead says so,
+            /// too.
             24:24 rx_failed => bool;
             /// Completions that the hard IP's receive buffer has room for. A read takes one for
             /// each line of 64 bytes that it touches.

@@ -95,6 +95,13 @@ impl Board {
         }
     }
 
+    /// The hard IP loses data of the next completion, and says so. Only a design that makes packets sees it.
+    pub fn damage_a_completion(&mut self) {
+        if let Some(packets) = &mut self.packets {
+            packets.damage();
+        }
+    }
+
     /// Drives `msix_enable` and `msix_mask`, the hard IP's MSI-X capability, from the next edge of
     /// `pcie_clk` on. Both are 0 at first and outlive a reset of the block. Without effect on a
     /// design that lacks the inputs.

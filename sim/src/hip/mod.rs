@@ -41,7 +41,7 @@ use rules::{Limits, Sent, Shown};
 pub use slave::{BusConfig, HostBus};
 pub(crate) use tlp::Far;
 use tlp::{Beat, DWORDS};
-pub use tlp::{Kind, Tlp};
+pub use tlp::{Damaged, Kind, Tlp};
 
 /// Cycles in which the hard IP is ready, from the end of the configuration's word that shows the design that Bus Master
 /// Enable is clear, in which a request may begin yet. The hard IP itself lets any through. With the turn of the words,
@@ -63,6 +63,7 @@ struct Ports {
     rx_eop: Port,
     rx_bar: Port,
     rx_mask: Port,
+    rx_err: Option<Port>,
     /// Not every design looks at it.
     rx_empty: Option<Port>,
     tx_valid: Port,
@@ -175,6 +176,7 @@ pub struct Hip {
     tags: [bool; 256],
     arriving: VecDeque<(u64, Tlp)>,
     answers: VecDeque<Tlp>,
+    damages: Option<Damaged>,
     /// Completions in the buffer; the packet that has begun to leave it.
     buffer: VecDeque<Going>,
     going: Option<Going>,
@@ -215,6 +217,7 @@ impl Hip {
             rx_eop: input("rx_st_eop", 1)?,
             rx_bar: input("rx_st_bar", 8)?,
             rx_mask: output("rx_st_mask", 1)?,
+            rx_err: input("rx_st_err", 1).ok(),
             rx_empty: input("rx_st_empty", 2).ok(),
             tx_valid: output("tx_st_valid", 1)?,
             tx_ready: input("tx_st_ready", 1)?,
@@ -266,6 +269,7 @@ impl Hip {
             tags: [false; 256],
             arriving: VecDeque::new(),
             answers: VecDeque::new(),
+            damages: None,
             buffer: VecDeque::new(),
             going: None,
             unmasked: None,
@@ -328,6 +332,11 @@ impl Hip {
                 *granted += u64::from(more);
             }
         }
+    }
+
+    /// Of the next completion that has data the hard IP loses some.
+    pub fn damage(&mut self, damaged: Damaged) {
+        self.damages = Some(damaged);
     }
 
     /// The link and the application are reset: nothing that was under way comes.
@@ -518,7 +527,10 @@ impl Hip {
                 }
                 None => {}
             }
-            if let Some(packet) = self.answers.pop_front() {
+            if let Some(mut packet) = self.answers.pop_front() {
+                if !packet.payload.is_empty() {
+                    packet.damaged = self.damages.take();
+                }
                 let takes = (packet.wire_bytes() * 65536).checked_div(self.config.rate);
                 if let Some(takes) = takes {
                     self.link_in = self.link_in.max(self.cycle * 256) + takes;
@@ -705,6 +717,7 @@ impl Hip {
                 sop: self.cycle.is_multiple_of(3),
                 eop: self.cycle.is_multiple_of(5),
                 empty: 0,
+                err: self.cycle.is_multiple_of(7),
             },
             None,
         ));
@@ -716,6 +729,9 @@ impl Hip {
         model.set(ports.rx_bar, bars);
         if let Some(port) = ports.rx_empty {
             model.set(port, beat.empty.into());
+        }
+        if let Some(port) = ports.rx_err {
+            model.set(port, beat.err.into());
         }
         model.set_words(ports.rx_data, &beat.data[..self.width]);
     }

@@ -176,6 +176,7 @@ mod tests {
         let packet = Tlp {
             header: header.to_vec(),
             payload: Vec::new(),
+            damaged: None,
         };
         let mut all = Vec::new();
         request(&packet, &LIMITS, |what| all.push(what));

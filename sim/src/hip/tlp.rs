@@ -10,6 +10,20 @@ pub struct Tlp {
     pub header: Vec<u32>,
     /// None in a packet without data.
     pub payload: Vec<u32>,
+    /// What of it the hard IP cannot give any more, of one that it receives.
+    pub damaged: Option<Damaged>,
+}
+
+/// An error in the hard IP's receive buffer that it could not correct: the beat says so (`rx_st_err`), and is rubbish
+/// (683093, Avalon-ST RX Interface).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damaged {
+    /// The first beat, with the header.
+    Header,
+    /// So many beats behind the first; the last, if there are not so many.
+    Data(usize),
+    /// The same, and the packet ends there.
+    Cut(usize),
 }
 
 /// What a packet is (PCI Express Base Specification 2.1, table 2-3).
@@ -48,6 +62,7 @@ impl Tlp {
                 u32::from(requester) << 16 | u32::from(tag) << 8 | u32::from(lower & 0x7F),
             ],
             payload: words,
+            damaged: None,
         }
     }
 
@@ -84,6 +99,7 @@ impl Tlp {
         Self {
             header,
             payload: Vec::new(),
+            damaged: None,
         }
     }
 
@@ -180,7 +196,7 @@ impl Tlp {
             dwords.extend(&self.payload);
         }
         let count = dwords.len().div_ceil(width);
-        (0..count)
+        let mut beats: Vec<Beat> = (0..count)
             .map(|number| {
                 let mut data = [0xBAD0_BEEF; DWORDS];
                 let here = &dwords[number * width..dwords.len().min((number + 1) * width)];
@@ -191,9 +207,26 @@ impl Tlp {
                     sop: number == 0,
                     eop: last,
                     empty: if last { (width - here.len()) / 2 } else { 0 } as u8,
+                    err: false,
                 }
             })
-            .collect()
+            .collect();
+        if let Some(damaged) = self.damaged {
+            let place = match damaged {
+                Damaged::Header => 0,
+                Damaged::Data(behind) | Damaged::Cut(behind) => behind.min(count - 1),
+            };
+            let beat = &mut beats[place];
+            beat.err = true;
+            for word in &mut beat.data {
+                *word ^= 0x5A5A_A5A5;
+            }
+            if let Damaged::Cut(_) = damaged {
+                beat.eop = true;
+                beats.truncate(place + 1);
+            }
+        }
+        beats
     }
 
     /// The packet whose beats' dwords these are, and the empty qwords of its last; or what is wrong.
@@ -216,7 +249,11 @@ impl Tlp {
         } else {
             Vec::new()
         };
-        Ok(Self { header, payload })
+        Ok(Self {
+            header,
+            payload,
+            damaged: None,
+        })
     }
 }
 
@@ -239,6 +276,7 @@ pub(super) struct Beat {
     pub sop: bool,
     pub eop: bool,
     pub empty: u8,
+    pub err: bool,
 }
 
 #[cfg(test)]
@@ -257,7 +295,11 @@ mod tests {
                 address as u32,
             ]
         };
-        Tlp { header, payload }
+        Tlp {
+            header,
+            payload,
+            damaged: None,
+        }
     }
 
     /// The four rows of the user guide's figures: where dword 0 of the payload stands.

@@ -1,0 +1,157 @@
+//! Data that the hard IP receives and loses: an error in its buffer that it cannot correct (`rx_st_err`). It may end the
+//! packet there. Nothing of it is taken for good; what the host asks is answered as long as that can be; a reset heals.
+
+use crate::rig::{Ask, Rig, library};
+use crate::target::{Access, BAR_0, BASES};
+use peerlane_sim::hip::{Damaged, HipConfig, RootConfig};
+use peerlane_verilated::Library;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+const ALL: [Damaged; 6] = [
+    Damaged::Header,
+    Damaged::Data(1),
+    Damaged::Data(2),
+    Damaged::Data(usize::MAX),
+    Damaged::Cut(1),
+    Damaged::Cut(3),
+];
+
+fn ask(number: u64) -> Ask {
+    Ask {
+        address: 0x3_0000_0000 + number * 1024 + number % 5,
+        bytes: 480,
+        tag: number as u8 % 60,
+    }
+}
+
+/// A read and a write of the host's.
+fn host(rig: &mut Rig, rng: &mut ChaCha8Rng, offset: u64) {
+    let write = Access {
+        writes: true,
+        ..Access::read(offset, 3)
+    };
+    for access in [write, Access::read(offset, 3)] {
+        rig.hip.host.queue.push_back((access.packet(7, rng), BAR_0));
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn no_read_ends_with_lost_data() {
+    for bits in [128, 256] {
+        completions(&library(bits));
+    }
+}
+
+/// What the rig compares are the data of every read that ends well.
+pub fn completions(library: &Library) {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    for (seed, damaged) in (1..).zip(ALL) {
+        let config = HipConfig {
+            root: RootConfig {
+                split: 70,
+                reorder: 50,
+                ..RootConfig::default()
+            },
+            seed,
+            ..HipConfig::default()
+        };
+        let mut rig = Rig::new(library, config);
+        rig.hip.root.keep_writes();
+        rig.asks.extend((0..30).map(ask));
+        rig.finish(10_000);
+        assert_eq!((rig.ends.len(), rig.get("rx_failed")), (30, 0));
+        // Some of the next are answered before.
+        rig.asks.extend((30..60).map(ask));
+        rig.run(100 + 10 * seed);
+        rig.hip.damage(damaged);
+        rig.run(2000);
+        assert_eq!(rig.get("rx_failed"), 1, "{damaged:?}");
+        assert!((30..60).contains(&rig.ends.len()), "{damaged:?}");
+        assert!(rig.ends.iter().all(|end| end.code == 0));
+        // The host goes on, and so does what the engine writes.
+        host(&mut rig, &mut rng, 64);
+        rig.post(0x8000, 64);
+        rig.run(500);
+        assert_eq!(rig.hip.host.ends.len(), 1, "{damaged:?}");
+        assert_eq!(rig.hip.host.ends[0].status, 0);
+        assert_eq!(rig.hip.root.writes.len(), 1);
+        rig.reset();
+        assert_eq!(rig.get("rx_failed"), 0);
+        rig.run(200);
+        rig.ends.clear();
+        rig.asks.extend((0..30).map(ask));
+        rig.finish(10_000);
+        assert_eq!(rig.ends.len(), 30);
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_is_written_of_lost_data() {
+    for bits in [128, 256] {
+        writes(&library(bits));
+    }
+}
+
+/// A write of the host's that is damaged, one behind it, and a read. Each register or word of memory has its old value or
+/// that which the host wrote. A read is answered behind the write, or not at all.
+pub fn writes(library: &Library) {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut answered = 0;
+    for damaged in ALL {
+        for base in BASES {
+            for (offset, dwords) in [(0, 1), (4, 1), (4, 5), (0, 16), (4, 31), (200, 40)] {
+                let mut rig = Rig::new(library, HipConfig::default());
+                rig.hip.root.keep_writes();
+                let access = Access {
+                    writes: true,
+                    base,
+                    ..Access::read(offset, dwords)
+                };
+                let old = access.packet(0, &mut rng);
+                let mut new = access.packet(0, &mut rng);
+                new.damaged = Some(damaged);
+                rig.hip.host.queue.push_back((old.clone(), BAR_0));
+                rig.hip.host.queue.push_back((new.clone(), BAR_0));
+                host(&mut rig, &mut rng, 4096);
+                rig.post(0x8000, 64);
+                rig.run(1000);
+                // Where the payload begins: behind the header, in the half of a qword that its address says.
+                let begins = match (base >> 32 != 0, offset % 8 == 4) {
+                    (_, false) => 4,
+                    (false, true) => 3,
+                    (true, true) => 5,
+                };
+                let width = rig.bytes / 4;
+                let beats = (begins + dwords as usize).div_ceil(width);
+                let bad = match damaged {
+                    Damaged::Header => 0,
+                    Damaged::Data(beat) | Damaged::Cut(beat) => beat.min(beats - 1),
+                };
+                for (number, (old, new)) in old.payload.iter().zip(&new.payload).enumerate() {
+                    let at = access.offset + 4 * number as u64;
+                    let got = [0, 1, 2, 3].map(|byte| rig.bus.memory[&(at + byte)]);
+                    let comes = (begins + number) / width < bad;
+                    assert!(
+                        got == old.to_le_bytes() || comes && got == new.to_le_bytes(),
+                        "{damaged:?} {access:?} {number}"
+                    );
+                }
+                assert_eq!(rig.get("rx_failed"), 1);
+                assert_eq!(rig.hip.root.writes.len(), 1);
+                // Where only a header was lost all goes on; else what is behind it is not written.
+                let ends = rig.hip.host.ends.len();
+                assert_eq!(ends, usize::from(bad == 0), "{damaged:?} {access:?}");
+                assert_eq!(rig.bus.memory.contains_key(&4096), bad == 0);
+                answered += ends;
+                rig.reset();
+                rig.run(200);
+                host(&mut rig, &mut rng, 64);
+                rig.finish(2000);
+            }
+        }
+    }
+    assert!(answered > 10, "{answered}");
+}
