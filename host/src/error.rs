@@ -179,7 +179,9 @@ pub enum Error {
     /// The PCIe port has stopped taking what the block sends. Every transfer ends, but
     /// nobody knows what the port still holds: memory that was registered is not given
     /// back.
-    #[error("the board's PCIe port is dead: it takes nothing any more, or has lost data (STATUS.port_dead)")]
+    #[error(
+        "the board's PCIe port is dead: it takes nothing any more, or has lost data (STATUS.port_dead)"
+    )]
     PortDead,
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]

@@ -293,10 +293,16 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     let took = begin.elapsed();
     ensure!(took < SOON, "nobody is told: {ended:?}");
     ensure!(ended.is_err(), "a block that knows nothing has moved data");
-    let after = slow.query().map_err(told)?;
+    let mut after = slow.query().map_err(told)?;
+    // Who is told that his channel was started again finds it so. Who comes between is only told to wait for it.
+    while !matches!(ended, Err(Error::Restarted)) && after.generation == before.generation {
+        ensure!(begin.elapsed() < SOON, "no other generation: {ended:?}");
+        std::thread::sleep(Duration::from_millis(1));
+        after = slow.query().map_err(told)?;
+    }
     ensure!(
         after.generation != before.generation,
-        "another generation without a word"
+        "told of another generation without a word"
     );
     // Kernels and memory may be as after power-up, too.
     ensure!(after.resets > before.resets, "it counts as the block's own");
