@@ -144,13 +144,13 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     ready: DFF<Bit>,
     /// A posted packet has left, or is dropped: reads and completions behind it are told in the next cycle.
     post_left: DFF<Bit>,
-    /// The packet under way is a completion; its header is damaged, so that it is nobody's.
+    /// The packet under way is a completion.
     route: DFF<Bit>,
-    stray: DFF<Bit>,
     errors: DFF<Bits<7>>,
     pending: DFF<Bit>,
     failed: DFF<Bit>,
-    /// Within a packet of the host's.
+    /// In a header, perhaps a write's: what the host writes behind it must not be taken. Within a write: nothing must.
+    bereft: DFF<Bit>,
     halted: DFF<Bit>,
     is_completion: Signal<Local, Bit>,
     is_stray: Signal<Local, Bit>,
@@ -184,7 +184,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
     fn update(&mut self) {
         dff_setup!(
             self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, rx_bad, ready, post_left,
-            route, stray, errors, pending, failed, halted
+            route, errors, pending, failed, bereft, halted
         );
         clock!(
             self,
@@ -310,15 +310,17 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         if self.rx_sop.q.val() {
             self.is_completion.next = self.rx_data.q.val().get_bits::<4>(25) == 5;
         }
-        self.is_stray.next = (self.stray.q.val() & !self.rx_sop.q.val())
-            | (self.rx_sop.q.val() & self.rx_bad.q.val());
+        // Without its first beat the target skips a packet.
+        self.is_stray.next =
+            self.rx_sop.q.val() & self.bereft.q.val() & self.rx_data.q.val().get_bit(30);
         if self.rx_on.q.val() {
             self.route.d.next = self.is_completion.val();
-            self.stray.d.next = self.is_stray.val();
             if self.rx_bad.q.val() {
                 self.failed.d.next = true;
             }
-            if self.rx_bad.q.val() & !self.is_completion.val() & !self.is_stray.val() {
+            if self.rx_bad.q.val() & self.rx_sop.q.val() {
+                self.bereft.d.next = true;
+            } else if self.rx_bad.q.val() & !self.is_completion.val() & !self.bereft.q.val() {
                 self.halted.d.next = true;
             }
         }
@@ -363,6 +365,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
             self.rx_on.d.next = false;
             self.ready.d.next = false;
             self.failed.d.next = false;
+            self.bereft.d.next = false;
             self.halted.d.next = false;
         }
     }
