@@ -71,6 +71,10 @@ extern "C" {
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
     /// Keeps the interrupts of a device, if a table in its BAR has them, where they go; or does so no more.
     pub(crate) fn peerlane_pin_vectors(device: *mut bindings::pci_dev, pinned: bool);
+    /// Has the kernel reset a device by its link or bus, and neither by a function level reset nor by the way from D3hot
+    /// to D0: of these the hard IP tells the fabric nothing, and the block would go on as it was. It holds when another
+    /// driver has the device, too.
+    pub(crate) fn peerlane_reset_by_the_link(device: *mut bindings::pci_dev);
     /// Waits until the handlers of a device's interrupts have ended, if a table in its BAR has these.
     pub(crate) fn peerlane_wait_for_handlers(device: *mut bindings::pci_dev);
     /// Lets the lock go that `peerlane_lock_device` took.

@@ -140,6 +140,8 @@ impl pci::Driver for Driver {
             // SAFETY: a valid device.
             unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             device.enable_device_mem()?;
+            // SAFETY: a valid device, whose lock is held.
+            unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
             let bar = device.iomap_region(place.bar, c"peerlane")?;
             let (identity, capabilities) = identify(device, &bar, &place, settings.build_id)?;
             // SAFETY: nothing was allocated for DMA yet.

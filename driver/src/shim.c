@@ -270,6 +270,12 @@ bool peerlane_same_bridge(struct device *client, struct pci_dev *peer)
 	       pci_find_host_bridge(peer->bus);
 }
 
+void peerlane_reset_by_the_link(struct pci_dev *device)
+{
+	/* Methods look at them at each reset, and the next one is tried. */
+	device->dev_flags |= PCI_DEV_FLAGS_NO_PM_RESET | PCI_DEV_FLAGS_NO_FLR_RESET;
+}
+
 bool peerlane_drives(struct module *module, struct pci_dev *device)
 {
 	/* The driver may be going; where it is tells whose it is. */

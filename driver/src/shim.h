@@ -38,6 +38,7 @@ bool peerlane_owns_aer(struct pci_dev *device);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
+void peerlane_reset_by_the_link(struct pci_dev *device);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 void peerlane_unlock_device(struct pci_dev *device);
 void peerlane_wait_for_handlers(struct pci_dev *device);

@@ -15,8 +15,8 @@
 //! A read that has failed is told the engine once; what else comes of it is dropped. Its tag is free when the last
 //! completion has come. A read of which nothing comes any more fails after a time, too: it is given up. Nothing says
 //! when a completer answers at last, and the completions of all reads of one length look alike. So its tag is not used
-//! again until then, or a reset. Its room in the hard IP's buffer is: what comes so late takes some for the few cycles
-//! until it is dropped, and a peer that answers nothing would take all of it with 24 reads.
+//! again until then, or a reset, nor is its room in the hard IP's buffer: it may all come at once, and beside what was
+//! asked for since it would overrun the buffer.
 //!
 //! Lanes are those of [`super::posts`], the other way round. A packet's beats bring as many beats of the chunk, or
 //! one fewer or more; for what is left behind the last a cycle each is kept.
@@ -92,9 +92,6 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     names: ForwardRam<Bits<7>, 6>,
     #[given]
     progress: ForwardRam<Progress, 6>,
-    /// The room of what has not come was given back.
-    #[given]
-    vacated: ForwardRam<Bits<1>, 6>,
     /// Time, and the tag that is looked at next; a read is to be given up.
     time: DFF<Bits<20>>,
     look: DFF<Bits<6>>,
@@ -133,7 +130,6 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     b_name: DFF<Bits<7>>,
     b_left: DFF<Bits<10>>,
     b_at: DFF<Bits<7>>,
-    b_vacated: DFF<Bit>,
     lines_held: DFF<Bits<5>>,
     lines_free: DFF<Bits<5>>,
     /// Beats to their lanes: this packet's beat, and the two before it.
@@ -224,7 +220,6 @@ impl<const W: usize, const B: usize, const E: usize> Completions<W, B, E> {
             beats: SmallFifo::new(4),
             names: ForwardRam::new(6),
             progress: ForwardRam::new(6),
-            vacated: ForwardRam::new(6),
             one: Constant::new(1.into()),
             flags_place: Constant::new((W as u64).into()),
             eop_place: Constant::new((W as u64 + 1).into()),
@@ -288,7 +283,6 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             b_name,
             b_left,
             b_at,
-            b_vacated,
             lines_held,
             lines_free,
             c_on,
@@ -311,7 +305,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             out_code,
             out_data
         );
-        clock!(self, clock, beats, names, progress, vacated);
+        clock!(self, clock, beats, names, progress);
         self.beats.reset.next = self.reset.val();
         self.beats.push.next = self.rx_valid.val();
         self.beats.data_in.next = bit_cast::<E, W>(self.rx_data.val())
@@ -410,7 +404,6 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
         self.names.write_address.next = self.opening_tag.q.val();
         self.names.write_data.next = self.opening_word.q.val().tag;
         self.names.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
-        self.vacated.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
         self.progress.read_address.next = self.a_tag.q.val().get_bits::<6>(0);
         self.a_bit.next = self.one.val() << self.a_tag.q.val().get_bits::<6>(0);
         if self.move_on.val() {
@@ -438,7 +431,6 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.b_name.d.next = self.names.read_data.val();
             self.b_left.d.next = self.progress.read_data.val().left;
             self.b_at.d.next = self.progress.read_data.val().at;
-            self.b_vacated.d.next = self.vacated.read_data.val().any();
         }
     }
 }

@@ -104,7 +104,6 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "assign shut = (b_known_q & (~b_expires_q))",
         "assign shut = b_known_q",
     ),
-    ("completions", "if (~b_vacated_q) begin", "if (1'b1) begin"),
     (
         LAYER,
         "((rx_on_q & is_completion) & (~rx_bad_q)) & (~failed_q)",

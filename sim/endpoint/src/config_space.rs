@@ -112,7 +112,10 @@ pub enum Resets {
     /// has under way.
     #[default]
     Configuration,
-    /// The block, too: it is as after power-up.
+    /// A reset of the bus or the link reaches the block, too: it is as after power-up. The others do not: the hard IP
+    /// shows the fabric neither a function level reset nor the way from D3hot to D0.
+    Link,
+    /// All of them reach the block.
     Fabric,
 }
 

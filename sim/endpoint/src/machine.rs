@@ -415,7 +415,7 @@ impl Machine {
         if self.dead {
             return;
         }
-        if resets == Resets::Fabric {
+        if resets != Resets::Configuration {
             self.configure();
         }
         self.board.reset_hard_ip();

@@ -171,7 +171,12 @@ impl Backend {
         }
         if reset {
             self.reset_programming();
-            self.send(Command::Reset(self.resets))?;
+            // The link is not reset.
+            let reaches = match self.resets {
+                Resets::Fabric => Resets::Fabric,
+                Resets::Link | Resets::Configuration => Resets::Configuration,
+            };
+            self.send(Command::Reset(reaches))?;
         }
         if reset || before != after {
             self.send(Command::Function(after))?;

@@ -243,9 +243,9 @@ impl Setup {
         self
     }
 
-    /// With a board whose fabric hangs on the resets of the function. Others' goes on.
+    /// With a board whose fabric hangs on the resets of the link. Others' goes on.
     pub(crate) fn reset_fabric(mut self) -> Self {
-        self.resets = Resets::Fabric;
+        self.resets = Resets::Link;
         self
     }
 
@@ -343,9 +343,10 @@ impl Setup {
     }
 
     /// A block with its own transaction layer, on the hard IP's Avalon-ST interface: it leads the host to all slaves.
+    /// A reset of the link resets all of it.
     pub(crate) fn packets(mut self) -> Self {
         self.params.port = Port::Tlp;
-        self
+        self.reset_fabric()
     }
 
     /// Boots the machine with driver and stand-in loaded, runs a script in it, and fails if it

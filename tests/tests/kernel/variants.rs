@@ -202,6 +202,19 @@ fn faults_where_resets_reach_the_fabric() {
     );
 }
 
+/// Only a reset of the link reaches the block, and opens a dead port. The kernel would have a function level reset first,
+/// and the way from D3hot to D0, which do not.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_dead_port_is_opened_by_a_reset_of_the_link() {
+    Setup::default().reset_fabric().run(
+        "peerlane-guest faults --filter port_stuck || exit 1\n\
+         dmesg | grep -F 'the function was reset and started again' || exit 1\n\
+         dmesg | grep -F 'cannot be started again' && exit 1\n\
+         true",
+    );
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn the_board_libraries_where_resets_reach_the_fabric() {

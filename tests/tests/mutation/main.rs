@@ -5,7 +5,8 @@
 //! All mutants that were drawn stand in one model of each build, and a test process begins as one of them. The tests
 //! run one after the other until one fails, those first that have found the most in the least time.
 //!
-//! `PEERLANE_DRAW=N` draws N mutants in place of [`DRAWN`], and `PEERLANE_MODULES=receive,fence` those of some groups.
+//! `PEERLANE_DRAW=N` draws N mutants in place of [`DRAWN`], `PEERLANE_MODULES=receive,fence` those of some groups, and
+//! `PEERLANE_NUMBERS=1,2` leaves of what is drawn those that have these numbers.
 //! The report is `target/mutation.md`.
 
 mod report;
@@ -21,7 +22,6 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
 };
 
 use peerlane_hdl::{Irq, Params, Port, generate};
@@ -105,23 +105,23 @@ fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
                 return;
             };
             let by = tests::first_that_fails(list, tests, candidate, &experience);
+            let mutant = &candidate.mutant;
             println!(
                 "{:>4} of {}: {:<8} {:<9} {}",
                 index + 1,
                 drawn.len(),
                 candidate.group,
-                candidate.mutant.kind.name(),
-                by.as_deref().unwrap_or("SURVIVES"),
+                mutant.kind.name(),
+                by.clone().unwrap_or_else(|| format!(
+                    "{} SURVIVES in {}: `{}` becomes `{}`",
+                    mutant.number, candidate.module, mutant.before, mutant.after
+                )),
             );
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.insert(index, by);
         }
     };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
+    tests::on_all_processors(work);
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     drawn
         .iter()
@@ -141,7 +141,11 @@ fn the_blocks_tests_find_mutants() {
     let groups: Vec<_> = (GROUPS.iter().map(|(group, _)| *group))
         .filter(|group| asked.is_empty() || asked.split(',').any(|name| name == *group))
         .collect();
-    let drawn = drawn(&candidates(&groups), number);
+    let mut drawn = drawn(&candidates(&groups), number);
+    if let Ok(numbers) = env::var("PEERLANE_NUMBERS") {
+        let numbers: BTreeSet<_> = numbers.split(',').collect();
+        drawn.retain(|one| numbers.contains(&*one.mutant.number.to_string()));
+    }
     let work = tempfile::tempdir().unwrap();
     let list = work.path().join("mutants");
     let mut numbers = String::new();
@@ -150,7 +154,7 @@ fn the_blocks_tests_find_mutants() {
     }
     fs::write(&list, numbers).unwrap();
 
-    let tests = tests::timed(&list);
+    let tests = tests::timed(&list, &drawn);
     let found = tried(&list, &tests, &drawn);
     let report = Group::all(&groups, &found);
     let text = report::markdown(&report, &found);

@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -55,20 +58,26 @@ impl Test {
         command
     }
 
-    /// Runs it without a mutant, and says what it takes and which modules its models have.
-    fn known(mut self, list: &Path) -> Self {
+    /// Runs a test without a mutant, and says what it takes and which modules its models have.
+    fn known(program: &Path, name: &str, list: &Path) -> Self {
+        let mut test = Self {
+            program: program.to_owned(),
+            name: name.to_owned(),
+            takes: Duration::ZERO,
+            modules: BTreeSet::new(),
+        };
         let told = tempfile::NamedTempFile::new().unwrap();
         // Once to have the models, once to be timed.
         for _ in 0..2 {
             let begun = Instant::now();
-            let mut command = self.command(list, None);
+            let mut command = test.command(list, None);
             let status = command.env(MODULES, told.path()).status().unwrap();
-            assert!(status.success(), "{} fails without a mutant", self.name);
-            self.takes = begun.elapsed();
+            assert!(status.success(), "{name} fails without a mutant");
+            test.takes = begun.elapsed();
         }
         let names = std::fs::read_to_string(told.path()).unwrap();
-        self.modules = names.lines().map(str::to_owned).collect();
-        self
+        test.modules = names.lines().map(str::to_owned).collect();
+        test
     }
 
     /// Whether it passes.
@@ -94,28 +103,48 @@ fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// All tests, with what they take: each must pass as long as no mutant is selected. The models are compiled here.
-pub(crate) fn timed(list: &Path) -> Vec<Test> {
-    let mut tests = Vec::new();
+/// All tests that have one of the mutants' modules, with what they take: each must pass as long as no mutant is
+/// selected. The models are compiled here. As many run at once as later, so that they take as long.
+pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
+    let modules: BTreeSet<_> = drawn.iter().map(|one| &one.module).collect();
+    let mut names = Vec::new();
     for program in PROGRAMS {
         let program = newest(program);
         let mut list_of = command(&program);
         let output = list_of.args(["--list", "--ignored"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
-        for name in names.filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part))) {
-            let test = Test {
-                program: program.clone(),
-                name: name.to_owned(),
-                takes: Duration::ZERO,
-                modules: BTreeSet::new(),
-            };
-            let test = test.known(list);
-            println!("{name}: {:.1} s", test.takes.as_secs_f64());
-            tests.push(test);
-        }
+        let of_program = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        names.extend(
+            of_program
+                .filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part)))
+                .map(|name| (program.clone(), name.to_owned())),
+        );
     }
-    tests
+    let next = AtomicUsize::new(0);
+    let tests = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((program, name)) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let test = Test::known(program, name, list);
+            if modules.iter().any(|module| test.modules.contains(*module)) {
+                println!("{name}: {:.1} s", test.takes.as_secs_f64());
+                tests
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(test);
+            }
+        }
+    };
+    on_all_processors(work);
+    tests.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `work` on every processor.
+pub(crate) fn on_all_processors(work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(&work);
+        }
+    });
 }
 
 /// How many mutants of a group a test has found, of how many that it was asked about.

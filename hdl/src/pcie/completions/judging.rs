@@ -116,12 +116,6 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
             self.progress.write_data.next.at = self.opening_word.q.val().at;
         }
 
-        self.vacated.write_enable.next =
-            (self.judge.val() & self.b_known.q.val() & self.b_expires.q.val())
-                | self.admits.q.val();
-        self.vacated.write_address.next = self.progress.write_address.val();
-        self.vacated.write_data.next = bit_cast::<1, 1>((!self.admits.q.val()).into());
-
         // Lines: those that are behind it, or all that are left. They are free as its last beat has come.
         self.lines_left.next = bit_cast::<11, 6>(self.b_at.q.val().get_bits::<6>(0))
             + bit_cast::<11, 10>(self.b_left.q.val())
@@ -131,12 +125,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.lines.next = self.lines_held.q.val();
         if self.b_sop.q.val() {
             self.lines.next = 0.into();
-            if !self.b_vacated.q.val() {
-                if self.b_known.q.val() & (self.shut.val() | self.b_expires.q.val()) {
-                    self.lines.next = bit_cast::<5, 11>(self.lines_left.val() >> 6);
-                } else if self.good.val() {
-                    self.lines.next = bit_cast::<5, 11>(self.lines_behind.val() >> 6);
-                }
+            if self.b_known.q.val() & self.shut.val() {
+                self.lines.next = bit_cast::<5, 11>(self.lines_left.val() >> 6);
+            } else if self.good.val() {
+                self.lines.next = bit_cast::<5, 11>(self.lines_behind.val() >> 6);
             }
         }
         self.lines_free.d.next = 0.into();
