@@ -368,3 +368,76 @@ fn changing(library: &Library, word_cycles: u64) {
     rig.run(300);
     assert_eq!((rig.get("msix_enable"), rig.get("msix_mask")), (1, 1));
 }
+
+/// Writes are cut at multiples of Max Payload Size, and nowhere else.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn writes_have_as_few_packets_as_may_be() {
+    for bits in [128, 256] {
+        for payload in [128, 256, 512] {
+            packets(&library(bits), payload);
+        }
+    }
+}
+
+pub fn packets(library: &Library, payload: u32) {
+    let config = HipConfig {
+        payload,
+        ..HipConfig::default()
+    };
+    let mut rig = Rig::new(library, config);
+    rig.hip.root.keep_writes();
+    let mut expected = Vec::new();
+    for (address, bytes) in [(0x8000, 512), (0x9040, 448), (0xA0C0, 512), (0xBE00, 512)] {
+        rig.post(address, bytes);
+        expected.push(address);
+        let edges = (address + 1..address + bytes as u64)
+            .filter(|at| at.is_multiple_of(u64::from(payload)));
+        expected.extend(edges);
+    }
+    rig.finish(2000);
+    assert_eq!(rig.hip.root.writes, expected);
+}
+
+/// Shorter reads are wished for while nearly all room is promised and the link brings little, and not else.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn shorter_reads_are_wished_for_where_room_is_what_lacks() {
+    for bits in [128, 256] {
+        crowd(&library(bits));
+    }
+}
+
+pub fn crowd(library: &Library) {
+    let mut number = 0;
+    let mut rig = Rig::new(library, slow());
+    let mut run = |rig: &mut Rig, most: usize, cycles: u64| {
+        for _ in 0..cycles {
+            while rig.asks.is_empty() && rig.unanswered() < most {
+                rig.asks.push_back(Ask {
+                    address: 0x10_0000 + 512 * number,
+                    bytes: 512,
+                    tag: (number % 63) as u8,
+                });
+                number += 1;
+            }
+            rig.step();
+        }
+    };
+    // Room for 24. With 18 of them 48 lines are free, with 21 of them 24.
+    run(&mut rig, 18, 4000);
+    assert_eq!(rig.get("short_reads"), 0);
+    run(&mut rig, 21, 4000);
+    assert_eq!(rig.get("short_reads"), 1);
+    run(&mut rig, 30, 4000);
+    assert_eq!(rig.get("short_reads"), 1);
+    // As long as the answers take, the interface brings data in nearly every cycle.
+    rig.hip.root.config.latency = 30;
+    run(&mut rig, 30, 12_000);
+    assert_eq!(rig.get("short_reads"), 0);
+    rig.hip.root.config.latency = 5000;
+    run(&mut rig, 30, 8000);
+    assert_eq!(rig.get("short_reads"), 1);
+    rig.asks.clear();
+    rig.finish(20_000);
+}

@@ -157,6 +157,96 @@ pub fn rest(library: &Library) {
     assert_eq!(rig.hip.root.reads(), 1);
 }
 
+/// A read that was accepted while the bit was clear is refused, though it is looked at when the bit is set again.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_waits_as_the_bit_is_set_is_refused() {
+    for bits in [128, 256] {
+        waits(&library(bits));
+    }
+}
+
+pub fn waits(library: &Library) {
+    let config = HipConfig {
+        master: false,
+        ..HipConfig::default()
+    };
+    let mut rig = Rig::new(library, config);
+    let mut asked = 0;
+    let mut step = |rig: &mut Rig| {
+        while rig.asks.len() < 2 {
+            rig.asks.push_back(ask(asked % 72));
+            asked += 1;
+        }
+        rig.step();
+        usize::from(asked) - rig.asks.len()
+    };
+    for _ in 0..SEEN {
+        step(&mut rig);
+    }
+    rig.ends.clear();
+    let before = rig.unanswered();
+    let accepted = step(&mut rig);
+    rig.hip.config.master = true;
+    let mut now = accepted;
+    while rig.get("bus_master") == 0 {
+        now = step(&mut rig);
+    }
+    for _ in 0..20 {
+        step(&mut rig);
+    }
+    rig.asks.clear();
+    rig.finish(2000);
+    let refused = rig.ends.iter().filter(|end| end.code == REFUSED).count();
+    // Those that waited before, too; of the one at the port in that cycle either may be said.
+    let old = before + now - accepted;
+    assert!((old - 1..=old + 2).contains(&refused), "{refused} of {old}");
+}
+
+/// However near to the bit's being set a write was dropped, those that come afterwards leave.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn what_comes_when_the_bit_is_set_leaves() {
+    for bits in [128, 256] {
+        set(&library(bits));
+    }
+}
+
+pub fn set(library: &Library) {
+    let config = HipConfig {
+        master: false,
+        ..HipConfig::default()
+    };
+    let fresh = || {
+        let mut rig = Rig::new(library, config.clone());
+        rig.hip.root.keep_writes();
+        rig.run(SEEN);
+        rig.hip.config.master = true;
+        rig
+    };
+    let mut rig = fresh();
+    let begin = rig.cycle;
+    while rig.get("bus_master") == 0 {
+        rig.step();
+    }
+    let takes = rig.cycle - begin;
+    for before in 1..40.min(takes) {
+        let mut rig = fresh();
+        rig.run(takes - before);
+        rig.post(0x8000, 64);
+        rig.run(before + 20);
+        rig.posted.clear();
+        rig.post(0x9000, 64);
+        rig.post(0xA000, 64);
+        rig.finish(500);
+        assert!(
+            rig.hip.root.writes.ends_with(&[0x9000, 0xA000]),
+            "{before}: {:x?}",
+            rig.hip.root.writes
+        );
+    }
+}
+
 /// Software sets and clears the bit at any moment. The model of the hard IP holds each packet to what the layer has been
 /// shown.
 #[test]
