@@ -327,7 +327,7 @@ fn clocks_resets_and_interrupts() {
                 SYSTEM,
                 ["end=\"dma_engine.dma_irq\"", "end=\"kernels.dma_irq\""],
                 "wiring",
-                "dma_engine.dma_irq is not connected",
+                "dma_engine.dma_irq has the interrupt of nothing",
             ),
             mutation(
                 "the kernel's interrupt open",
@@ -344,7 +344,7 @@ fn clocks_resets_and_interrupts() {
                 SYSTEM,
                 ["end=\"dma_engine.reset\"", "end=\"kernels.more_reset\""],
                 "wiring",
-                "dma_engine.reset is not connected",
+                "dma_engine.reset has the reset of nothing",
             ),
             mutation(
                 "the block's reset of PCIe open",
@@ -353,15 +353,15 @@ fn clocks_resets_and_interrupts() {
                     "end=\"dma_engine.pcie_reset\"",
                     "end=\"kernels.more_reset\"",
                 ],
-                "wiring",
-                "dma_engine.pcie_reset is not connected",
+                "resets",
+                "dma_engine.pcie_reset comes from nothing",
             ),
             mutation(
                 "another's reset open",
                 SYSTEM,
                 ["end=\"bar_pipe.reset\"", "end=\"kernels.more_reset\""],
                 "wiring",
-                "bar_pipe.reset is not connected",
+                "bar_pipe.reset has the reset of nothing",
             ),
             mutation(
                 "another's reset swapped",

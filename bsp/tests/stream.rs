@@ -463,11 +463,7 @@ fn what_is_spoilt_is_found() {
         ),
         // Said of the vendor's as it would be: it has no dma_engine.coreclkout.
         (
-            from(
-                "dma_engine.coreclkout",
-                "kernels.clk",
-                "host_link.coreclkout_hip",
-            ),
+            from("dma_engine.coreclkout", "kernels.clk", "ddr.afi_clk"),
             "wiring",
             "with a streaming port it must have that of dma_engine.coreclkout",
         ),
@@ -485,7 +481,7 @@ fn what_is_spoilt_is_found() {
             from(
                 "dma_engine.coreclkout",
                 "dma_engine.pcie_clk",
-                "host_link.coreclkout_hip",
+                "ddr.afi_clk",
             ),
             "wiring",
             "dma_engine.pcie_clk is not the clock",

@@ -103,12 +103,16 @@ fn with_memory(
     findings: &mut Findings,
 ) {
     let mut unknown = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let masters = ["mem_rd", "mem_wr", "mem_win"].map(|m| format!("{}.{m}", block.name));
     for wire in design.avalon().filter(|w| masters.contains(&w.from)) {
         let Some(sink) = reset_of(design, &wire.to) else {
             unknown.insert(wire.to.clone());
             continue;
         };
+        if !seen.insert(sink) {
+            continue;
+        }
         let there = roots(design, sink);
         let alone: BTreeSet<_> = there.difference(memory).cloned().collect();
         if !alone.is_empty() {

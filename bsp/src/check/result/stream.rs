@@ -31,9 +31,11 @@ const WAYS: [(&str, &str, bool); 10] = [
     ("conduit", "lmi", true),
     ("conduit", "power_mngt", true),
 ];
+/// The hard IP's clock, which is not on a global network.
+const RAW_CLOCK: &str = "coreclkout_hip";
 /// What else that variant has.
 const OTHERS: [&str; 11] = [
-    "coreclkout_hip",
+    RAW_CLOCK,
     "pld_clk",
     "refclk",
     "npor",
@@ -202,13 +204,11 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
         }
     }
     // Its buffer is in the block: nothing may have the clock that is not on a global network.
-    let raw = format!("{}.coreclkout_hip", hip.name);
-    let buffer = format!("{}.coreclkout_hip", block.name);
+    let raw = format!("{}.{RAW_CLOCK}", hip.name);
+    let buffer = format!("{}.{RAW_CLOCK}", block.name);
     let buffered = format!("{}.coreclkout", block.name);
-    for (fed, clock) in [
-        (&buffer, &raw),
-        (&format!("{}.pld_clk", hip.name), &buffered),
-    ] {
+    let application = format!("{}.pld_clk", hip.name);
+    for (fed, clock) in [(&buffer, &raw), (&application, &buffered)] {
         let has = design.clock(fed);
         if has != Some(clock) {
             let what = format!(
@@ -218,7 +218,7 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
             bad(findings, TEST, design.place(hip.line), what);
         }
     }
-    let straight = |w: &&Wire| w.kind == "clock" && w.from == raw && w.to != buffer;
+    let straight = |w: &&Wire| is_raw(w, hip) && w.to != buffer && w.to != application;
     for wire in design.wires.iter().filter(straight) {
         let what = format!(
             "{} has the hard IP's clock straight, and not from the global buffer: it must be that of {buffered}",
@@ -226,6 +226,17 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
         );
         bad(findings, TEST, design.place(wire.line), what);
     }
+}
+
+fn is_raw(wire: &Wire, hip: &Instance) -> bool {
+    let from = wire.from.split_once('.');
+    wire.kind == "clock" && from == Some((hip.name.as_str(), RAW_CLOCK))
+}
+
+/// Whether what has to have the block's clock has the hard IP's, which is not on a global network.
+pub(super) fn is_straight(design: &Design, end: &str) -> bool {
+    let mut hips = design.instances.iter().filter(|i| is_streaming(&i.kind));
+    hips.any(|hip| design.wires.iter().any(|w| w.to == end && is_raw(w, hip)))
 }
 
 /// Nothing is connected to an interface that this variant does not have.

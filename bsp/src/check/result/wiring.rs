@@ -10,6 +10,8 @@ use crate::check::result::{Bsp, OLD, bad, new_faults, stream};
 
 /// The hard IP's status, handed on by a block with a streaming port.
 const STATUS: &str = "hip_status_drv";
+/// What [`hard_ip`] and the tests of packets and resets say more of than that it is not connected.
+const ELSEWHERE: [&str; 3] = ["pcie_clk", "pcie_reset", "coreclkout_hip"];
 const TEST: &str = "wiring";
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
@@ -47,6 +49,29 @@ fn in_use(design: &Design, end: &str) -> usize {
     wires + design.outside.iter().filter(|o| o.inside == end).count()
 }
 
+/// The connections of the vendor's that are gone, for no reason of the extension's: [`kept`] tells each.
+fn lost<'a>(design: &'a Design, vendor: &'a Design) -> impl Iterator<Item = &'a Wire> {
+    let there = |name: &str| design.instance(name).is_some();
+    vendor.wires.iter().filter(move |was| {
+        was.kind != "avalon"
+            // What led to an instance that is gone went with it; that it may be gone, another test says.
+            && was.instances().into_iter().all(there)
+            && !is_in(design, was)
+            && !(was.kind == "interrupt" && through_the_block(design, vendor, was))
+    })
+}
+
+/// Whether [`kept`] tells of this end, so that nothing else has to.
+fn is_told(design: &Design, vendor: &Design, end: &str) -> bool {
+    lost(design, vendor).any(|was| was.to == end || was.from == end)
+}
+
+/// Whether a system has a connection of another's.
+fn is_in(design: &Design, wire: &Wire) -> bool {
+    let ends = |w: &Wire| (w.kind == wire.kind, w.from == wire.from, w.to == wire.to);
+    design.wires.iter().any(|w| ends(w) == (true, true, true))
+}
+
 /// Interrupt numbers, and inputs that can have one source only.
 fn numbers(design: &Design) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -81,66 +106,64 @@ fn numbers(design: &Design) -> Vec<(usize, String)> {
 
 /// The connections and exports of the vendor's that the extension has no business with.
 fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
-    let mut now: BTreeMap<_, Vec<&Wire>> = BTreeMap::new();
-    for wire in &design.wires {
-        let key = (&wire.kind, &wire.from, &wire.to);
-        now.entry(key).or_default().push(wire);
-    }
-    let there = |name: &str| design.instance(name).is_some();
-    for was in vendor.wires.iter().filter(|w| w.kind != "avalon") {
-        // What led to an instance that is gone went with it; that it may be gone, another test says.
-        if !was.instances().into_iter().all(there) {
-            continue;
-        }
-        let irq = |wire: &Wire| {
-            wire.parameters
-                .get("irqNumber")
-                .map_or(Some(0), |n| number(n))
-        };
-        match now.get(&(&was.kind, &was.from, &was.to)).map(Vec::as_slice) {
-            Some(all @ [wire, ..])
-                if was.kind == "interrupt" && all.iter().all(|w| irq(w) != irq(was)) =>
-            {
-                let what = format!(
-                    "{} is interrupt {} of {}, in the vendor's BSP {}",
-                    was.to,
-                    irq(wire).map_or("?".into(), |n| n.to_string()),
-                    was.from,
-                    irq(was).map_or("?".into(), |n| n.to_string())
-                );
-                bad(findings, TEST, design.place(wire.line), what);
-            }
-            Some(_) => {}
-            None if was.kind == "interrupt" && through_the_block(design, vendor, was) => {}
+    numbered(design, vendor, findings);
+    // What it is compared with is the vendor's as it would be.
+    let streams = design.instances.iter().any(|i| is_streaming(&i.kind));
+    let whose = match streams {
+        true => "with a streaming port it must have",
+        false => "in the vendor's BSP it has",
+    };
+    // Of a clock that is not on a global network, the test of packets says why that is wrong.
+    for was in lost(design, vendor).filter(|was| !stream::is_straight(design, &was.to)) {
+        let mut instead = design
+            .wires
+            .iter()
+            .filter(|w| (&w.kind, &w.to) == (&was.kind, &was.to) && !is_in(vendor, w));
+        let (line, has) = match instead.next() {
+            Some(wire) => (wire.line, format!("{} instead", wire.from)),
             None => {
-                let mut instead = design
-                    .wires
-                    .iter()
-                    .filter(|w| (&w.kind, &w.to) == (&was.kind, &was.to));
-                let (line, has) = match instead.next() {
-                    Some(wire) => (wire.line, format!("{} instead", wire.from)),
-                    None => {
-                        let name = instance(&was.to);
-                        (
-                            design.instance(name).map_or(1, |i| i.line),
-                            "nothing".into(),
-                        )
-                    }
-                };
-                // What it is compared with is the vendor's as it would be.
-                let streams = design.instances.iter().any(|i| is_streaming(&i.kind));
-                let whose = match streams {
-                    true => "with a streaming port it must have",
-                    false => "in the vendor's BSP it has",
-                };
-                let what = format!(
-                    "{} has the {} of {has}; {whose} that of {}",
-                    was.to, was.kind, was.from
-                );
-                bad(findings, TEST, design.place(line), what);
+                let name = instance(&was.to);
+                let line = design.instance(name).map_or(1, |i| i.line);
+                (line, "nothing".into())
             }
+        };
+        let what = format!(
+            "{} has the {} of {has}; {whose} that of {}",
+            was.to, was.kind, was.from
+        );
+        bad(findings, TEST, design.place(line), what);
+    }
+    exports(design, vendor, findings);
+}
+
+/// The vendor's interrupts that are there have their numbers.
+fn numbered(design: &Design, vendor: &Design, findings: &mut Findings) {
+    let irq = |wire: &Wire| {
+        let text = wire.parameters.get("irqNumber");
+        text.map_or(Some(0), |n| number(n))
+    };
+    let said = |wire: &Wire| irq(wire).map_or("?".into(), |n| n.to_string());
+    for was in vendor.wires.iter().filter(|w| w.kind == "interrupt") {
+        let ends = (&was.from, &was.to);
+        let all = design.wires.iter().filter(|w| w.kind == was.kind);
+        let now: Vec<_> = all.filter(|w| (&w.from, &w.to) == ends).collect();
+        if let Some(wire) = now.first()
+            && now.iter().all(|w| irq(w) != irq(was))
+        {
+            let what = format!(
+                "{} is interrupt {} of {}, in the vendor's BSP {}",
+                was.to,
+                said(wire),
+                was.from,
+                said(was)
+            );
+            bad(findings, TEST, design.place(wire.line), what);
         }
     }
+}
+
+fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
+    let there = |name: &str| design.instance(name).is_some();
     for was in &vendor.outside {
         let inner = instance(&was.inside);
         if was.inside.is_empty() || !there(inner) {
@@ -194,14 +217,11 @@ fn through_the_block(design: &Design, vendor: &Design, was: &Wire) -> bool {
 
 /// What the vendor's BSP did not have belongs to the block, or to an instance that is new.
 fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
-    let old: BTreeSet<_> = vendor
-        .wires
-        .iter()
-        .map(|w| (&w.kind, &w.from, &w.to))
-        .collect();
     let ours = |name: &str| vendor.instance(name).is_none_or(|i| i.kind == OLD);
     for wire in design.wires.iter().filter(|w| w.kind != "avalon") {
-        if !old.contains(&(&wire.kind, &wire.from, &wire.to))
+        if !is_in(vendor, wire)
+            && !is_told(design, vendor, &wire.to)
+            && !stream::is_straight(design, &wire.to)
             && !wire.instances().into_iter().any(ours)
         {
             let what = format!(
@@ -227,7 +247,7 @@ fn bridges(design: &Design, vendor: &Design, findings: &mut Findings) {
         for sink in sinks {
             let end = format!("{}.{sink}", bridge.name);
             let open_before = vendor.instance(&bridge.name).is_some() && in_use(vendor, &end) == 0;
-            if in_use(design, &end) == 0 && !open_before {
+            if in_use(design, &end) == 0 && !open_before && !is_told(design, vendor, &end) {
                 bad(
                     findings,
                     TEST,
@@ -253,8 +273,11 @@ fn connected(
         let end = format!("{}.{name}", block.name);
         let count = in_use(design, &end);
         let place = || design.place(block.line);
-        if count == 0 && name == STATUS {
-            // For a driver that a person puts in.
+        let told = |v: &Design| is_told(design, v, &end);
+        if count == 0 && (name == STATUS || ELSEWHERE.contains(&name.as_str())) {
+            // For a driver that a person puts in, or told with what it must be connected to.
+        } else if count == 0 && vendor.is_some_and(told) {
+            // Told of what the vendor's BSP has there.
         } else if count == 0 {
             // An interface that the old DMA had, too, or the hard IP in whose place the block is.
             let of_hip = matches!(name.as_str(), "kernel_irq" | "Cra");
@@ -319,7 +342,9 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
         true => from == through,
         false => of_hip(from, "coreclkout"),
     };
-    if !design.clock(&clock).is_some_and(is_right) {
+    let kept = |vendor: &Design| is_told(design, vendor, &clock);
+    let told = stream::is_straight(design, &clock) || bsp.was(design).is_some_and(kept);
+    if !design.clock(&clock).is_some_and(is_right) && !told {
         let what = format!("{clock} is not the clock of {} (coreclkout)", hip.name);
         bad(findings, TEST, design.place(block.line), what);
     }
