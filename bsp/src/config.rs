@@ -9,7 +9,7 @@ pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::keys::Source;
+use crate::keys::{Places, Source};
 use crate::text;
 use crate::toml_words::words;
 
@@ -134,6 +134,9 @@ pub struct Config {
     /// Identity of the board.
     #[serde(default)]
     pub identity: Identity,
+    /// Where the file has the keys that the BSP may not have room for.
+    #[serde(skip)]
+    pub places: Places,
 }
 
 impl Default for Config {
@@ -148,6 +151,7 @@ impl Default for Config {
             port: Port::default(),
             bar: Bar::default(),
             identity: Identity::default(),
+            places: Places::default(),
         }
     }
 }
@@ -320,6 +324,18 @@ impl Config {
             config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, remedy)?);
         }
         config.identity = identity(&checker, &file.identity)?;
+        for (key, value) in [
+            ("port_bits", &file.port_bits),
+            ("port.gen", &file.port.generation),
+            ("bar.chan_base", &file.bar.chan_base),
+            ("bar.att_base", &file.bar.att_base),
+            ("bar.msix_base", &file.bar.msix_base),
+            ("identity.subsystem_device", &file.identity.subsystem_device),
+        ] {
+            if let Some(value) = value {
+                config.places.note(key, source.place(value.span()));
+            }
+        }
         Ok(config)
     }
 

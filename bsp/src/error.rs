@@ -93,6 +93,8 @@ pub struct Error {
     pub remedy: String,
     /// What the sentence sums up, a line each; mostly nothing.
     pub details: Vec<String>,
+    /// The key of the configuration that asks for what cannot be, where there is one.
+    pub key: Option<&'static str>,
 }
 
 /// Why reading or writing failed. `tempfile` puts the name of its temporary file behind, which nobody gave.
@@ -122,7 +124,14 @@ impl Error {
             what: what.into().replace(char::is_control, " "),
             remedy: remedy.into(),
             details: Vec::new(),
+            key: None,
         }
+    }
+
+    /// Of a key of the configuration, at whose line it is shown.
+    pub fn of_key(mut self, key: &'static str) -> Self {
+        self.key = Some(key);
+        self
     }
 
     /// Names a path as the caller gave it, in place and words.

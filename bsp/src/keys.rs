@@ -1,5 +1,6 @@
 //! Values of a TOML file that a person writes, and errors with the line of each.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -41,6 +42,33 @@ impl Source<'_> {
         let fits = Some(number).filter(|&number| good(number));
         fits.and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| self.error(span, format!("{key} = {number} is not possible"), remedy))
+    }
+}
+
+/// Where the keys of a file stand. What a file asks for is the same wherever it stands, so all are equal.
+#[derive(Debug, Clone, Default)]
+pub struct Places(BTreeMap<&'static str, Place>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Places {}
+
+impl Places {
+    /// Notes the place of a key.
+    pub fn note(&mut self, key: &'static str, place: Place) {
+        self.0.insert(key, place);
+    }
+
+    /// The error at the line of its key, if it has one and the file has it.
+    pub fn point(&self, mut error: Error) -> Error {
+        if let Some(place) = error.key.and_then(|key| self.0.get(key)) {
+            error.place = place.clone();
+        }
+        error
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Work, edit, expect, extend_to, one_paragraph, snapshot, text};
 use peerlane_bsp::config::Config;
-use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::xml::Document;
 
@@ -240,6 +240,36 @@ fn channels_and_interrupts_that_are_not_possible() {
         fs::write(&config, text).unwrap();
         refuses(&work, Some(&config), None, &words);
         assert!(!work.out.exists());
+    }
+}
+
+/// What stands in the way may be in the BSP; the mistake is in the configuration.
+#[test]
+fn a_key_that_does_not_fit_is_told_with_its_line() {
+    let work = Work::new();
+    let stream = "[port]\nkind = \"stream\"\n";
+    for (config, line, words) in [
+        ("\nport_bits = 256".into(), 2, "port_bits = 256"),
+        (
+            format!("port_bits = 128\n{stream}gen = 3"),
+            1,
+            "port_bits = 128",
+        ),
+        (
+            "channels = 1\n[bar]\nchan_base = 0x3000".into(),
+            3,
+            "bar.chan_base",
+        ),
+        ("\n[bar]\natt_base = 0x21000".into(), 3, "bar.att_base"),
+        (
+            format!("{stream}[bar]\nchan_base = 0x8000"),
+            4,
+            "taken by host_link.Cra of acl_iface_system.qsys",
+        ),
+    ] {
+        let error = work.refused(&config);
+        expect(&error, ErrorKind::Config, &[words]);
+        assert_eq!(error.place, Place::line("c.toml", line), "{error}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use common::{Work, expect, reference_net};
-use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::error::{ErrorKind, Place};
 
 const SYSTEM: &str = "board.qsys";
 const BLOCK: &str = "kind=\"peerlane_dma\"";
@@ -409,6 +409,8 @@ fn an_identity_that_is_the_vendors_is_refused() {
         ErrorKind::Config,
         &["504c", "identity.subsystem_device"],
     );
+    let asked = work.refused("[identity]\n\nsubsystem_device = 0x504c");
+    assert_eq!(asked.place, Place::line("c.toml", 3), "{asked}");
     work.sound("[identity]\nsubsystem_device = 0x1234");
 }
 

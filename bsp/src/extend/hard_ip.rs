@@ -394,16 +394,13 @@ impl Old<'_> {
         if clock(before, width).is_none() && !says_more {
             return Err(self.width(width, (lanes, before)));
         }
-        let asked = |what: String, remedy: String| {
-            Err(Error::new(
-                ErrorKind::Config,
-                self.system.place(self.hip),
-                what,
-                remedy,
-            ))
+        let asked = |key, what: String, remedy: String| {
+            let place = self.system.place(self.hip);
+            Err(Error::new(ErrorKind::Config, place, what, remedy).of_key(key))
         };
         let Some(possible) = widths(lanes, generation) else {
             return asked(
+                "port.gen",
                 format!(
                     "port.gen = {generation}, but {} has {lanes} lanes, for which there is no such port of 128 or 256 bits",
                     self.hip.name
@@ -421,6 +418,7 @@ impl Old<'_> {
                 .map(|(width, _)| width.to_string())
                 .collect();
             return asked(
+                "port_bits",
                 format!(
                     "port_bits = {}, but a streaming port of {lanes} Gen{generation} has {} bits",
                     wanted.port_bits.unwrap_or_default(),

@@ -369,9 +369,12 @@ impl<'a> HostBus<'a> {
     fn place(&mut self, site: &Site<'_>, config: &Config, moved: &[Homeless]) -> Result<()> {
         let master = self.path.master();
         let gone = self.gone_at();
+        // With a streaming port some have another name afterwards.
+        let file = site.system.document.path.file_name().unwrap_or_default();
+        let of_vendor = |slave: &str| format!("{slave} of {}", file.display());
         let mut taken: Vec<(u64, u64, String)> = slaves_but(site, master, &gone)
             .into_iter()
-            .map(|e| (e.base, e.bytes, e.slave))
+            .map(|e| (e.base, e.bytes, of_vendor(&e.slave)))
             .collect();
         let taken_by = |taken: &[(u64, u64, String)], base: u64, bytes: u64| {
             let meets = |(b, n, _): &&(u64, u64, String)| {
@@ -427,7 +430,8 @@ impl<'a> HostBus<'a> {
             };
             let local = self.asked(site, slave, base, size(slave.bytes))?;
             if let Some(other) = taken_by(&taken, local, size(slave.bytes)) {
-                return Err(not_there(site, slave, base, format!("is taken by {other}")));
+                let what = format!("is taken by {other}");
+                return Err(not_there(site, slave, base, what));
             }
             taken.push((local, size(slave.bytes), slave.key.into()));
             floor = floor.max(local + size(slave.bytes));
@@ -633,6 +637,7 @@ fn not_there(site: &Site<'_>, slave: &NewSlave, base: u64, what: String) -> Erro
         ),
         "Choose another multiple of the size, or leave the key out to get the lowest free place.",
     )
+    .of_key(slave.key)
 }
 
 /// Address bits that a slave decodes, if that is known and few.

@@ -166,7 +166,8 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
                 identity.subsystem_device
             ),
             "Set another identity.subsystem_device in the configuration.",
-        ));
+        )
+        .of_key("identity.subsystem_device"));
     }
     let ids = PciIds::of(site, identity);
     let mut all = site.library.systems().flat_map(|s| &s.modules);

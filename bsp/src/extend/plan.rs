@@ -69,7 +69,7 @@ impl Plan {
         let named: Vec<String> = (missing.iter())
             .map(|missing| missing.words(&hardware))
             .collect();
-        let new = rewrite::rewrite(&site, config)?;
+        let new = rewrite::rewrite(&site, config).map_err(|e| config.places.point(e))?;
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
         let platform = Platform::of(layout)?;
         let name = Name::of(&platform.boards, &specification, config)?;

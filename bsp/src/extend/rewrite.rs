@@ -105,7 +105,8 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
                 site.hip.name
             ),
             format!("Set port_bits = {width} in the configuration, or leave the key out."),
-        )),
+        )
+        .of_key("port_bits")),
         _ => Ok(width),
     }
 }
