@@ -66,7 +66,7 @@ fn one_of_several_boards_is_extended() {
         environment.contains("default=\"peerlane_net_peerlane\""),
         "{environment}"
     );
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     assert!(
         to_do
             .iter()
@@ -121,7 +121,7 @@ fn which_board_must_be_said() {
     of_directory.board = None;
     let report = extend(&of_directory).unwrap();
     assert!(!work.out.join("hardware/other").exists());
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     assert!(
         to_do
             .iter()

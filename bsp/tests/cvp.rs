@@ -10,10 +10,13 @@ use common::{Work, reference_net, vendor_bsp};
 fn told(work: &Work) -> (Option<String>, bool, String) {
     let report = work.sound("");
     let is = |note: &&String| note.contains("CvP");
-    let (to_do, _) = report.divided();
-    let note = report.notes.iter().find(is).cloned();
+    let note = common::told(&report).find(is).cloned();
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
-    (note, to_do.iter().any(|note| note.contains("CvP")), readme)
+    (
+        note,
+        report.to_do.iter().any(|note| note.contains("CvP")),
+        readme,
+    )
 }
 
 const PARAGRAPH: &str = "**This board is for configuration over PCIe (CvP).**";

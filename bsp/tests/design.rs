@@ -321,10 +321,10 @@ fn what_was_generated_from_the_old_system_is_left_out() {
     let says =
         |n: &&String| n.contains("generated from the systems with the old DMA") && n.contains(dir);
     assert_eq!(
-        report.notes.iter().filter(says).count(),
+        report.to_do.iter().filter(says).count(),
         1,
         "{:?}",
-        report.notes
+        report.to_do
     );
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::elements::{connections, elements, minus, parameters, set};
-use common::{Work, extend_to, snapshot, text, vendor_bsp};
+use common::{Work, extend_to, reference_net, snapshot, text, vendor_bsp};
 use peerlane_bsp::build::Build;
 use peerlane_bsp::config::Config;
 use peerlane_bsp::layout::Layout;
@@ -510,4 +510,21 @@ fn links_through_the_boards_directory_follow_its_name() {
         fs::read(work.output("scripts/over")).unwrap(),
         fs::read(work.input("top.v")).unwrap()
     );
+}
+
+/// For programs: what is left to do is a list, and nothing is in both.
+#[test]
+fn the_json_report_lists_what_is_to_do() {
+    let work = Work::of(&reference_net());
+    let report = work.extend("[port]\nkind = \"stream\"\ngen = 3").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    let list = |name: &str| {
+        let all = json[name].as_array().unwrap_or_else(|| panic!("{name}"));
+        let texts = all.iter().map(|note| note.as_str().unwrap().to_string());
+        texts.collect::<Vec<_>>()
+    };
+    let (to_do, notes) = (list("to_do"), list("notes"));
+    assert!(to_do.iter().any(|note| note.contains("CVP_MODE")));
+    assert!(notes.iter().any(|note| note.contains("vendor's driver")));
+    assert!(!notes.iter().any(|note| to_do.contains(note)));
 }

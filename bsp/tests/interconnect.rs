@@ -48,12 +48,7 @@ fn the_limit_is_set_where_it_is_asked_for() {
         };
         assert!(told(&report));
         assert!(proved(&set).iter().any(|(test, _)| *test == TEST));
-        assert!(
-            !report
-                .notes
-                .iter()
-                .any(|note| note.contains("interconnect_stages"))
-        );
+        assert!(!common::told(&report).any(|note| note.contains("interconnect_stages")));
     }
 }
 
@@ -66,7 +61,7 @@ fn a_limit_that_is_too_high_is_said_first() {
     ] {
         let work = Work::new();
         let report = work.sound(config);
-        let (to_do, _) = report.divided();
+        let to_do = &report.to_do;
         assert!(to_do[0].contains(words), "{to_do:#?}");
         assert!(
             to_do[0].contains("dma_engine.mem_wr") && to_do[0].contains("interconnect_stages = 0")
@@ -103,9 +98,9 @@ fn a_system_without_a_limit() {
         work.edit(system, &limit, "");
         let report = work.sound(VENDOR);
         assert!(
-            report.notes[0].contains("sets no limit"),
+            report.to_do[0].contains("sets no limit"),
             "{}",
-            report.notes[0]
+            report.to_do[0]
         );
     }
 }

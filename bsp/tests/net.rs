@@ -385,7 +385,7 @@ fn the_persona_is_neither_imported_nor_there() {
         );
     }
     let note = report
-        .notes
+        .to_do
         .iter()
         .find(|n| n.contains("shipped the board compiled"))
         .unwrap();

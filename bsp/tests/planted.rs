@@ -982,11 +982,11 @@ fn a_small_region_is_said() {
     let report = work.extend("").unwrap();
     assert!(
         report
-            .notes
+            .to_do
             .iter()
             .any(|note| note.contains("too small for the block")),
         "{:?}",
-        report.notes
+        report.to_do
     );
     let found = notes(&work);
     let said = found

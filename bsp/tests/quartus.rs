@@ -17,7 +17,7 @@ fn net() -> Work {
 
 /// The notes of a report with some words.
 fn said<'a>(report: &'a Report, words: &str) -> Vec<&'a str> {
-    let all = report.notes.iter().map(String::as_str);
+    let all = common::told(report).map(String::as_str);
     all.filter(|note| note.contains(words)).collect()
 }
 

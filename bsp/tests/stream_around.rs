@@ -95,7 +95,7 @@ fn lines_that_name_the_other_hard_ip_follow() {
     assert_eq!(made.matches(new).count(), 2, "{made}");
     assert!(!made.contains("_avmm_"), "{made}");
     let named = |note: &String| note.contains("top.sdc:");
-    assert!(!report.notes.iter().any(named), "{:#?}", report.notes);
+    assert!(!common::told(&report).any(named), "{report:#?}");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn the_transceivers_controller_has_an_interface_for_each() {
     let export = " <interface name=\"to_lanes\" internal=\"host_link.reconfig_to_xcvr\" type=\"conduit\" dir=\"end\" />\n";
     work.edit(SYSTEM, "</system>", &format!("{export}</system>"));
     let report = work.sound(GEN_3);
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     let told = |note: &&String| note.contains("11 interfaces") && note.contains("770 and 506 bits");
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
 }
@@ -260,7 +260,7 @@ fn the_sequencers_registers_are_missed_only_where_it_is() {
         let report = work.sound(STREAM);
         let said = constraints_of(&work, "", "");
         assert_eq!(said.contains("altpcie_rs_serdes"), soft, "{new}: {said}");
-        let (to_do, _) = report.divided();
+        let to_do = &report.to_do;
         let wanted = to_do.iter().any(|note| note.contains("altpcie_rs_serdes"));
         assert_eq!(wanted, soft, "{new}: {to_do:#?}");
     }

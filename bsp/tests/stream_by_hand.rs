@@ -128,7 +128,7 @@ fn the_driver_of_the_equalisation_is_put_in() {
     ] {
         assert_eq!(made.matches(parameter).count(), 2, "{parameter}");
     }
-    assert!(!report.divided().0.iter().any(|note| note.contains(DRIVER)));
+    assert!(!report.to_do.iter().any(|note| note.contains(DRIVER)));
     assert_eq!(notes(&work, &[DRIVER]), 0);
     // Each of its connections is looked at.
     let own = "pcie_reconfig_driver";
@@ -209,9 +209,9 @@ fn a_controller_that_is_held_is_left() {
             .extend(GEN_3)
             .unwrap_or_else(|e| panic!("{}", e.paragraph()));
         assert!(!work.made(BOARD).contains(DRIVER));
-        let told = report.divided().0.iter();
+        let told = report.to_do.iter();
         let told = told.filter(|note| note.contains(DRIVER) && note.contains(words));
-        assert_eq!(told.count(), 1, "{:#?}", report.divided().0);
+        assert_eq!(told.count(), 1, "{:#?}", report.to_do);
         assert_eq!(notes(&work, &[DRIVER]), 1);
     }
 }
@@ -221,7 +221,7 @@ fn a_controller_that_is_held_is_left() {
 fn a_driver_that_a_person_puts_in_is_right() {
     let work = Work::new();
     let report = work.sound(GEN_3);
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     for word in [
         "reconfig_xcvr_clk",
         "reconfig_xcvr_rst",

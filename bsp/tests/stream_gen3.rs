@@ -90,7 +90,7 @@ fn the_receivers_are_adapted() {
     // Outside of the system, or not there, somebody has to see to it.
     let work = Work::new();
     let report = work.sound(GEN_3);
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     let told = |note: &&String| note.contains("enable_adce") && note.contains("no controller");
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
 }
@@ -105,7 +105,7 @@ fn groups_of_a_shared_controller_are_told() {
     let report = work.sound(GEN_3);
     let made = work.made(BOARD);
     assert!(made.contains(&count(14)) && made.contains(&groups));
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     let told = |note: &&String| {
         ["lane_tuner", "gui_split_sizes", "10,4", "10 to 11"]
             .iter()

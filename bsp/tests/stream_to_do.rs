@@ -47,7 +47,7 @@ fn the_list_for_configuration_over_pcie_is_whole() {
         let text = work.made(file);
         1 + text.lines().position(|line| line.contains(word)).unwrap()
     };
-    let notes = report.divided().0.iter();
+    let notes = report.to_do.iter();
     let note = notes.filter(|note| note.contains("configuration over PCIe (CvP"));
     let note: Vec<_> = note.collect();
     let [note] = note.as_slice() else {
@@ -113,7 +113,7 @@ fn rules_of_the_ini_are_named_where_they_are() {
     );
     let report = work.sound(GEN_3);
     let told = |note: &&String| note.contains("quartus.ini:2") && note.contains("hard_reset_rule");
-    assert_eq!(report.divided().0.iter().filter(told).count(), 1);
+    assert_eq!(report.to_do.iter().filter(told).count(), 1);
     assert_eq!(
         places(&work, "hard_reset_rule"),
         [("quartus.ini".into(), Some(2))]
@@ -122,7 +122,7 @@ fn rules_of_the_ini_are_named_where_they_are() {
     assert_eq!(places(&work, "hard_reset_rule"), []);
     let work = Work::of(&reference_net());
     let report = work.sound(GEN_3);
-    assert!(!report.notes.iter().any(|note| note.contains("quartus.ini")));
+    assert!(!common::told(&report).any(|note| note.contains("quartus.ini")));
 }
 
 /// Cells of the transceivers that were placed for another generation.
@@ -142,10 +142,10 @@ fn places_of_the_transceivers_are_told() {
     let range = format!("top.qsf:{first}–{}", first + 2);
     let told = |note: &&String| note.contains("set_location_assignment") && note.contains(&range);
     assert_eq!(
-        report.divided().0.iter().filter(told).count(),
+        report.to_do.iter().filter(told).count(),
         1,
         "{range}: {:#?}",
-        report.divided().0
+        report.to_do
     );
     assert_eq!(places(&work, "set_location_assignment").len(), 1);
     // Taken out, as the note says, they are no fault.
@@ -164,7 +164,7 @@ fn constraints_that_match_nothing_are_told() {
     let work = Work::of(&reference_net());
     work.append("top_post.sdc", clock);
     let report = work.sound(STREAM);
-    let (to_do_of_report, _) = report.divided();
+    let to_do_of_report = &report.to_do;
     assert!(
         to_do_of_report
             .iter()
@@ -232,7 +232,7 @@ fn the_readme_leads_to_the_list() {
 fn other_files_are_no_settings_of_cvp() {
     let work = Work::of(&reference_net());
     let report = work.sound(GEN_3);
-    let (to_do, _) = report.divided();
+    let to_do = &report.to_do;
     let of = |name: &str| to_do.iter().filter(|note| note.contains(name)).count();
     assert!(of("CVP_") > 0, "{to_do:?}");
     assert_eq!(

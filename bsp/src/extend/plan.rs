@@ -674,8 +674,8 @@ impl<'a> Builder<'a> {
             left_out: self.left_out.clone(),
             set_aside: self.set_aside.clone(),
             missing_in_input: self.missing,
-            to_do: self.to_do.len(),
-            notes: self.to_do.into_iter().chain(self.notes).collect(),
+            to_do: self.to_do,
+            notes: self.notes,
         };
         self.left_out.extend(self.set_aside);
         Plan {

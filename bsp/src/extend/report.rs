@@ -68,10 +68,10 @@ pub struct Report {
     pub set_aside: Vec<PathBuf>,
     /// Files that the BSP names and that were not there to begin with, with the place of each.
     pub missing_in_input: Vec<String>,
-    /// What a person should know; what somebody has to act on comes first.
+    /// What somebody has to act on.
+    pub to_do: Vec<String>,
+    /// What else a person should know.
     pub notes: Vec<String>,
-    /// How many of the notes somebody has to act on.
-    pub to_do: usize,
 }
 
 impl Report {
@@ -81,11 +81,6 @@ impl Report {
             serde_json::to_string_pretty(self).expect("the report holds plain data only");
         text.push('\n');
         text
-    }
-
-    /// The notes that somebody has to act on, and the others.
-    pub fn divided(&self) -> (&[String], &[String]) {
-        self.notes.split_at(self.to_do)
     }
 
     /// As Markdown.
@@ -129,16 +124,15 @@ impl Report {
             }
             writeln!(out)?;
         }
-        let (to_do, others) = self.divided();
-        if !to_do.is_empty() {
+        if !self.to_do.is_empty() {
             writeln!(out, "## What to do\n")?;
-            for note in to_do {
+            for note in &self.to_do {
                 writeln!(out, "- {note}")?;
             }
             writeln!(out)?;
         }
         writeln!(out, "## What to know\n")?;
-        for note in others {
+        for note in &self.notes {
             writeln!(out, "- {note}")?;
         }
         writeln!(

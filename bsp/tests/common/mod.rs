@@ -212,6 +212,11 @@ pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
+/// All notes of a report: what is to do, and what else to know.
+pub fn told(report: &Report) -> impl Iterator<Item = &String> {
+    report.to_do.iter().chain(&report.notes)
+}
+
 /// A path as text.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()

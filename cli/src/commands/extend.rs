@@ -104,8 +104,7 @@ pub fn print_report(report: &Report, out: &Path) {
     );
     outln!("{bar}");
     let width = bar.width().map(usize::from);
-    let (to_do, found) = report.divided();
-    for (title, notes) in [("To do", to_do), ("Found", found)] {
+    for (title, notes) in [("To do", &report.to_do), ("Found", &report.notes)] {
         if !notes.is_empty() {
             outln!("{title}:");
         }
