@@ -390,6 +390,18 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
         String::from_utf8(report).unwrap()
     );
 
+    // The copy of the report is asked for, and is no part of what would be made; it is not written into the BSP.
+    let copied = |report: &str| {
+        let arguments = ["extend", "--bsp", bsp, "--dry-run", "--report", report];
+        let (code, said) = status(&arguments);
+        (code, said, std::fs::read_to_string(report).ok())
+    };
+    let (code, said, copy) = copied(text(&work.path().join("copy.md")));
+    assert_eq!((code, copy), (Some(0), Some(said.clone())), "{said}");
+    let (code, said, copy) = copied(text(&reference.join("copy.md")));
+    assert_eq!((code, copy), (Some(2), None), "{said}");
+    assert!(said.contains("into the BSP"), "{said}");
+
     // What is refused is refused here, too.
     std::fs::write(&config, "channels = 100\n").unwrap();
     assert_eq!(run(text(&config)).status.code(), Some(2));

@@ -83,15 +83,27 @@ pub(crate) fn extend_new(options: &Options, title: &str) -> Result<Report> {
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, Some(title)))
 }
 
-/// What [`extend`] would do: the extended BSP is made in the system's temporary directory, checked, and removed.
+/// What [`extend`] would do: the extended BSP is made in the system's temporary directory, checked, and removed. The
+/// report is written to `file`, if there is one: Markdown, or JSON if the name ends in `.json`.
 ///
 /// # Errors
 /// Those of [`extend`] but for its output.
-pub fn preview(bsp: &Path, board: Option<&str>, config: &Config) -> Result<Report> {
+pub fn preview(
+    bsp: &Path,
+    board: Option<&str>,
+    config: &Config,
+    file: Option<&Path>,
+) -> Result<Report> {
     with_canonical(bsp, |bsp| {
         let layout = extendable(bsp, board)?;
         let parent = std::env::temp_dir();
+        if let Some(file) = file {
+            report_file::check(file, bsp, None)?;
+        }
         let (_, report) = make(&layout, (config, None), (&parent, &parent))?;
+        if let Some(file) = file {
+            report_file::prepare(file, &report)?.put()?;
+        }
         Ok(report)
     })
 }
@@ -115,13 +127,13 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     let layout = extendable(bsp, options.board.as_deref())?;
     let parent = output::check_output(&options.out, bsp)?;
     if let Some(report) = &options.report {
-        report_file::check_report(report, bsp, &options.out)?;
+        report_file::check(report, bsp, Some(&options.out))?;
     }
     let place = (parent.as_path(), options.out.as_path());
     let (temporary, report) = make(&layout, (&options.config, title), place)?;
 
     let report_file = match &options.report {
-        Some(path) => Some((path, report_file::prepare_report(path, &report)?)),
+        Some(path) => Some(report_file::prepare(path, &report)?),
         None => None,
     };
     output::set_directory_mode(temporary.path())?;
@@ -132,9 +144,8 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
         let _ = fs::remove_dir_all(&path);
         return Err(error);
     }
-    if let Some((path, file)) = report_file {
-        file.persist(path)
-            .map_err(|e| Error::io(path, "write the report", &e.error))?;
+    if let Some(file) = report_file {
+        file.put()?;
     }
     Ok(report)
 }

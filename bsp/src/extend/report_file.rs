@@ -1,16 +1,19 @@
 //! The report in a file of its own: checked before anything is written.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::report::Report;
 
-/// Checks that a report can be written there.
+/// Checks that a report can be written there: neither into the BSP, nor into what is to be made of it.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
-pub fn check_report(report: &Path, bsp: &Path, out: &Path) -> Result<()> {
+pub fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
     let problem = |what: &str, remedy: &str| {
         Err(Error::new(
             ErrorKind::Output,
@@ -31,14 +34,14 @@ pub fn check_report(report: &Path, bsp: &Path, out: &Path) -> Result<()> {
             "Give the name of a file to --report.",
         );
     }
-    if report.starts_with(out) {
+    if out.is_some_and(|out| report.starts_with(out)) {
         return problem(
             "the report lies in the output, which does not exist yet",
             "Leave --report out: the output holds peerlane-report.md and .json anyway.",
         );
     }
-    let parent = report_parent(report);
-    match fs::canonicalize(&parent) {
+    let parent = parent(report);
+    match fs::canonicalize(parent) {
         Ok(p) if p.starts_with(bsp) => problem(
             "the report would be written into the BSP",
             "Choose a --report outside of it: the input is never written.",
@@ -51,19 +54,24 @@ pub fn check_report(report: &Path, bsp: &Path, out: &Path) -> Result<()> {
     }
 }
 
-fn report_parent(report: &Path) -> PathBuf {
+fn parent(report: &Path) -> PathBuf {
     match report.parent() {
         Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
         _ => PathBuf::from("."),
     }
 }
 
-/// The report in a temporary file beside its place.
+/// A report in a temporary file beside its place.
+pub struct Prepared {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+/// Writes the report to a temporary file beside its place.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
-pub fn prepare_report(path: &Path, report: &Report) -> Result<tempfile::NamedTempFile> {
-    use std::io::Write as _;
+pub fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
     let json = path.extension().is_some_and(|e| e == "json");
     let text = if json {
         report.json()
@@ -73,8 +81,23 @@ pub fn prepare_report(path: &Path, report: &Report) -> Result<tempfile::NamedTem
     let failed = |e: std::io::Error| Error::io(path, "write the report", &e);
     let mut file = tempfile::Builder::new()
         .prefix(".peerlane-report-")
-        .tempfile_in(report_parent(path))
+        .tempfile_in(parent(path))
         .map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    Ok(file)
+    Ok(Prepared {
+        file,
+        path: path.to_path_buf(),
+    })
+}
+
+impl Prepared {
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`].
+    pub fn put(self) -> Result<()> {
+        let put = self.file.persist(&self.path);
+        put.map_err(|e| Error::io(&self.path, "write the report", &e.error))?;
+        Ok(())
+    }
 }

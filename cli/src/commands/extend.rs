@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the report, and keep nothing: the platform is made in the system's temporary directory, and goes again.
-    #[arg(long, conflicts_with_all = ["out", "report"])]
+    #[arg(long, conflicts_with = "out")]
     dry_run: bool,
 }
 
@@ -52,7 +52,13 @@ pub fn run(args: &Args) -> Outcome {
     let Some(out) = &args.out else {
         out!(
             "{}",
-            extend::preview(&args.bsp, args.board.as_deref(), &config)?.markdown()
+            extend::preview(
+                &args.bsp,
+                args.board.as_deref(),
+                &config,
+                args.report.as_deref()
+            )?
+            .markdown()
         );
         return Ok(ExitCode::SUCCESS);
     };
