@@ -41,6 +41,8 @@ pub struct Board {
     pub memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
+    /// Link and width of a streaming port, in words; `None` for one at `Txs`.
+    pub stream: Option<String>,
     /// The hard IP's interrupt registers. `None`: the block has a table of vectors.
     pub line: Option<Line>,
     /// The OpenCL side.
@@ -114,6 +116,7 @@ impl Board {
             slaves,
             memory: memory_bytes(&Document::read(&hardware.join("board_spec.xml"))?)?,
             clock: clock(system, hip, build.port_bits)?,
+            stream: is_streaming_hip(&hip.kind).then(|| stream(hip, build.port_bits)),
             line,
             opencl: shell::opencl(&map),
         })
@@ -163,13 +166,22 @@ fn subsystem(hip: &Module) -> (Option<u16>, Option<u16>) {
     )
 }
 
+const RATE: &str = "gen123_lane_rate_mode_hwtcl";
+const LANES: &str = "lane_mask_hwtcl";
+
+/// A streaming port, for who reads the driver's table.
+fn stream(hip: &Module, port_bits: u32) -> String {
+    let rate = hip.parameter(RATE).unwrap_or_default();
+    let rate = rate.split_whitespace().next().unwrap_or_default();
+    let lanes = hip.parameter(LANES).unwrap_or_default();
+    format!("PCIe {rate} {lanes}, {port_bits} bits")
+}
+
 /// `coreclkout_hip`: what the lanes bring, over the width of the port, but no less than 125 MHz
 /// (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values
 /// for all parameterizations). The 62.5 MHz of a single lane of the first generation is an option
 /// that no OpenCL board has.
 fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
-    const RATE: &str = "gen123_lane_rate_mode_hwtcl";
-    const LANES: &str = "lane_mask_hwtcl";
     const LEAST: u64 = 125_000_000;
     let rate = hip.parameter(RATE).unwrap_or_default();
     // Bits a second that a lane carries, coded 8b/10b or 128b/130b; the third generation's clock is as

@@ -162,6 +162,15 @@ pub fn ranges(lines: &[usize]) -> Vec<String> {
     ranges.into_iter().map(text).collect()
 }
 
+/// Words of which one is to be taken: `a, b or c`.
+pub fn either<T: AsRef<str>>(words: &[T]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
+        words => words.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::either;
+
 /// The message of an error, and what may have been meant; `span` is where in the text it is.
 pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, Option<String>) {
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -13,7 +15,7 @@ pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, 
     if let (true, [word, known @ ..]) = (message.starts_with("unknown variant"), quoted.as_slice())
     {
         let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
-        let what = format!("`{word}` is not possible: it may be {}", known.join(" or "));
+        let what = format!("`{word}` is not possible: it may be {}", either(&known));
         return (of_key(text, span, &what), None);
     }
     if let (true, [key]) = (message.starts_with("missing field"), quoted.as_slice()) {

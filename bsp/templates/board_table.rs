@@ -10,6 +10,9 @@ macro_rules! board_table {
             $crate::boards::Place,
             [
 {%- for board in boards %}
+{%- if let Some(stream) = board.stream %}
+                // A streaming port: {{ stream }}.
+{%- endif %}
                 (
                     $crate::boards::id({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}, {{ crate::driver::subsystem_id(board.subsystem.0) }}, {{ crate::driver::subsystem_id(board.subsystem.1) }}),
                     $crate::boards::Place {

@@ -134,6 +134,28 @@ fn a_slave_that_was_moved_is_refused() {
     );
 }
 
+/// Who reads the driver's table sees which board makes its packets itself, and at which link.
+#[test]
+fn a_streaming_port_is_said_in_the_table() {
+    for (config, comment) in [
+        ("", None),
+        (
+            "[port]\nkind = \"stream\"\n",
+            Some("// A streaming port: PCIe Gen2 x8, 128 bits."),
+        ),
+        (
+            "[port]\nkind = \"stream\"\ngen = 3\n",
+            Some("// A streaming port: PCIe Gen3 x8, 256 bits."),
+        ),
+    ] {
+        let board = Board::read(&extended_with(config).out).unwrap();
+        let table = table(&[board]).unwrap();
+        let mut lines = table.lines().map(str::trim);
+        let found = lines.find(|line| line.contains("streaming port"));
+        assert_eq!(found, comment, "{table}");
+    }
+}
+
 /// The same block at other places is another build, and its driver's table says which.
 #[test]
 fn each_layout_has_its_build_id() {

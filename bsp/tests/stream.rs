@@ -384,6 +384,11 @@ fn what_would_be_lost_is_named() {
         fs::write(&path, format!("{}{line}{}", &before[..end], &before[end..])).unwrap();
         let error = refused(&work, STREAM);
         assert!(error.to_string().contains(word), "{line}: {error}");
+        // The line that leads there, not the hard IP's.
+        let at = before[..end].lines().count() + 1;
+        if !word.contains("interrupts") {
+            assert_eq!(error.place.line, Some(at), "{line}: {error}");
+        }
     }
     // What the other variant has, too, may be used.
     let work = Work::new();
@@ -549,7 +554,7 @@ fn what_is_spoilt_is_found() {
         (
             set("rxbuffer_rxreq_hwtcl", "Low", "High"),
             "packets",
-            "room for the data of completions",
+            "counts on; it must be Minimum, Low or Balanced",
         ),
         (
             unset("max_payload_size_hwtcl", "256"),

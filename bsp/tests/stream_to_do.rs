@@ -126,6 +126,31 @@ fn rules_of_the_ini_are_named_where_they_are() {
 }
 
 /// Cells of the transceivers that were placed for another generation.
+/// Where the device says its grades, nobody has to look them up.
+#[test]
+fn the_devices_grades_are_told_at_gen_3() {
+    let grades = |part: &str, config: &str| {
+        let work = Work::new();
+        work.edit(
+            "top.qsf",
+            "DEVICE 5SGXEA7N2F45C2",
+            &format!("DEVICE {part}"),
+        );
+        let to_do = work.sound(config).to_do;
+        let note = to_do.iter().find(|note| note.starts_with("top.qsf:3: "))?;
+        note.split_once(';').map(|(words, _)| words.to_string())
+    };
+    assert_eq!(
+        grades("5SGXEA7K3F40C4N", GEN_3).as_deref(),
+        Some(
+            "top.qsf:3: the device 5SGXEA7K3F40C4N has the speed grade 4 of the fabric and 3 of the transceivers"
+        )
+    );
+    // Nothing is made up.
+    assert_eq!(grades("5SGXEA7", GEN_3), None);
+    assert_eq!(grades("5SGXEA7K3F40C4N", STREAM), None);
+}
+
 #[test]
 fn places_of_the_transceivers_are_told() {
     let place = "set_location_assignment CHANNELPLL_X0_Y23_N34 -to \"system:system_inst|system_board:board|\

@@ -8,7 +8,7 @@ mod design;
 mod file;
 mod files;
 mod model;
-mod part;
+pub(crate) mod part;
 mod pins;
 mod ports;
 mod system;

@@ -1,5 +1,8 @@
 //! Gen3: what is in settings and `quartus.ini` that a person has to look at.
 
+use std::collections::BTreeSet;
+
+use crate::board::part::Part;
 use crate::error::Result;
 use crate::layout::Layout;
 use crate::system::project::{Project, Role};
@@ -21,7 +24,31 @@ pub fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
     let mut to_do = Vec::new();
     to_do.extend(rules(layout, project)?);
     to_do.extend(places(project));
+    to_do.extend(grades(project));
     Ok(to_do)
+}
+
+/// The speed grades of the devices, where the part numbers are of a known form.
+fn grades(project: &Project) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for (source, device) in project.settings(&["DEVICE"]) {
+        let number = device.value.trim();
+        let Ok(part) = Part::parse(number) else {
+            continue;
+        };
+        if seen.insert(number.to_string()) {
+            found.push(format!(
+                "{}:{}: the device {number} has the speed grade {} of the fabric and {} of the transceivers; see \
+                 whether the table \"Recommended Speed Grades\" of 683093 has that for the new link.",
+                source.name(),
+                device.line,
+                part.core,
+                part.transceivers
+            ));
+        }
+    }
+    found
 }
 
 /// Rules of `quartus.ini` that would let a hard reset controller pass.

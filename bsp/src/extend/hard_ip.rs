@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
+use crate::text::either;
 use table::{Fate, fate};
 
 /// Kind of the hard IP that is replaced.
@@ -277,14 +278,6 @@ fn why_dropped(only: &str) -> &'static str {
     }
 }
 
-/// Words of which one is to be taken: `a, b or c`.
-fn either(words: &[&str]) -> String {
-    match words {
-        [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
-        words => words.concat(),
-    }
-}
-
 /// Whether two values are the same one, in whatever way a number is written.
 fn same(a: &str, b: &str) -> bool {
     match (plain(a), plain(b)) {
@@ -376,7 +369,7 @@ impl Old<'_> {
                     "{RATE_NAME} of {} is {rate}, which is no rate of PCIe",
                     self.hip.name
                 ),
-                format!("Set it to {} in Platform Designer.", RATES.join(" or ")),
+                format!("Set it to {} in Platform Designer.", either(&RATES)),
             ));
         };
         let before = before as u32 + 1;
@@ -422,11 +415,11 @@ impl Old<'_> {
                 format!(
                     "port_bits = {}, but a streaming port of {lanes} Gen{generation} has {} bits",
                     wanted.port_bits.unwrap_or_default(),
-                    widths.join(" or ")
+                    either(&widths)
                 ),
                 format!(
                     "Set port_bits = {} in the configuration, or leave the key out.",
-                    widths.join(" or ")
+                    either(&widths)
                 ),
             );
         };
@@ -464,10 +457,10 @@ impl Old<'_> {
             .collect();
         self.refuse(
             place,
-            format!("{has}; a streaming port of this link has {}", clocks.join(" or ")),
+            format!("{has}; a streaming port of this link has {}", either(&clocks)),
             format!(
                 "Set port_bits = {} in the configuration: all that runs in the hard IP's clock then has that of the new width.",
-                bits.join(" or ")
+                either(&bits)
             ),
         )
     }

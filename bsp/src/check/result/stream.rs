@@ -15,6 +15,7 @@ use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, gen3, identity, interrupts};
 use crate::config::PortKind;
+use crate::text::either;
 
 pub(super) const TEST: &str = "packets";
 
@@ -365,6 +366,8 @@ fn is_bridges(name: &str) -> bool {
     BRIDGES.iter().any(|start| name.starts_with(start)) || OF_BRIDGE.contains(&name)
 }
 
+/// How the receive buffer is divided.
+const BUFFER: &str = "rxbuffer_rxreq_hwtcl";
 /// Divisions of the receive buffer that have 64 bytes of data for each header of a completion, which the block counts on
 /// (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1).
 const BUFFERS: [&str; 3] = ["Minimum", "Low", "Balanced"];
@@ -389,13 +392,14 @@ fn parameters(
         want.insert(name, Some(value));
     }
     cvp(was, build, &mut want);
-    let buffer = now.parameters.get("rxbuffer_rxreq_hwtcl");
-    if let Some(buffer) = buffer.filter(|buffer| !BUFFERS.contains(&buffer.as_str())) {
+    let buffer = now.parameters.get(BUFFER);
+    let small = buffer.filter(|buffer| !BUFFERS.contains(&buffer.as_str()));
+    if let Some(buffer) = small {
         let what = format!(
-            "rxbuffer_rxreq_hwtcl of {} is {buffer}, which does not have the room for the data of completions that the block \
+            "{BUFFER} of {} is {buffer}, which does not have the room for the data of completions that the block \
              counts on; it must be {}",
             now.name,
-            BUFFERS.join(" or ")
+            either(&BUFFERS)
         );
         bad(findings, TEST, design.place(now.line), what);
     }
@@ -414,7 +418,8 @@ fn parameters(
             (None, Some(_)) => name.starts_with("AUTO_"),
             (wanted, None) => wanted.is_none(),
         };
-        if right {
+        // What was said of the buffer has the reason.
+        if right || name == BUFFER && small.is_some() {
             continue;
         }
         let text = |value: Option<&String>| value.map_or("not set".into(), |v| format!("\"{v}\""));
