@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
 
@@ -394,38 +395,31 @@ pub struct NewSlave {
 
 /// Where a key belongs that is not one of its section.
 fn elsewhere(message: &str) -> Option<String> {
-    const KEYS: [(&str, &[&str]); 4] = [
-        (
-            "",
-            &[
-                "port_bits",
-                "att_entries",
-                "queue_depth",
-                "channels",
-                "irq",
-                "interconnect_stages",
-            ],
-        ),
-        ("port", &["kind", "gen"]),
-        ("bar", &["chan_base", "att_base", "msix_base"]),
-        (
-            "identity",
-            &[
-                "vendor",
-                "device",
-                "subsystem_vendor",
-                "subsystem_device",
-                "version_id",
-                "board_suffix",
-            ],
-        ),
+    let sections = [
+        ("", keys::<File>()),
+        ("port", keys::<PortFile>()),
+        ("bar", keys::<BarFile>()),
+        ("identity", keys::<IdentityFile>()),
     ];
     let key = message.strip_prefix("unknown field `")?.split('`').next()?;
-    let (section, _) = KEYS.iter().find(|(_, keys)| keys.contains(&key))?;
+    if sections.iter().any(|(section, _)| *section == key) {
+        return None;
+    }
+    let has = |(_, keys): &&(&str, Vec<String>)| keys.iter().any(|known| known == key);
+    let (section, _) = sections.iter().find(has)?;
     Some(match *section {
         "" => format!("The key {key} belongs to the first lines, above every [section]."),
         section => format!("The key {key} belongs below [{section}]."),
     })
+}
+
+/// The keys of a section: the reader lists them where it meets another.
+fn keys<T: DeserializeOwned>() -> Vec<String> {
+    let error = toml::from_str::<T>("\"\" = 0").err();
+    let message = error.map_or(String::new(), |error| error.message().to_string());
+    let quoted = message.split('`').skip(1).step_by(2);
+    // The first is the other.
+    quoted.skip(1).map(str::to_string).collect()
 }
 
 /// The port that a file asks for.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Work, edit, expect, extend_to, one_paragraph, snapshot, text};
-use peerlane_bsp::config::Config;
+use peerlane_bsp::config::{COMMENTED_DEFAULT, Config};
 use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::system::xml::Document;
@@ -241,6 +241,36 @@ fn channels_and_interrupts_that_are_not_possible() {
         refuses(&work, Some(&config), None, &words);
         assert!(!work.out.exists());
     }
+}
+
+/// Every key of the printed configuration is told its section where it stands in another.
+#[test]
+fn a_key_below_another_section_is_told_its_own() {
+    let mut section = "";
+    let mut seen = 0;
+    for line in COMMENTED_DEFAULT.lines() {
+        let line = line.strip_prefix("#: ").unwrap_or(line);
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+            continue;
+        }
+        let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        let other = if section == "bar" { "port" } else { "bar" };
+        let text = format!("[{other}]\n{key} = 1\n");
+        let error = Config::parse(Path::new("c.toml"), &text).unwrap_err();
+        let own = match section {
+            "" => format!("The key {key} belongs to the first lines"),
+            section => format!("The key {key} belongs below [{section}]."),
+        };
+        assert!(error.remedy.starts_with(&own), "{}", error.paragraph());
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
+    // The name of a section is no key.
+    let error = Config::parse(Path::new("c.toml"), "[bar]\nport = 1\n").unwrap_err();
+    assert!(!error.remedy.contains("belongs"), "{}", error.paragraph());
 }
 
 /// What stands in the way may be in the BSP; the mistake is in the configuration.
