@@ -511,14 +511,17 @@ fn sizes_and_rows_are_said_in_words() {
         "{said}"
     );
     let (_, help) = status(&["bench", "rtl", "--help"]);
-    let row = help
-        .lines()
-        .find(|line| line.contains("read.bulk.2us.tagged"))
-        .unwrap();
-    assert!(
-        row.trim_start().starts_with("read.bulk.2us.tagged  "),
-        "{row}"
-    );
+    // Each row names what it refers to, and its words stand together where the terminal is narrow.
+    let rows = help.split_once("Rows:\n").unwrap().1;
+    let rows = rows.split_once("\nExamples:").unwrap().0;
+    for line in rows.lines().filter(|line| !line.is_empty()) {
+        let indent = line.len() - line.trim_start().len();
+        let is_name = !line.trim().contains(' ') && line.trim().contains(char::is_lowercase);
+        assert!(indent == 6 || indent == 2 && is_name, "{line:?}: {rows}");
+    }
+    assert!(!rows.contains("the same"), "{rows}");
+    let words = "\n  read.bulk.2us.tagged\n      as read.bulk.2us, through tagged streams\n";
+    assert!(help.contains(words), "{help}");
 }
 
 #[test]

@@ -34,10 +34,9 @@ pub struct Args {
 
 fn after_help() -> String {
     let mut text = "Rows:\n".to_owned();
-    let names = peerlane_bench::SCENARIOS.iter().map(|s| s.name.len());
-    let width = names.max().unwrap_or(0) + 2;
     for scenario in peerlane_bench::SCENARIOS {
-        text.push_str(&format!("  {:width$}{}\n", scenario.name, scenario.what));
+        // Words that go on in the next line begin where their line does.
+        text.push_str(&format!("  {}\n      {}\n", scenario.name, scenario.what));
     }
     text.push_str(
         "\nExamples:
