@@ -47,6 +47,7 @@ mod region;
 mod side;
 #[cfg(test)]
 mod standin;
+mod window;
 
 /// A board that ends everything at once, of the host library's tests.
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{BusBuffer, GmaDevice, PAGE, Remote, Signal};
 use crate::error::Error;
+use crate::window::{LAST, late};
 use peerlane_host::{Device, Memory, Permissions, Window};
 use peerlane_routes::opencl::ClMemory;
 use peerlane_routes::{Engine, Push, Reach, Residence, Result, Side, Staging};
@@ -216,9 +217,6 @@ enum Pushed {
     Untold,
 }
 
-/// How long a window waits to be moved while the GPU stores to it: in a copy it has no more to store by then.
-const LAST: Duration = Duration::from_secs(1);
-
 /// The GPU's stores to a board's window.
 ///
 /// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
@@ -265,12 +263,7 @@ impl Push for Stores {
             Pushed::Nothing => {}
             // Its queue is in order.
             Pushed::Begun(copy) if copy.wait(LAST).map_err(self.told())? => {}
-            Pushed::Begun(_) => {
-                return Err(peerlane_routes::Error::side(
-                    "the GPU",
-                    format!("what it stores to the window has not ended after {LAST:?}"),
-                ));
-            }
+            Pushed::Begun(_) => return Err(late()),
             Pushed::Untold => self.remote.finish().map_err(self.told())?,
         }
         self.pushed = Pushed::Nothing;

@@ -4,6 +4,7 @@ use super::{GpuMemory, Stream, told};
 use crate::cuda::GpuBuffer;
 use crate::error::Error;
 use crate::queue::Registered;
+use crate::window::{LAST, late};
 use cudarc::driver::sys;
 use peerlane_host::Window;
 use peerlane_routes::{Error as RouteError, Push, Result, Way};
@@ -19,9 +20,6 @@ const WORD: u64 = 4;
 
 /// How long to sleep between two looks at a stream: late by no more than a part of what it took.
 const PAUSES: Range<Duration> = Duration::from_micros(5)..Duration::from_micros(200);
-
-/// How long stores may take to arrive when nobody waits for them any more.
-const LAST: Duration = Duration::from_secs(1);
 
 /// A window into FPGA memory, mapped into this process.
 pub(super) trait Shown: Send {
@@ -132,10 +130,7 @@ impl<W: Shown> Push for Stores<W> {
     fn place(&mut self, fpga: u64) -> Result<()> {
         match self.settle(LAST)? {
             true => self.used.window.place(fpga),
-            false => Err(RouteError::side(
-                "the GPU",
-                format!("what it has stored to the window has not arrived after {LAST:?}"),
-            )),
+            false => Err(late()),
         }
     }
 
