@@ -138,7 +138,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
                 "Without a BSP nobody else knows what is free in the BAR: set it in [bar] of the configuration.",
             );
         };
-        places.push((slave.name, slave.key, slave.bytes, at));
+        places.push((slave.name, slave.key.name(), slave.bytes, at));
     }
     for (name, key, bytes, at) in &places {
         if at % bytes.next_power_of_two() != 0 || *at >= 1 << 31 {

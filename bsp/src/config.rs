@@ -6,11 +6,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
 
+pub use crate::keys::{Key, Places};
 pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::keys::{Places, Source};
+use crate::keys::Source;
 use crate::text;
 use crate::toml_words::words;
 
@@ -326,12 +327,12 @@ impl Config {
         }
         config.identity = identity(&checker, &file.identity)?;
         for (key, value) in [
-            ("port_bits", &file.port_bits),
-            ("port.gen", &file.port.generation),
-            ("bar.chan_base", &file.bar.chan_base),
-            ("bar.att_base", &file.bar.att_base),
-            ("bar.msix_base", &file.bar.msix_base),
-            ("identity.subsystem_device", &file.identity.subsystem_device),
+            (Key::PortBits, &file.port_bits),
+            (Key::Generation, &file.port.generation),
+            (Key::ChanBase, &file.bar.chan_base),
+            (Key::AttBase, &file.bar.att_base),
+            (Key::MsixBase, &file.bar.msix_base),
+            (Key::SubsystemDevice, &file.identity.subsystem_device),
         ] {
             if let Some(value) = value {
                 config.places.note(key, source.place(value.span()));
@@ -359,17 +360,12 @@ impl Config {
             asked,
         };
         let mut list = vec![
-            slave(
-                "chan",
-                "bar.chan_base",
-                self.chan_bytes(),
-                self.bar.chan_base,
-            ),
-            slave("att", "bar.att_base", self.att_bytes(), self.bar.att_base),
+            slave("chan", Key::ChanBase, self.chan_bytes(), self.bar.chan_base),
+            slave("att", Key::AttBase, self.att_bytes(), self.bar.att_base),
         ];
         if self.irq == Irq::Msix {
             let bytes = u64::from(block::MSIX_BYTES);
-            list.push(slave("msix", "bar.msix_base", bytes, self.bar.msix_base));
+            list.push(slave("msix", Key::MsixBase, bytes, self.bar.msix_base));
         }
         list
     }
@@ -386,7 +382,7 @@ pub struct NewSlave {
     /// Interface of the block.
     pub name: &'static str,
     /// Key of the configuration that asks for a place.
-    pub key: &'static str,
+    pub key: Key,
     /// Its bytes.
     pub bytes: u64,
     /// The place asked for: a byte offset in the BAR.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::keys::Key;
+
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -94,7 +96,7 @@ pub struct Error {
     /// What the sentence sums up, a line each; mostly nothing.
     pub details: Vec<String>,
     /// The key of the configuration that asks for what cannot be, where there is one.
-    pub key: Option<&'static str>,
+    pub key: Option<Key>,
 }
 
 /// Why reading or writing failed. `tempfile` puts the name of its temporary file behind, which nobody gave.
@@ -129,7 +131,7 @@ impl Error {
     }
 
     /// Of a key of the configuration, at whose line it is shown.
-    pub fn of_key(mut self, key: &'static str) -> Self {
+    pub fn of_key(mut self, key: Key) -> Self {
         self.key = Some(key);
         self
     }

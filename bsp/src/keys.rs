@@ -1,6 +1,7 @@
 //! Values of a TOML file that a person writes, and errors with the line of each.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
@@ -45,9 +46,46 @@ impl Source<'_> {
     }
 }
 
+/// A key of the configuration that a BSP may have no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// Width of the port.
+    PortBits,
+    /// Generation of PCIe.
+    Generation,
+    /// Place of the channel pages.
+    ChanBase,
+    /// Place of the address table.
+    AttBase,
+    /// Place of the interrupt vectors.
+    MsixBase,
+    /// PCI subsystem ID.
+    SubsystemDevice,
+}
+
+impl Key {
+    /// As errors name it, with its section.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PortBits => "port_bits",
+            Self::Generation => "port.gen",
+            Self::ChanBase => "bar.chan_base",
+            Self::AttBase => "bar.att_base",
+            Self::MsixBase => "bar.msix_base",
+            Self::SubsystemDevice => "identity.subsystem_device",
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Where the keys of a file stand. What a file asks for is the same wherever it stands, so all are equal.
 #[derive(Debug, Clone, Default)]
-pub struct Places(BTreeMap<&'static str, Place>);
+pub struct Places(BTreeMap<Key, Place>);
 
 impl PartialEq for Places {
     fn eq(&self, _: &Self) -> bool {
@@ -59,13 +97,13 @@ impl Eq for Places {}
 
 impl Places {
     /// Notes the place of a key.
-    pub fn note(&mut self, key: &'static str, place: Place) {
+    pub fn note(&mut self, key: Key, place: Place) {
         self.0.insert(key, place);
     }
 
     /// The error at the line of its key, if it has one and the file has it.
     pub fn point(&self, mut error: Error) -> Error {
-        if let Some(place) = error.key.and_then(|key| self.0.get(key)) {
+        if let Some(place) = error.key.and_then(|key| self.0.get(&key)) {
             error.place = place.clone();
         }
         error

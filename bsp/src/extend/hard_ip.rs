@@ -6,6 +6,7 @@
 mod table;
 
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::keys::Key;
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
@@ -393,7 +394,7 @@ impl Old<'_> {
         };
         let Some(possible) = widths(lanes, generation) else {
             return asked(
-                "port.gen",
+                Key::Generation,
                 format!(
                     "port.gen = {generation}, but {} has {lanes} lanes, for which there is no such port of 128 or 256 bits",
                     self.hip.name
@@ -411,7 +412,7 @@ impl Old<'_> {
                 .map(|(width, _)| width.to_string())
                 .collect();
             return asked(
-                "port_bits",
+                Key::PortBits,
                 format!(
                     "port_bits = {}, but a streaming port of {lanes} Gen{generation} has {} bits",
                     wanted.port_bits.unwrap_or_default(),

@@ -433,7 +433,7 @@ impl<'a> HostBus<'a> {
                 let what = format!("is taken by {other}");
                 return Err(not_there(site, slave, base, what));
             }
-            taken.push((local, size(slave.bytes), slave.key.into()));
+            taken.push((local, size(slave.bytes), slave.key.to_string()));
             floor = floor.max(local + size(slave.bytes));
             asked.push(Some(local));
         }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, Identity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::report::Change;
+use crate::keys::Key;
 use crate::system::qsys::{Module, System};
 use crate::system::site::Site;
 use crate::system::xml::{Document, Edits, escape};
@@ -167,7 +168,7 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
             ),
             "Set another identity.subsystem_device in the configuration.",
         )
-        .of_key("identity.subsystem_device"));
+        .of_key(Key::SubsystemDevice));
     }
     let ids = PciIds::of(site, identity);
     let mut all = site.library.systems().flat_map(|s| &s.modules);

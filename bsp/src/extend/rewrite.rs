@@ -14,6 +14,7 @@ use crate::extend::regions::NewBridge;
 use crate::extend::report::Change;
 use crate::extend::stream::{self, Streaming};
 use crate::extend::writer::Writer;
+use crate::keys::Key;
 use crate::system::host_bus::{BarMap, HostPath, bar_map};
 use crate::system::interrupts::Table;
 use crate::system::library::NEW_DMA;
@@ -106,7 +107,7 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
             ),
             format!("Set port_bits = {width} in the configuration, or leave the key out."),
         )
-        .of_key("port_bits")),
+        .of_key(Key::PortBits)),
         _ => Ok(width),
     }
 }

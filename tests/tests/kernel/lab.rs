@@ -158,6 +158,7 @@ fn board(config: &Config) -> Board {
         slaves: config.layout.slaves(),
         memory: 1 << config.params.memory_log2,
         clock: 1_000_000_000_000 / config.board.pcie_clk_ps,
+        stream: None,
         // As the reference BSP connects them: the kernels first.
         line: config
             .layout
