@@ -151,8 +151,9 @@ pub fn writes(library: &Library) {
                 answered += ends;
                 rig.reset();
                 rig.run(200);
-                host(&mut rig, &mut rng, 64);
+                host(&mut rig, &mut rng, 12_288);
                 rig.finish(2000);
+                assert!(rig.bus.memory.contains_key(&12_288));
             }
         }
     }
