@@ -123,6 +123,35 @@ fn a_channel_stays_in_its_range_of_memory() {
     }
 }
 
+/// Two channels in turn, of which one may have what the other may not, while the driver sets the range of a third in any
+/// cycle after the doorbell.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_channel_is_held_to_its_own_range_while_another_range_is_set() {
+    let mut rig = rig_with(&Params::default(), near());
+    let peer = map_for(&mut rig, 0xFF, 0, MIB);
+    rig.csr(csr::CHANNEL_SELECT, 3);
+    rig.csr(csr::CHANNEL_MEM_BASE, 0x10);
+    rig.csr(csr::CHANNEL_MEM_END, 0x20);
+    let select = (Space::Csr, csr::CHANNEL_SELECT as u64, 5);
+    let set = (Space::Csr, csr::CHANNEL_MEM_END as u64, 1 << 28);
+    for read in [false, true] {
+        for cycles in 0..30 {
+            for (channel, code) in [(3, LOCAL_RANGE), (4, 0)] {
+                let d = descriptor(peer, 0x4_0000, 64, RECORD, cycles);
+                let doorbell = rig.describe(channel, read, d);
+                let mut writes = vec![(Space::Chan, doorbell, 0)];
+                writes.resize(1 + cycles as usize, select);
+                writes.extend([select, set]);
+                let at = csr::BUILD_ID as u64;
+                rig.board.bar_write_read(&writes, Space::Csr, at).unwrap();
+                let record = rig.wait_on(channel, 5000);
+                assert_eq!((record.cookie, record.code), (cycles, code), "channel {channel}");
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_chained_descriptor_sees_what_it_waited_for() {

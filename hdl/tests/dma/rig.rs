@@ -186,6 +186,12 @@ impl Rig {
 
     /// Queues a descriptor with a doorbell that says that so many places of the ring are free again.
     pub fn queue_telling(&mut self, channel: u32, read: bool, d: Descriptor, told: u32) {
+        let doorbell = self.describe(channel, read, d);
+        self.board.bar_write32(Space::Chan, doorbell, told).unwrap();
+    }
+
+    /// Writes a descriptor that is not announced; gives the offset of its doorbell in the channel space.
+    pub fn describe(&mut self, channel: u32, read: bool, d: Descriptor) -> u64 {
         let page = u64::from(channel) << 12;
         let (desc, doorbell) = if read {
             (chan::READ_DESC, chan::READ_DOORBELL)
@@ -204,9 +210,7 @@ impl Rig {
         self.board
             .bar_write(Space::Chan, page + desc as u64, &dwords)
             .unwrap();
-        self.board
-            .bar_write32(Space::Chan, page + doorbell as u64, told)
-            .unwrap();
+        page + doorbell as u64
     }
 
     /// The next record, if it has come.
