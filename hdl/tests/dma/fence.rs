@@ -215,3 +215,36 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
         assert_eq!(rig.read_csr(csr::CHANNEL_STATUS), 0, "{:?}", params.port);
     }
 }
+
+/// Other channels end writes meanwhile, each with a flush read that is answered before the fence's.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_fence_waits_for_its_own_read_while_others_are_answered() {
+    const LATE_NS: u64 = 40_000;
+    for params in ports() {
+        let mut config = near();
+        config.gpu.read_round_trip_ns = 3000;
+        let mut rig = rig_with(&params, config);
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        let pages = rig.board.gpu_mut().pin(0, 2 * PAGE).unwrap();
+        let peer = rig.map(16, &pages[..1], 3);
+        rig.map(16, &pages[1..], 3);
+        rig.board.bus_mut().inject(FaultRule {
+            hits: Hits::Addresses(pages[1]..pages[1] + PAGE),
+            answer: Answer::Late(LATE_NS),
+        });
+        let depth = params.queue_depth();
+        for n in 0..3 * depth {
+            rig.queue_on(n % 3, false, descriptor(peer, 0, 64, RECORD, n / 3));
+        }
+        rig.board.drain_host().unwrap();
+        let begin = rig.board.ns();
+        fence(&mut rig, Some(pages[1]));
+        let took = rig.board.ns() - begin;
+        assert!(took > LATE_NS as f64, "{:?}: {took} ns", params.port);
+        for n in 0..3 * depth {
+            let record = rig.wait_on(n % 3, 20_000);
+            assert_eq!((record.cookie, record.code), (n / 3, 0));
+        }
+    }
+}
