@@ -2,6 +2,7 @@
 //! nothing of it is taken for something else later.
 
 use crate::channels::{descriptor, map_for, rig_with};
+use crate::fence::fence;
 use crate::rig::{IRQ, MIB, RECORD, Rig, library, near, same};
 use crate::stream::{self, ports};
 use peerlane_core::regs::csr;
@@ -426,5 +427,30 @@ fn no_reset_moves_the_window_to_memory_of_another() {
         }
         let stands = (rig.read_csr(csr::WINDOW_HI), rig.read_csr(csr::WINDOW_LO));
         assert_eq!(stands, (high, low), "round {round}");
+    }
+}
+
+/// A fence counts the requests under way: those of before a reset are not among them.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_fence_ends_after_a_reset_in_the_middle_of_requests() {
+    for params in ports() {
+        for side in [Side::Pcie, Side::Memory] {
+            // Nothing is answered before the reset.
+            let mut config = near();
+            config.gpu.read_round_trip_ns = 40_000;
+            config.ddr.latency = 6000;
+            let mut rig = rig_with(&params, config);
+            for _ in 0..2 {
+                let peer = map_for(&mut rig, 0xFF, 0, MIB);
+                for read in [false, true] {
+                    rig.queue(read, descriptor(peer, 0, 20_000, RECORD, 1));
+                }
+                rig.board.run(1000).unwrap();
+                rig.board.reset_side(side).unwrap();
+                rig.restart();
+                fence(&mut rig, None);
+            }
+        }
     }
 }
