@@ -9,13 +9,13 @@ use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const ATT_OWNER: u8 = 4;
-const ABORTED: u8 = 9;
+pub const ABORTED: u8 = 9;
 const LOCAL_RANGE: u8 = 12;
-const AFTER_WRITE: u32 = 1 << 4;
-const AFTER_READ: u32 = 1 << 5;
-const ACCEPT: u32 = 1;
-const RUN: u32 = 2;
-const ABORT: u32 = 4;
+pub const AFTER_WRITE: u32 = 1 << 4;
+pub const AFTER_READ: u32 = 1 << 5;
+pub const ACCEPT: u32 = 1;
+pub const RUN: u32 = 2;
+pub const ABORT: u32 = 4;
 
 pub fn rig(params: &Params) -> Rig {
     rig_with(params, BoardConfig::default())
@@ -47,7 +47,8 @@ pub fn map_for(rig: &mut Rig, owners: u64, gpu: u64, length: u64) -> u64 {
     rig.map_gpu(gpu, length)
 }
 
-fn control(rig: &mut Rig, channel: u32, value: u32) {
+/// Writes a channel's control register.
+pub fn control(rig: &mut Rig, channel: u32, value: u32) {
     rig.csr(csr::CHANNEL_SELECT, channel);
     rig.csr(csr::CHANNEL_CONTROL, value);
 }

@@ -1,5 +1,6 @@
 //! The emitted Verilog on the simulated board.
 
+mod chains;
 mod channels;
 mod counters;
 mod faults;

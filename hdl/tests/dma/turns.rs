@@ -1,9 +1,15 @@
 //! Turns: short transfers come soon, and keep nobody from his own.
 
-use crate::channels::{descriptor, map_for, rig, rig_with};
-use crate::rig::{MIB, RECORD, near};
+use crate::channels::{ACCEPT, RUN, control, descriptor, map_for, rig, rig_with};
+use crate::rig::{MIB, RECORD, Rig, near};
+use crate::stream;
 use peerlane_core::regs::csr;
 use peerlane_hdl::Params;
+use peerlane_sim::Space;
+
+const PAGE: u64 = 64 << 10;
+/// Short transfers, fewer than a channel's queue holds.
+const SHORT: u64 = 100;
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -103,4 +109,89 @@ fn flush_reads_starve_no_read() {
     let ended =
         |rig: &mut crate::rig::Rig, channel| std::iter::from_fn(|| rig.poll_on(channel)).count();
     assert!(ended(&mut rig, 1) < depth as usize / 2);
+}
+
+/// Four channels ring at once beside 60 that stream.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn channels_that_wake_together_wait_for_no_round_of_many_streams() {
+    let params = Params {
+        channels: 64,
+        reads_log2: 3,
+        ..Params::default()
+    };
+    let wakers = 60..64u32;
+    // Their four requests and, between them, three of the round; what the pipe held: 32 words of 64 bytes or 8 reads,
+    // what waits at its two ends, and what left while the doorbells were on their way.
+    let limit = 4 + 3 + 8 + 6;
+    let requests = |rig: &Rig| {
+        let port = rig.board.stats().txs;
+        port.write_bursts + port.read_bursts
+    };
+    for read in [false, true] {
+        let mut rig = rig_with(&params, near());
+        let streamed = map_for(&mut rig, !0, 0, MIB);
+        let bus = rig.board.gpu_mut().pin(MIB, PAGE).unwrap();
+        let peer = rig.map(16, &bus, 3);
+        let last = bus[0] + 3 * 4096;
+        for channel in 0..wakers.start {
+            let d = descriptor(streamed, 0, MIB as u32, 0, 0);
+            rig.queue_on(channel, read, d);
+        }
+        // A round of all of them takes 2000 cycles.
+        rig.board.run(8000).unwrap();
+        for round in 0..6 {
+            rig.board.run(2000 + 300 * round).unwrap();
+            let doorbells: Vec<_> = (wakers.clone().zip(0..))
+                .map(|(channel, n)| {
+                    let d = descriptor(peer + n * 4096, 0, 64, 0, 0);
+                    (Space::Chan, rig.describe(channel, read, d), 0)
+                })
+                .collect();
+            rig.board.drain_host().unwrap();
+            rig.board.mark_range(last..last + 64);
+            let before = requests(&rig);
+            let at = csr::BUILD_ID as u64;
+            rig.board
+                .bar_write_read(&doorbells, Space::Csr, at)
+                .unwrap();
+            while rig.board.stats().txs.first_request_cycle.is_none() {
+                rig.board.run(4).unwrap();
+                let waited = requests(&rig) - before;
+                assert!(waited <= limit, "read {read}, round {round}: {waited}");
+            }
+        }
+    }
+}
+
+/// Cycles from when a channel may run until the last of [`SHORT`] short transfers of it is at the port.
+pub fn short_transfers(rig: &mut Rig, read: bool) -> u64 {
+    let pages = rig.board.gpu_mut().pin(MIB, 2 * PAGE).unwrap();
+    let peer = rig.map(16, &pages, 3);
+    control(rig, 1, ACCEPT);
+    for n in 1..=SHORT {
+        let at = if n == SHORT { PAGE } else { 0 };
+        rig.queue_on(1, read, descriptor(peer + at, 0, 16, 0, 0));
+    }
+    rig.board.drain_host().unwrap();
+    rig.board.mark_range(pages[1]..pages[1] + PAGE);
+    control(rig, 1, ACCEPT | RUN);
+    rig.board.drain_host().unwrap();
+    let begin = rig.board.last_host_write_cycle();
+    rig.board.run(20 * SHORT).unwrap();
+    let end = rig.board.stats().txs.first_request_cycle;
+    end.expect("the last transfer at the port") - begin
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn short_transfers_of_one_channel_follow_without_a_pause() {
+    for read in [false, true] {
+        let mut rig = rig_with(&stream::params(128), near());
+        rig.csr(csr::ATT_OWNER_LO, 0xFF);
+        let took = short_transfers(&mut rig, read);
+        println!("read {read}: {took} cycles");
+        // Six each, and 80 for the first to come through; with a search for the next channel between them, ten each.
+        assert!(took < 8 * SHORT, "read {read}: {took} cycles");
+    }
 }

@@ -1,0 +1,99 @@
+//! Chains: what a descriptor waits for holds it, and holds nothing else.
+
+use crate::channels::{
+    ABORT, ABORTED, AFTER_READ, AFTER_WRITE, RUN, control, descriptor, map_for, rig_with,
+};
+use crate::rig::{MIB, RECORD, near};
+use crate::stream;
+use crate::turns::short_transfers;
+use peerlane_core::regs::csr;
+use peerlane_hdl::Params;
+use peerlane_sim::{Answer, Backpressure, FaultRule, Hits};
+
+const PAGE: u64 = 64 << 10;
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn an_abort_ends_a_descriptor_that_waits_for_the_other_direction() {
+    for read in [false, true] {
+        let mut rig = rig_with(&Params::default(), near());
+        let peer = map_for(&mut rig, 0xFF, 0, MIB);
+        // What it waits for does not end: a write whose data FPGA memory keeps, a read that the peer does not answer.
+        let chained = if read {
+            rig.board.set_ddr_backpressure(Backpressure::Random(100));
+            AFTER_WRITE
+        } else {
+            rig.board.bus_mut().inject(FaultRule {
+                hits: Hits::Nth(0),
+                answer: Answer::Never,
+            });
+            AFTER_READ
+        };
+        rig.queue_on(3, !read, descriptor(peer, 0, 64, RECORD, 1));
+        rig.queue_on(3, read, descriptor(peer, 0, 64, RECORD | chained, 2));
+        rig.board.run(1000).unwrap();
+        assert_eq!(rig.poll_on(3), None);
+        control(&mut rig, 3, RUN | ABORT);
+        let record = rig.wait_on(3, 1000);
+        assert_eq!((record.cookie, record.code), (2, ABORTED), "{record:?}");
+        assert_eq!(rig.poll_on(3), None, "the other has ended after all");
+    }
+}
+
+/// Looks at the peer: a descriptor could begin too early and still end in its place.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_of_a_chained_descriptor_leaves_before_its_own_direction_has_ended() {
+    let mut config = near();
+    // A read, or the flush read of a write, takes 2500 cycles.
+    config.gpu.read_round_trip_ns = 10_000;
+    let mut rig = rig_with(&Params::default(), config);
+    rig.csr(csr::ATT_OWNER_LO, 0xFF);
+    let pages = rig.board.gpu_mut().pin(0, 2 * PAGE).unwrap();
+    let [first, second] = [0, 1].map(|n| rig.map(16, &pages[n..=n], 3));
+    for (read, chained) in [(false, AFTER_WRITE), (true, AFTER_READ)] {
+        rig.board.mark_range(pages[1]..pages[1] + PAGE);
+        rig.queue_on(2, read, descriptor(first, 0, 64, RECORD, 1));
+        rig.queue_on(2, read, descriptor(second, 0, 64, RECORD | chained, 2));
+        rig.board.run(2000).unwrap();
+        assert_eq!(rig.poll_on(2), None, "the first has ended too soon to tell");
+        assert_eq!(rig.board.stats().txs.first_request_cycle, None);
+        for cookie in [1, 2] {
+            let record = rig.wait_on(2, 10_000);
+            assert_eq!((record.cookie, record.code), (cookie, 0));
+        }
+        assert_ne!(rig.board.stats().txs.first_request_cycle, None);
+    }
+}
+
+/// What waits is not tried again and again: each try would cost a turn.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
+    for read in [false, true] {
+        let [alone, beside] = [false, true].map(|waits| {
+            let mut rig = rig_with(&stream::params(128), near());
+            rig.csr(csr::ATT_OWNER_LO, 0xFF);
+            let pages = rig.board.gpu_mut().pin(0, PAGE).unwrap();
+            let peer = rig.map(16, &pages, 3);
+            // The channel's last end in the other direction is the last of all.
+            rig.queue_on(5, !read, descriptor(peer, 0, 64, RECORD, 0));
+            assert_eq!(rig.wait_on(5, 5000).code, 0);
+            if waits {
+                // Neither a read is answered, nor the flush read of a write.
+                rig.board.bus_mut().inject(FaultRule {
+                    hits: Hits::Addresses(pages[0]..pages[0] + PAGE),
+                    answer: Answer::Never,
+                });
+                let chained = if read { AFTER_WRITE } else { AFTER_READ };
+                rig.queue_on(5, !read, descriptor(peer, 0, 64, RECORD, 1));
+                rig.queue_on(5, read, descriptor(peer, 0, 64, RECORD | chained, 2));
+            }
+            let took = short_transfers(&mut rig, read);
+            assert_eq!(rig.poll_on(5), None);
+            took
+        });
+        println!("read {read}: {alone} cycles alone, {beside} beside one that waits");
+        assert!(beside <= alone + alone / 20, "{beside} cycles, not {alone}");
+    }
+}
