@@ -97,3 +97,35 @@ fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
         assert!(beside <= alone + alone / 20, "{beside} cycles, not {alone}");
     }
 }
+
+/// Ends of one direction close behind each other, each of another channel that has a descriptor waiting for it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_end_lets_the_descriptor_go_on_that_waits_for_it() {
+    for params in [Params::default(), stream::params(128)] {
+        // All that is waited for is under way before the first of it ends.
+        let mut config = near();
+        config.gpu.read_round_trip_ns = 4000;
+        let mut rig = rig_with(&params, config);
+        let peer = map_for(&mut rig, 0xFF, 0, MIB);
+        for (round, read) in (0..16).flat_map(|round| [(round, false), (round, true)]) {
+            let chained = if read { AFTER_WRITE } else { AFTER_READ };
+            for channel in 0..8 {
+                // Writes without a record end behind the flush read of the first, and closer together than others.
+                let recorded = channel == 0 || round % 2 == 0;
+                let control = if recorded { RECORD } else { 0 };
+                let length = 16 * (1 + round % 5);
+                let d = |control, cookie| descriptor(peer, 0, length, control, cookie);
+                rig.queue_on(channel, !read, d(control, 2 * round));
+                rig.queue_on(channel, read, d(RECORD | chained, 2 * round + 1));
+            }
+            for channel in 0..8 {
+                let mut record = rig.wait_on(channel, 20_000);
+                if record.cookie == 2 * round {
+                    record = rig.wait_on(channel, 20_000);
+                }
+                assert_eq!((record.cookie, record.code), (2 * round + 1, 0));
+            }
+        }
+    }
+}

@@ -147,7 +147,11 @@ fn a_channel_is_held_to_its_own_range_while_another_range_is_set() {
                 let at = csr::BUILD_ID as u64;
                 rig.board.bar_write_read(&writes, Space::Csr, at).unwrap();
                 let record = rig.wait_on(channel, 5000);
-                assert_eq!((record.cookie, record.code), (cycles, code), "channel {channel}");
+                assert_eq!(
+                    (record.cookie, record.code),
+                    (cycles, code),
+                    "channel {channel}"
+                );
             }
         }
     }
