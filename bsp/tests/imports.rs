@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Work, expect, reference_net};
+use common::{Work, expect, reference_net, told};
 use peerlane_bsp::error::ErrorKind;
 
 const SECTION: &str = "system_acl_iface:acl_iface";
@@ -45,10 +45,10 @@ fn is_out(work: &Work, files: &[&str], compiled: &str) {
     assert!(script.contains(compiled), "{script}");
     let says = |n: &&String| n.contains("Taken out: ") && n.contains(compiled);
     assert_eq!(
-        report.notes.iter().filter(says).count(),
+        told(&report).filter(says).count(),
         1,
         "{:?}",
-        report.notes
+        told(&report).collect::<Vec<_>>()
     );
 }
 
@@ -245,10 +245,10 @@ fn a_revision_without_settings_is_said() {
     let report = work.sound("");
     let says = |n: &&String| n.contains("old_base.qsf") && n.starts_with("top.qsf:");
     assert_eq!(
-        report.notes.iter().filter(says).count(),
+        told(&report).filter(says).count(),
         1,
         "{:?}",
-        report.notes
+        told(&report).collect::<Vec<_>>()
     );
 }
 
@@ -360,10 +360,10 @@ fn steps_wait_where_they_can() {
         assert!(text.ends_with(&want), "{text}");
         let said = |n: &&String| n.starts_with("post_flow.tcl:") && n.contains("names an import");
         assert_eq!(
-            report.notes.iter().filter(said).count(),
+            told(&report).filter(said).count(),
             1,
             "{:?}",
-            report.notes
+            told(&report).collect::<Vec<_>>()
         );
     }
 }
@@ -499,10 +499,10 @@ fn names_of_imports_that_stay_are_said() {
         n.contains("tools/by_hand.tcl:2") && n.contains("still have the name of an import")
     };
     assert_eq!(
-        report.notes.iter().filter(says).count(),
+        told(&report).filter(says).count(),
         1,
         "{:?}",
-        report.notes
+        told(&report).collect::<Vec<_>>()
     );
     // With a step that runs who knows what, it may be that.
     work.append("scripts/pre_flow.tcl", "source [lindex $quartus(args) 3]\n");
@@ -533,10 +533,10 @@ fn an_import_of_quartus_prime_pro() {
         n.contains("QDB_FILE_PARTITION base.qdb was taken out") && n.contains("partition |")
     };
     assert_eq!(
-        report.notes.iter().filter(says).count(),
+        told(&report).filter(says).count(),
         1,
         "{:?}",
-        report.notes
+        told(&report).collect::<Vec<_>>()
     );
 }
 

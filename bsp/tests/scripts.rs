@@ -254,7 +254,7 @@ fn an_archive_that_the_script_does_not_make_is_asked_for() {
     );
     work.put("archives/shell.qar", "compiled");
     let report = work.extend("").unwrap();
-    let notes = report.notes.join("\n");
+    let notes = report.to_do.join("\n");
     assert!(notes.contains("archives/shell.qar"), "{notes}");
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
     assert!(readme.contains("archives/shell.qar"), "{readme}");

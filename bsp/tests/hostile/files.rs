@@ -202,11 +202,11 @@ fn a_partition_of_the_old_dma_is_named() {
     let place = format!("top.qsf:{line}");
     assert!(
         report
-            .notes
+            .to_do
             .iter()
             .any(|n| n.contains("match nothing") && n.contains(&place)),
         "{:#?}",
-        report.notes
+        report.to_do
     );
 }
 

@@ -229,7 +229,7 @@ fn regions_of_several_rectangles_are_measured() {
         let of_check = said
             .into_iter()
             .find(|(test, what)| *test == "regions" && what.contains("at most"));
-        let mut all = report.notes.iter();
+        let mut all = report.to_do.iter();
         let of_report = all.find(|note| note.contains("LogicLock region board_region"));
         (of_report.cloned().unwrap(), of_check.map(|(_, what)| what))
     };

@@ -33,6 +33,7 @@ impl Kind {
 struct Point {
     module: String,
     kind: Kind,
+    /// From the first one of the module on that has a point, a port: builds differ in what stands before. 0 of edges.
     line: usize,
     /// Branch, or signal with bit and edge.
     what: String,
@@ -70,11 +71,24 @@ impl Points {
     /// Adds a file.
     pub(crate) fn add(&mut self, file: &[u8]) {
         let text = str::from_utf8(file).unwrap();
-        for line in text.lines().filter_map(|line| line.strip_prefix("C '")) {
-            let (fields, count) = line.rsplit_once("' ").unwrap();
-            if let Some(point) = point(fields) {
-                *self.0.entry(point).or_default() += count.parse::<u64>().unwrap();
-            }
+        let lines = text.lines().filter_map(|line| line.strip_prefix("C '"));
+        let points: Vec<_> = lines
+            .filter_map(|line| {
+                let (fields, count) = line.rsplit_once("' ").unwrap();
+                Some((point(fields)?, count.parse::<u64>().unwrap()))
+            })
+            .collect();
+        let mut first = BTreeMap::new();
+        for (point, _) in &points {
+            let line = first.entry(point.module.clone()).or_insert(point.line);
+            *line = point.line.min(*line);
+        }
+        for (mut point, count) in points {
+            point.line = match point.kind {
+                Kind::Edge => 0,
+                Kind::Line | Kind::Branch => point.line - first[&point.module],
+            };
+            *self.0.entry(point).or_default() += count;
         }
     }
 
@@ -100,9 +114,14 @@ impl Points {
                 let name = point.what.split([':', '[']).next();
                 name.unwrap_or_default().to_owned()
             } else {
-                let code = texts
-                    .get(&point.module)
-                    .and_then(|text| text.lines().nth(point.line - 1));
+                let is_port = |line: &&str| {
+                    let line = line.trim_start();
+                    line.starts_with("input") || line.starts_with("output")
+                };
+                let code = texts.get(&point.module).and_then(|text| {
+                    let mut lines = text.lines().skip_while(|line| !is_port(line));
+                    lines.nth(point.line)
+                });
                 format!("{} ({})", code.unwrap_or_default().trim(), point.what)
             };
             holes.insert((point.module.clone(), point.kind, what));
@@ -128,12 +147,20 @@ fn a_point_is_read() {
         (read.module.as_str(), read.kind, read.line),
         ("m", Kind::Branch, 403)
     );
+    let port = "\x01f\x02m.v\x01l\x0210\x01t\x02toggle\x01o\x02clock:0->1";
     let mut points = Points::default();
-    points.add(format!("# SystemC::Coverage-3\nC '{fields}' 0\nC '{fields}' 2\n").as_bytes());
-    assert_eq!(points.shares()["m"][1], (1, 1));
+    points.add(format!("# SystemC::Coverage-3\nC '{port}' 1\nC '{fields}' 0\n").as_bytes());
+    // The same in a build with three lines more above.
+    let below = [("l\x0210", "l\x0213"), ("403", "406")];
+    let [port, same] = [port, fields].map(|text| {
+        let moved = below.iter();
+        moved.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    });
+    points.add(format!("C '{port}' 1\nC '{same}' 2\n").as_bytes());
+    assert_eq!(points.shares()["m"], [(0, 0), (1, 1), (1, 1)]);
     assert!(points.holes().is_empty());
-    let unreached = fields.replace("403", "1");
-    points.add(format!("C '{unreached}' 0\n").as_bytes());
+    let unreached = same.replace("406", "405");
+    points.add(format!("C '{port}' 1\nC '{unreached}' 0\n").as_bytes());
     assert_eq!(points.shares()["all"][1], (1, 2));
     assert_eq!(points.holes().len(), 1);
 }

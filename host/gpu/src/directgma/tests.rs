@@ -234,7 +234,7 @@ fn a_window_is_not_moved_under_a_copy() {
     let mut stores = side::Stores::over(&device.buffer(LENGTH).unwrap(), Box::new(Shown)).unwrap();
     stores.push(0, 0, PAGE).unwrap();
     let error = stores.place(0).unwrap_err();
-    assert!(error.to_string().contains("has not ended"), "{error}");
+    assert!(error.to_string().contains("have not ended"), "{error}");
     assert!(!stores.settle(Duration::ZERO).unwrap());
 }
 
