@@ -22,6 +22,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
 };
 
 use peerlane_hdl::{Irq, Params, Port, generate};
@@ -93,44 +94,55 @@ fn drawn(candidates: &[Candidate], number: usize) -> Vec<Candidate> {
         .collect()
 }
 
-/// Tries each mutant, on all processors.
-fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
-    let experience = Mutex::new(Experience::default());
+/// What `work` makes of each item and its index, on all processors.
+fn on_all_processors<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(usize, &T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(BTreeMap::new());
-    let work = || {
+    let done = Mutex::new(BTreeMap::new());
+    let run = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(candidate) = drawn.get(index) else {
+            let Some(item) = items.get(index) else {
                 return;
             };
-            let by = tests::first_that_fails(list, tests, candidate, &experience);
-            let mutant = &candidate.mutant;
-            println!(
-                "{:>4} of {}: {:<8} {:<9} {}",
-                index + 1,
-                drawn.len(),
-                candidate.group,
-                mutant.kind.name(),
-                by.clone().unwrap_or_else(|| format!(
-                    "{} SURVIVES in {}: `{}` becomes `{}`",
-                    mutant.number, candidate.module, mutant.before, mutant.after
-                )),
-            );
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.insert(index, by);
+            let result = work(index, item);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.insert(index, result);
         }
     };
-    tests::on_all_processors(work);
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    drawn
-        .iter()
-        .zip(found.into_values())
-        .map(|(candidate, by)| Found {
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(run);
+        }
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_values().collect()
+}
+
+/// Tries each mutant.
+fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
+    let experience = Mutex::new(Experience::default());
+    on_all_processors(drawn, |index, candidate| {
+        let by = tests::first_that_fails(list, tests, candidate, &experience);
+        let mutant = &candidate.mutant;
+        println!(
+            "{:>4} of {}: {:<8} {:<9} {}",
+            index + 1,
+            drawn.len(),
+            candidate.group,
+            mutant.kind.name(),
+            by.clone().unwrap_or_else(|| format!(
+                "{} SURVIVES in {}: `{}` becomes `{}`",
+                mutant.number, candidate.module, mutant.before, mutant.after
+            )),
+        );
+        Found {
             candidate: candidate.clone(),
             by,
-        })
-        .collect()
+        }
+    })
 }
 
 #[test]

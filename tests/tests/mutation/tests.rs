@@ -4,10 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -15,7 +12,7 @@ use std::{
 use peerlane_tests::programs::{LEFT_OUT, command, newest};
 use peerlane_verilog::mutants::SELECT;
 
-use crate::Candidate;
+use crate::{Candidate, on_all_processors};
 
 /// The test programs of `hdl/tests`.
 const PROGRAMS: [&str; 3] = ["pcie", "dma", "interrupts"];
@@ -58,8 +55,8 @@ impl Test {
         command
     }
 
-    /// Runs a test without a mutant, and says what it takes and which modules its models have.
-    fn known(program: &Path, name: &str, list: &Path) -> Self {
+    /// Runs a test without a mutant, for what it takes. `None`: its models have none of these modules.
+    fn known(program: &Path, name: &str, list: &Path, modules: &BTreeSet<&str>) -> Option<Self> {
         let mut test = Self {
             program: program.to_owned(),
             name: name.to_owned(),
@@ -67,17 +64,24 @@ impl Test {
             modules: BTreeSet::new(),
         };
         let told = tempfile::NamedTempFile::new().unwrap();
-        // Once to have the models, once to be timed.
-        for _ in 0..2 {
+        let run = || {
             let begun = Instant::now();
             let mut command = test.command(list, None);
             let status = command.env(MODULES, told.path()).status().unwrap();
             assert!(status.success(), "{name} fails without a mutant");
-            test.takes = begun.elapsed();
-        }
+            begun.elapsed()
+        };
+        // Once to have the models, once to be timed.
+        run();
         let names = std::fs::read_to_string(told.path()).unwrap();
+        if !names.lines().any(|name| modules.contains(name)) {
+            return None;
+        }
+        let takes = run();
+        test.takes = takes;
         test.modules = names.lines().map(str::to_owned).collect();
-        test
+        println!("{name}: {:.1} s", takes.as_secs_f64());
+        Some(test)
     }
 
     /// Whether it passes.
@@ -106,7 +110,7 @@ fn ends(mut child: Child, limit: Duration) -> Option<ExitStatus> {
 /// All tests that have one of the mutants' modules, with what they take: each must pass as long as no mutant is
 /// selected. The models are compiled here. As many run at once as later, so that they take as long.
 pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
-    let modules: BTreeSet<_> = drawn.iter().map(|one| &one.module).collect();
+    let modules: BTreeSet<_> = drawn.iter().map(|one| one.module.as_str()).collect();
     let mut names = Vec::new();
     for program in PROGRAMS {
         let program = newest(program);
@@ -120,31 +124,10 @@ pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
                 .map(|name| (program.clone(), name.to_owned())),
         );
     }
-    let next = AtomicUsize::new(0);
-    let tests = Mutex::new(Vec::new());
-    let work = || {
-        while let Some((program, name)) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let test = Test::known(program, name, list);
-            if modules.iter().any(|module| test.modules.contains(*module)) {
-                println!("{name}: {:.1} s", test.takes.as_secs_f64());
-                tests
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(test);
-            }
-        }
-    };
-    on_all_processors(work);
-    tests.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs `work` on every processor.
-pub(crate) fn on_all_processors(work: impl Fn() + Sync) {
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(&work);
-        }
+    let known = on_all_processors(&names, |_, (program, name)| {
+        Test::known(program, name, list, &modules)
     });
+    known.into_iter().flatten().collect()
 }
 
 /// How many mutants of a group a test has found, of how many that it was asked about.
