@@ -1,8 +1,10 @@
 //! Completions that are wrong: counted, and told the engine with their code. What comes after them is right.
 
+use crate::range::wide;
 use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
 use peerlane_sim::hip::{Fate, HipConfig, RootConfig};
 use peerlane_verilated::Library;
+use std::collections::HashSet;
 
 const UNSUPPORTED: u8 = 1;
 const ABORT: u8 = 2;
@@ -296,5 +298,63 @@ fn a_lost_flush_holds_up_no_other() {
         rig.finish(20_000);
         assert_eq!(rig.ends.len(), 47);
         assert!(rig.ends[7..].iter().all(|end| end.code == 0));
+    }
+}
+
+/// Reads are given up while packets of others stand half received for longer than a read is waited for.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_are_given_up_beside_packets_that_come_slowly() {
+    for bits in [128, 256] {
+        for seed in 1..6 {
+            let mut slow = config(seed);
+            slow.gaps = 70;
+            slow.root.latency = 20;
+            let mut rig = Rig::new(&wide(bits), slow);
+            for number in 0..100 {
+                rig.hip.root.strike(3 * number, Fate::Late(2000));
+            }
+            rig.asks.extend((0..300).map(|number| Ask {
+                tag: number as u8 % 3,
+                ..ask(number)
+            }));
+            rig.finish(500_000);
+            assert_eq!(rig.ends.len(), 300);
+            let codes: HashSet<u8> = rig.ends.iter().map(|end| end.code).collect();
+            assert_eq!(codes, [0, GIVEN_UP].into());
+        }
+    }
+}
+
+/// A read in parts ends with the part that fails: once, with that part's code, and the next is none of its own.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_part_that_fails_ends_its_read() {
+    for bits in [128, 256] {
+        for part in 0..4 {
+            for (fate, code) in [
+                (Fate::Status(1), UNSUPPORTED),
+                (Fate::Poisoned, POISONED),
+                (Fate::Late(3 * TOO_LONG), GIVEN_UP),
+            ] {
+                let mut rig = Rig::new(&library(bits), config(9));
+                rig.hip.config.request = 128;
+                rig.run(400);
+                rig.hip.root.strike(8 + part, fate);
+                rig.asks.extend((0..6).map(|number| Ask {
+                    address: 0x3_0000_0000 + 4096 * number,
+                    bytes: 512,
+                    tag: number as u8,
+                }));
+                rig.finish(6 * TOO_LONG);
+                let mut ends = rig.ends.clone();
+                ends.sort_by_key(|end| end.ask.tag);
+                let codes: Vec<u8> = ends.iter().map(|end| end.code).collect();
+                assert_eq!(codes, [0, 0, code, 0, 0, 0], "{fate:?} in part {part}");
+                // What came before in order; nothing of the parts behind.
+                assert!(u64::from(ends[2].bytes) <= 128 * (part + 1));
+                assert_eq!(rig.hip.root.reads(), 5 * 4 + part + 1);
+            }
+        }
     }
 }

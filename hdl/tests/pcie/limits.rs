@@ -1,8 +1,11 @@
 //! Tags, space for completions and credits: all of them are used, and none that is not there.
 
 use crate::rig::{Ask, PATIENCE_LOG2, Rig, library};
+use crate::target::{Access, BAR_0};
 use peerlane_sim::hip::{Fate, Grant, HipConfig, RootConfig, Tlp};
 use peerlane_verilated::Library;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 fn slow() -> HipConfig {
     HipConfig {
@@ -150,19 +153,36 @@ fn credits_without_a_limit_are_none() {
         headers: None,
         data: None,
     };
+    let fresh = HipConfig::default();
     for bits in [128, 256] {
-        let mut rig = Rig::new(
-            &library(bits),
-            HipConfig {
-                posted: endless,
-                reads: endless,
-                ..HipConfig::default()
-            },
-        );
-        for number in 0..600 {
-            rig.post(0x8000 + 256 * number, 256);
+        let mut rig = Rig::new(&library(bits), HipConfig::default());
+        for (posted, reads, replies) in [
+            (endless, endless, endless),
+            (fresh.posted, fresh.reads, fresh.posted),
+            (endless, fresh.reads, fresh.posted),
+            (fresh.posted, endless, endless),
+        ] {
+            rig.hip.config.posted = posted;
+            rig.hip.config.reads = reads;
+            rig.hip.config.replies = replies;
+            rig.reset();
+            rig.run(200);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            for number in 0..600 {
+                rig.post(0x8000 + 256 * number, 256);
+            }
+            for tag in 0..200 {
+                rig.asks.push_back(Ask {
+                    address: 0x5000,
+                    bytes: 64,
+                    tag: tag % 64,
+                });
+                let packet = Access::read(0x1000, 64).packet(tag, &mut rng);
+                rig.hip.host.queue.push_back((packet, BAR_0));
+            }
+            rig.finish(100_000);
+            rig.posted.clear();
         }
-        rig.finish(100_000);
     }
 }
 

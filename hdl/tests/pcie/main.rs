@@ -8,5 +8,6 @@ mod master;
 mod matrix;
 mod ordering;
 mod planted;
+mod range;
 mod rig;
 mod target;

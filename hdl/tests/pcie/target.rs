@@ -56,11 +56,18 @@ impl Access {
 
     pub fn packet(&self, tag: u8, rng: &mut ChaCha8Rng) -> Tlp {
         let address = self.base + self.offset;
+        let requester = rng.random();
         let mut packet = if self.writes {
             let data = (0..self.dwords).map(|_| rng.random()).collect();
-            Tlp::write(address, (self.first, self.last), 0x0008, data)
+            Tlp::write(address, (self.first, self.last), requester, data)
         } else {
-            Tlp::read(address, self.dwords, (self.first, self.last), 0x0008, tag)
+            Tlp::read(
+                address,
+                self.dwords,
+                (self.first, self.last),
+                requester,
+                tag,
+            )
         };
         // Traffic class and attributes are anything.
         packet.header[0] |= rng.random::<u32>() & 0x0074_3000;
@@ -863,6 +870,46 @@ fn stuck(library: &Library, cycles: u64) {
     memory_is_right(&rig);
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     exchange(&mut rig, &[Access::read(0x1000, 100)], &mut rng);
+}
+
+/// A read that is several on the bus, for not all bytes of its first and last qword are wanted; the bus takes any number of
+/// them, and nothing more: the read is aborted, once.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_that_the_bus_takes_in_part_is_aborted() {
+    for bits in [128, 256] {
+        for dwords in [4, 40, 200] {
+            for taken in 0..3 {
+                in_part(&library(bits), dwords, taken);
+            }
+        }
+    }
+}
+
+fn in_part(library: &Library, dwords: u32, taken: u64) {
+    let mut rig = Rig::new(library, HipConfig::default());
+    let read = Access {
+        first: 0b1000,
+        last: 0b0001,
+        ..Access::read(0x1000, dwords)
+    };
+    rig.bus.silent = true;
+    rig.bus.stuck = taken == 0;
+    read_all(&mut rig, [read]);
+    while rig.bus.reads < taken {
+        rig.step();
+    }
+    rig.bus.stuck = true;
+    rig.finish(4 * BUS_PATIENCE);
+    let ends: Vec<_> = rig.hip.host.ends.iter().map(|end| end.status).collect();
+    assert_eq!((ends, rig.get("host_aborted")), (vec![4], 1));
+    assert_eq!(rig.get("host_down"), 1);
+    rig.bus.stuck = false;
+    rig.bus.silent = false;
+    rig.run(700);
+    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    exchange(&mut rig, &[read, Access::read(0x1100, 60)], &mut rng);
 }
 
 /// A reset of both at any moment; what comes after it is right.

@@ -119,6 +119,11 @@ impl Credit {
     }
 }
 
+/// What the hard IP may consume in a cycle, as `tx_cred_fchipcons` shows it: a header, or a header and a unit of data
+/// (683093, Transaction Layer credits), of a message, an MSI, a request of its own or a completion of a configuration
+/// request.
+const OWN: [u64; 5] = [1 << 5, 3 << 4, 1 << 3, 1 << 1, 3];
+
 /// Credits on their way back.
 #[derive(Debug, Clone, Copy, Default)]
 struct Back {
@@ -395,21 +400,41 @@ impl Hip {
             && !self.rng.chance(self.config.not_ready);
         self.own = 0;
         if self.config.own != 0 && self.rng.up_to(999) < self.config.own {
-            // A message: a posted header. It does not take the last ones, which the design may be about to use.
-            if self
-                .headers
-                .granted
-                .is_none_or(|granted| self.headers.consumed + 4 <= granted)
-            {
-                self.headers.take(1);
-                self.own = 1 << 5;
-                self.returning.push_back(Back {
-                    at: self.cycle + self.config.credit_delay,
-                    headers: 1,
-                    ..Back::default()
-                });
-            }
+            let kind = self.rng.up_to(OWN.len() as u64 - 1) as usize;
+            self.send_own(OWN[kind]);
         }
+    }
+
+    /// The hard IP sends a packet of its own, which takes a credit of each of these pins.
+    fn send_own(&mut self, pins: u64) {
+        let takes = |bit: u64| pins >> bit & 1;
+        let credits = [
+            (&mut self.headers, takes(5), 4),
+            (&mut self.data, takes(4), 40),
+            (&mut self.reads, takes(3), 4),
+            (&mut self.replies, takes(1), 4),
+            (&mut self.reply_data, takes(0), 40),
+        ];
+        // It does not take the last ones, which the design may be about to use.
+        let spares = |(credit, count, last): &(&mut Credit, u64, u64)| {
+            let has = |granted| credit.consumed + last <= granted;
+            *count == 0 || credit.granted.is_none_or(has)
+        };
+        if !credits.iter().all(spares) {
+            return;
+        }
+        for (credit, count, _) in credits {
+            credit.take(count);
+        }
+        self.own = pins;
+        self.returning.push_back(Back {
+            at: self.cycle + self.config.credit_delay,
+            headers: takes(5),
+            data: takes(4),
+            reads: takes(3),
+            replies: takes(1),
+            reply_data: takes(0),
+        });
     }
 
     fn sample_sent(&mut self, model: &Model) {

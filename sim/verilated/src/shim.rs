@@ -11,6 +11,7 @@ pub(crate) const ABI: u32 = 1;
 /// errors throw, so that no half-settled evaluation goes on, and the shim catches.
 const BODY: &str = r#"
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -81,7 +82,9 @@ PEERLANE_EXPORT void peerlane_free(void* pointer) {
 #if VM_COVERAGE
         static std::atomic<unsigned> number{0};
         if (const char* const directory = std::getenv("PEERLANE_COVERAGE")) {
+            // Each library counts for itself: its place in memory tells the numbers of one from those of another.
             const std::string file = std::string(directory) + "/" + std::to_string(getpid()) + "-"
+                                     + std::to_string(reinterpret_cast<std::uintptr_t>(&number)) + "-"
                                      + std::to_string(number++);
             // Whole files only have the ending.
             handle->coveragep()->write(file.c_str());

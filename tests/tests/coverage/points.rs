@@ -105,29 +105,61 @@ impl Points {
         shares
     }
 
-    /// Module, kind, and what was not reached there: code, or a signal, whichever of its bits and edges.
+    /// Module, kind, and what was not reached there: code, or a signal's bits of which some edge was not.
     pub(crate) fn holes(&self) -> BTreeSet<(String, Kind, String)> {
         let texts = texts();
         let mut holes = BTreeSet::new();
+        let mut signals: BTreeMap<(&str, &str), BTreeSet<u32>> = BTreeMap::new();
         for (point, _) in self.0.iter().filter(|(_, count)| **count == 0) {
-            let what = if point.kind == Kind::Edge {
-                let name = point.what.split([':', '[']).next();
-                name.unwrap_or_default().to_owned()
-            } else {
-                let is_port = |line: &&str| {
-                    let line = line.trim_start();
-                    line.starts_with("input") || line.starts_with("output")
-                };
-                let code = texts.get(&point.module).and_then(|text| {
-                    let mut lines = text.lines().skip_while(|line| !is_port(line));
-                    lines.nth(point.line)
-                });
-                format!("{} ({})", code.unwrap_or_default().trim(), point.what)
+            if point.kind == Kind::Edge {
+                let (name, bit) = signal(&point.what);
+                let bits = signals.entry((&point.module, name)).or_default();
+                bits.extend(bit);
+                continue;
+            }
+            let is_port = |line: &&str| {
+                let line = line.trim_start();
+                line.starts_with("input") || line.starts_with("output")
             };
+            let code = texts.get(&point.module).and_then(|text| {
+                let mut lines = text.lines().skip_while(|line| !is_port(line));
+                lines.nth(point.line)
+            });
+            let what = format!("{} ({})", code.unwrap_or_default().trim(), point.what);
             holes.insert((point.module.clone(), point.kind, what));
+        }
+        for ((module, name), bits) in signals {
+            let mut add = |what| holes.insert((module.to_owned(), Kind::Edge, what));
+            if bits.is_empty() {
+                add(name.to_owned());
+            }
+            for (high, low) in ranges(&bits) {
+                add(format!("{name}[{high}:{low}]"));
+            }
         }
         holes
     }
+}
+
+/// Name and bit of a signal's edge, `name[3]:0->1`.
+fn signal(edge: &str) -> (&str, Option<u32>) {
+    let (signal, _) = edge.split_once(':').unwrap_or((edge, ""));
+    match signal.split_once('[') {
+        Some((name, bit)) => (name, bit.strip_suffix(']').and_then(|bit| bit.parse().ok())),
+        None => (signal, None),
+    }
+}
+
+/// Highest and lowest of the bits that stand side by side.
+fn ranges(bits: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for bit in bits.iter().copied() {
+        match ranges.last_mut() {
+            Some((high, _)) if *high + 1 == bit => *high = bit,
+            _ => ranges.push((bit, bit)),
+        }
+    }
+    ranges
 }
 
 /// The Verilog of the modules. Where builds differ the line may be that of another; the code around is the same.

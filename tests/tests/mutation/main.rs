@@ -1,14 +1,16 @@
 //! How good are the block's tests? Mutants of its Verilog (`peerlane_verilog::mutants`), drawn evenly over the modules
-//! that decide what goes to the link, against the tests of `hdl/tests`: each mutant that no test finds is a gap in the
-//! tests, or changes nothing that can be seen, and then `tests/mutation/explained.toml` says why.
+//! that decide what goes to the link, against the tests of `hdl/tests` and the proofs: each mutant that none finds is a
+//! gap, or changes nothing that can be seen, and then `tests/mutation/explained.toml` says why.
 //!
 //! All mutants that were drawn stand in one model of each build, and a test process begins as one of them. The tests
-//! run one after the other until one fails, those first that have found the most in the least time.
+//! run one after the other until one fails, those first that have found the most in the least time. What no test has
+//! found is put into what is proved of its module.
 //!
 //! `PEERLANE_DRAW=N` draws N mutants in place of [`DRAWN`], `PEERLANE_MODULES=receive,fence` those of some groups, and
 //! `PEERLANE_NUMBERS=1,2` leaves of what is drawn those that have these numbers.
 //! The report is `target/mutation.md`.
 
+mod proofs;
 mod report;
 mod tests;
 
@@ -145,6 +147,21 @@ fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
     })
 }
 
+/// Tries the proofs on what no test has found.
+fn proved(found: Vec<Found>) -> Vec<Found> {
+    let proofs = proofs::all();
+    on_all_processors(&found, |_, one| {
+        let mut one = one.clone();
+        if one.by.is_none() {
+            one.by = proofs::first_that_fails(&proofs, &one.candidate);
+            if let Some(proof) = &one.by {
+                println!("{}: {proof}", one.candidate.mutant.number);
+            }
+        }
+        one
+    })
+}
+
 #[test]
 #[ignore = "external tools, hours: cargo xtask test mutation"]
 fn the_blocks_tests_find_mutants() {
@@ -167,7 +184,7 @@ fn the_blocks_tests_find_mutants() {
     fs::write(&list, numbers).unwrap();
 
     let tests = tests::timed(&list, &drawn);
-    let found = tried(&list, &tests, &drawn);
+    let found = proved(tried(&list, &tests, &drawn));
     let report = Group::all(&groups, &found);
     let text = report::markdown(&report, &found);
     fs::write(target().join("mutation.md"), &text).unwrap();

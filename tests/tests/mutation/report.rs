@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use crate::Candidate;
 
-/// A mutant, and the test that has found it.
-#[derive(Debug)]
+/// A mutant, and the test or proof that has found it.
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) candidate: Candidate,
     pub(crate) by: Option<String>,
@@ -61,7 +61,7 @@ impl Group {
     }
 }
 
-/// A table of the groups, and the mutants that no test has found.
+/// A table of the groups, and the mutants that nothing has found.
 pub(crate) fn markdown(groups: &[Group], found: &[Found]) -> String {
     let explained = explained();
     let mut text =
