@@ -50,8 +50,8 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub ask_tag: Signal<Out, Bits<7>>,
     /// Completions in chunks, never refused. Tag, bytes and code come with the first beat; the code is 0
     /// for data, 1 Unsupported Request, 2 Completer Abort, 3 poisoned, 4 given up by the port; one with a
-    /// code has a single beat and ends its read. Byte `a` of the bus stands in lane `a` modulo `B`; all chunks of a read but the
-    /// last end at a multiple of `B`.
+    /// code has a single beat and ends its read. Byte `a` of the bus stands in lane `a` modulo `B`; all
+    /// chunks of a read but the last end at a multiple of `B`.
     pub answer_valid: Signal<In, Bit>,
     pub answer_first: Signal<In, Bit>,
     pub answer_tag: Signal<In, Bits<7>>,

@@ -13,9 +13,10 @@ use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Answer, BoardConfig, Generation, Side};
 use peerlane_verilated::Library;
 
-/// STATUS: the port is dead; descriptors are under way.
-const PORT_DEAD: u32 = 1 << 5;
-const BUSY: u32 = 0b11;
+const PORT_DEAD: u32 = csr::STATUS_PORT_DEAD_MASK;
+
+/// Descriptors are under way.
+const BUSY: u32 = csr::STATUS_WRITE_BUSY_MASK | csr::STATUS_READ_BUSY_MASK;
 
 /// 128 bits for Gen2 x8, 256 for Gen3 x8.
 pub fn params(port_bits: u32) -> Params {

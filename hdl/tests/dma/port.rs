@@ -5,7 +5,7 @@ use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Backpressure, BoardConfig};
 
-const DEAD: u32 = 1 << 5;
+const DEAD: u32 = csr::STATUS_PORT_DEAD_MASK;
 
 /// The engine comes to rest, whatever it was doing when the port stopped, and a reset opens it again.
 fn dies(params: &Params) {

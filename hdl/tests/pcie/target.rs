@@ -329,8 +329,8 @@ fn a_register_is_read_in_24_cycles() {
     }
 }
 
-/// The most that can be kept: a completion has begun to leave and stands, and behind it the others come, of as many beats as
-/// there are.
+/// The most that can be kept: a completion has begun to leave and stands, and behind it the others come, of as many
+/// beats as there are.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn completions_behind_one_that_stands_on_the_link_keep_their_data() {
@@ -512,15 +512,7 @@ fn a_completion_does_not_pass_the_engines_writes_before_it() {
 }
 
 fn behind_posts(library: &Library) {
-    let config = HipConfig {
-        posted: Grant {
-            headers: Some(1),
-            data: Some(16),
-        },
-        credit_delay: 1 << 40,
-        ..HipConfig::default()
-    };
-    let mut rig = Rig::new(library, config);
+    let mut rig = Rig::new(library, one_write());
     // Those there are are used.
     rig.post(0x9000, 256);
     rig.finish(1000);
@@ -585,6 +577,79 @@ fn none_of_three_starves() {
         let most = 200 * (2 * (256 / (u64::from(bits) / 8) + 2) + 32) + 1000;
         assert!(rig.cycle < most, "{} of {most}", rig.cycle);
         rig.finish(100_000);
+    }
+}
+
+/// A reset while completions wait for writes that have no credits: what the next ones wait for is not forgotten.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_completion_waits_for_writes_behind_a_reset_too() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(&library(bits), one_write());
+        for round in 0..4 {
+            // The first leaves.
+            rig.post(0x10_0000, 64);
+            rig.post(0x10_1000, 64);
+            rig.run(100);
+            read_all(&mut rig, (0..5).map(|n| Access::read(64 * n, 16)));
+            rig.run(500);
+            assert_eq!(rig.hip.host.ends.len(), 0, "round {round}");
+            if round < 3 {
+                rig.reset();
+                rig.posted.clear();
+                rig.run(200);
+            }
+        }
+        rig.hip.grant(1, 4, 0);
+        rig.finish(1000);
+        assert_eq!(rig.hip.host.ends.len(), 5);
+    }
+}
+
+/// The other end grants one posted packet, and no more.
+fn one_write() -> HipConfig {
+    HipConfig {
+        posted: Grant {
+            headers: Some(1),
+            data: Some(16),
+        },
+        credit_delay: 1 << 40,
+        ..HipConfig::default()
+    }
+}
+
+/// Many of both wait when the other end grants credits again: they leave in turn.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn writes_and_completions_that_have_waited_leave_in_turn() {
+    for bits in [128, 256] {
+        let config = HipConfig {
+            replies: Grant {
+                headers: Some(0),
+                data: Some(0),
+            },
+            ..one_write()
+        };
+        let mut rig = Rig::new(&library(bits), config);
+        rig.post(0x10_0000, 64);
+        rig.run(100);
+        // Completions do not pass writes that came before.
+        read_all(&mut rig, (0..10).map(|n| Access::read(64 * n, 16)));
+        rig.run(500);
+        rig.hip.root.keep_writes();
+        for number in 0..8 {
+            rig.post(0x10_1000 + 64 * number, 64);
+        }
+        rig.run(200);
+        assert!(rig.posts.is_empty());
+        rig.hip.grant(64, 1024, 0);
+        rig.hip.grant_replies(64, 1024);
+        while rig.hip.host.ends.len() < 6 {
+            let (writes, ends) = (rig.hip.root.writes.len(), rig.hip.host.ends.len());
+            assert!(writes.abs_diff(ends) < 3, "{writes} {ends}");
+            rig.step();
+        }
+        rig.finish(1000);
     }
 }
 
@@ -872,8 +937,8 @@ fn stuck(library: &Library, cycles: u64) {
     exchange(&mut rig, &[Access::read(0x1000, 100)], &mut rng);
 }
 
-/// A read that is several on the bus, for not all bytes of its first and last qword are wanted; the bus takes any number of
-/// them, and nothing more: the read is aborted, once.
+/// A read that is several on the bus, for not all bytes of its first and last qword are wanted; the bus takes any
+/// number of them, and nothing more: the read is aborted, once.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_the_bus_takes_in_part_is_aborted() {
