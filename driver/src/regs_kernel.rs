@@ -80,9 +80,11 @@ pub(crate) mod csr {
             /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT: what the
             /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
             /// the hard IP has lost data that it received (LINK.rx_failed): reads under way end
-            /// without data, or not at all. Only the block's reset inputs open the port again (a
-            /// new configuration of the FPGA, or a reset of the link that the hard IP passes on);
-            /// CONTROL.reset does not. Memory that was registered must not be given back before.
+            /// without data, or not at all. Or reads that were given up have all tags or all room
+            /// of the transaction layer: reads end with READ_TIMEOUT, and writes go on. Only the
+            /// block's reset inputs open the port again (a new configuration of the FPGA, or a
+            /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that
+            /// was registered must not be given back before.
             5:5 port_dead => bool;
             /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
             /// does that was begun before the block was reset from the side of FPGA memory.

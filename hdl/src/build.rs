@@ -109,6 +109,7 @@ const FINDINGS: &[&str] = &[
     "unexpected",
     "expired",
     "rx_failed",
+    "reads_lost",
 ];
 
 /// What the transaction layer has to say to nobody in the block.
@@ -118,7 +119,6 @@ const UNUSED: &[&str] = &[
     "read_boundary",
     "bus_master",
     "requester_id",
-    "host_down",
     "host_refused",
     "host_aborted",
     "host_dropped",

@@ -17,11 +17,12 @@ module proof #(parameter MUTANT = 0) (
   input wire [4:0] freed,
   input wire arrives,
   input wire head_take,
+  input wire awaits,
   input wire refuses_take
 );
   (* anyconst *) wire [2:0] limit;
   (* anyconst *) wire [7:0] space;
-  wire ready, sent, opens, head_valid, stalled, crowded, refuses;
+  wire ready, sent, opens, head_valid, stalled, crowded, refuses, refuses_lost;
   wire [6:0] refuses_tag;
   reg [5:0] last_tag = 0;
   wire [5:0] opens_tag;
@@ -52,7 +53,7 @@ module proof #(parameter MUTANT = 0) (
     .posted(seen_posted), .post_sent(post_sent), .credit(seen_credit), .sent(sent), .busy(seen_busy), .closes(closes),
     .closes_tag(closes_tag), .closes_bad(seen_bad), .opens(opens), .opens_tag(opens_tag),
     .opens_word(opens_word), .head_valid(head_valid), .head(head), .head_take(head_take), .stalled(stalled),
-    .refuses(refuses), .refuses_tag(refuses_tag), .refuses_take(refuses_take), .arrives(arrives), .crowded(crowded)
+    .awaits(awaits), .refuses_lost(refuses_lost), .refuses(refuses), .refuses_tag(refuses_tag), .refuses_take(refuses_take), .arrives(arrives), .crowded(crowded)
   );
   // Words, their first field lowest.
   wire [6:0] word_tag = opens_word[6:0];

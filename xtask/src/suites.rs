@@ -750,7 +750,7 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "mutation",
-        about: "hundreds of small changes of the block's Verilog, each of which its tests must find: hours",
+        about: "hundreds of small changes of the block's Verilog, which its tests and proofs must find: an hour",
         steps: &[tests(
             "mutants",
             Of::Targets("peerlane-tests", &["mutation"]),

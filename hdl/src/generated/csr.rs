@@ -80,9 +80,11 @@ pub struct CsrRegs {
     /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT:
     /// what the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
     /// the hard IP has lost data that it received (LINK.rx_failed): reads under way end without
-    /// data, or not at all. Only the block's reset inputs open the port again (a new configuration
-    /// of the FPGA, or a reset of the link that the hard IP passes on); CONTROL.reset does not.
-    /// Memory that was registered must not be given back before.
+    /// data, or not at all. Or reads that were given up have all tags or all room of the
+    /// transaction layer: reads end with READ_TIMEOUT, and writes go on. Only the block's reset
+    /// inputs open the port again (a new configuration of the FPGA, or a reset of the link that the
+    /// hard IP passes on); CONTROL.reset does not. Memory that was registered must not be given
+    /// back before.
     pub status_port_dead: Signal<In, Bit>,
     /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
     /// completion record before, and its channel's moderation lets the interrupt through.

@@ -4,8 +4,7 @@
 //! # Tags
 //! The hard IP has 64 tags while software has set Extended Tag Field Enable, else 32. The last eight of them are for
 //! reads that flush, first by the engine's own number, the others for data, in turn. A tag is free when its completion
-//! has come in full: one whose read was given up is passed over. With none left of its kind a read waits, and the
-//! engine's time for it runs. A read takes its tag, its lines and its credit as it leaves: its age counts from there,
+//! has come in full: one whose read was given up is passed over. A read takes its tag, its lines and its credit as it leaves: its age counts from there,
 //! however long the hard IP has not been ready for it.
 //!
 //! # Space for completions
@@ -18,6 +17,12 @@
 //! them as its turn comes; it does not pass the reads before it, which share the port's one place.
 //! A read waits for all of its lines, and those of the reads before it come back a completion at a time. So where nearly
 //! all room is promised and the link idles all the same, the engine is told, and makes reads of half the length.
+//!
+//! # Reads that were given up
+//! They keep their tag and their room, because a completer may answer at any time. A read that finds none waits for those
+//! under way. If no such read is left, and for 255 cycles it finds none all the same, nothing that can be relied on will
+//! give it any: it ends as one that was given up, and whoever waits behind it has his turn. What a completion has left is
+//! back in fewer cycles, and all tags are looked at.
 //!
 //! # Order
 //! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
@@ -53,7 +58,7 @@ pub enum AskState {
     Stand,
     /// Another part is to follow it.
     Wait,
-    /// It may not be made: it ends with Unsupported Request.
+    /// It may not be made, or finds no tag or no room and never will: it ends.
     Refuse,
 }
 
@@ -91,9 +96,13 @@ pub struct Asks {
     pub opens: Signal<Out, Bit>,
     pub opens_tag: Signal<Out, Bits<6>>,
     pub opens_word: Signal<Out, Sent>,
-    /// A read ends without having left, until it is taken.
+    /// Reads are under way that were not given up.
+    pub awaits: Signal<In, Bit>,
+    /// A read ends without having left, until it is taken; for want of a tag or of room, which others have that were given
+    /// up.
     pub refuses: Signal<Out, Bit>,
     pub refuses_tag: Signal<Out, Bits<7>>,
+    pub refuses_lost: Signal<Out, Bit>,
     pub refuses_take: Signal<In, Bit>,
     /// The request that leaves next.
     pub head_valid: Signal<Out, Bit>,
@@ -142,6 +151,9 @@ pub struct Asks {
     room_ok: DFF<Bit>,
     /// It was looked for.
     looked: DFF<Bit>,
+    /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some; too many.
+    hopeless: DFF<Bits<8>>,
+    lost: DFF<Bit>,
     /// The part has ended, and with it the read.
     ended: DFF<Bit>,
     ended_bad: DFF<Bit>,
@@ -171,6 +183,7 @@ pub struct Asks {
     has_tag: Signal<Local, Bit>,
     has_room: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
+    lacks: Signal<Local, Bit>,
     ends_here: Signal<Local, Bit>,
     idle_most: Signal<Local, Bit>,
     all_lanes: Constant<Bits<4>>,
@@ -197,7 +210,8 @@ impl Part<Measuring> for Asks {
         dff_setup!(
             self, clock, state, from, left, name, off, old, accepted, gone, stamp, in_order, part,
             dwords, first, last, lines, chosen, tag_ok, of_all, next_tag, next_flush, given, fresh,
-            spare, room_ok, looked, ended, ended_bad, stands, leaves, used, is_crowded, idle
+            spare, room_ok, looked, hopeless, lost, ended, ended_bad, stands, leaves, used,
+            is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -263,9 +277,14 @@ impl Part<Measuring> for Asks {
             & self.room_ok.q.val()
             & self.credit.val()
             & !self.off.q.val();
-        self.stalled.next = (self.state.q.val() == AskState::Check)
+        self.lacks.next = (self.state.q.val() == AskState::Check)
             & self.looked.q.val()
             & (!self.has_tag.val() | !self.room_ok.q.val());
+        self.stalled.next = self.lacks.val();
+        self.hopeless.d.next = 0.into();
+        if self.lacks.val() & !self.awaits.val() {
+            self.hopeless.d.next = self.hopeless.q.val() + 1;
+        }
     }
 }
 
@@ -305,8 +324,10 @@ impl Part<Leaving> for Asks {
         }
         self.refuses.next = self.state.q.val() == AskState::Refuse;
         self.refuses_tag.next = self.name.q.val();
+        self.refuses_lost.next = self.lost.q.val();
         match self.state.q.val() {
             AskState::Idle => {
+                self.lost.d.next = false;
                 self.from.d.next = self.address.val();
                 self.left.d.next = self.bytes.val();
                 self.name.d.next = self.tag.val();
@@ -362,6 +383,9 @@ impl Part<Leaving> for Asks {
                 if self.go.val() {
                     self.state.d.next = AskState::Stand;
                     self.stands.d.next = true;
+                } else if self.hopeless.q.val().all() {
+                    self.state.d.next = AskState::Refuse;
+                    self.lost.d.next = true;
                 }
                 if self.off.q.val() {
                     self.state.d.next = AskState::Refuse;

@@ -5,8 +5,10 @@
 //! of the slaves goes out at `board`, as it stands.
 //!
 //! A read of a slave waits until the board owes no data: what the bus is given comes in order. A write of a slave waits
-//! for nothing. So a board that does not answer holds up neither the doorbells nor what a driver writes to put an
-//! end to that.
+//! for nothing but what stands before it on the bus. When the bus is given up, a read that waits is taken all the same:
+//! nobody looks at what the bus is given then, only at how much. So a board that does not answer holds up the doorbells
+//! and what a driver writes to put an end to that for no longer than it takes to give the bus up, and not at all if no
+//! slave is read meanwhile.
 
 use crate::params::Slaves;
 use crate::prim::{Part, parts};
@@ -43,6 +45,8 @@ pub struct Bridge {
     pub host_waitrequest: Signal<Out, Bit>,
     pub host_readdata: Signal<Out, Bits<64>>,
     pub host_readdatavalid: Signal<Out, Bit>,
+    /// It is given up: what it brings is counted and dropped.
+    pub host_down: Signal<In, Bit>,
     /// The block's slaves. The registers bring data two cycles behind a read, the others one.
     pub csr: RegisterMaster<8>,
     pub chan: RegisterMaster<16>,
@@ -163,9 +167,12 @@ impl Part<Serving> for Bridge {
             & self.reads.q.val()
             & !self.phase.q.val().any()
             & self.half_enable.val().any();
-        // A beat of no byte is over at once.
+        self.board_brings.next = self.board_readdatavalid.val() & self.owed.q.val().any();
+        // A beat of no byte is over at once. One that the board brings goes first: then the bus was given up.
         self.ends.next = self.busy.q.val()
-            & (!self.reads.q.val() | (self.phase.q.val() == 2) | !self.enable.q.val().any());
+            & (!self.reads.q.val()
+                | (((self.phase.q.val() == 2) | !self.enable.q.val().any())
+                    & !self.board_brings.val()));
         self.brings.next = self.ends.val() & self.reads.q.val() & !self.rest.val().any();
         self.over.next = self.ends.val()
             & !self.rest.val().any()
@@ -234,7 +241,7 @@ impl Part<Taking> for Bridge {
         self.hits.next =
             self.hits_csr.val() | self.hits_chan.val() | self.hits_att.val() | self.hits_msix.val();
         self.may.next = (!self.busy.q.val() | self.over.val())
-            & (self.host_write.val() | !self.owed.q.val().any());
+            & (self.host_write.val() | !self.owed.q.val().any() | self.host_down.val());
         self.takes.next =
             (self.host_read.val() | self.host_write.val()) & self.hits.val() & self.may.val();
 
@@ -270,7 +277,7 @@ impl Part<Taking> for Bridge {
                 self.enable.d.next = 0xFF.into();
                 self.left.d.next = self.left.q.val() - 1;
             }
-        } else if self.reads.q.val() {
+        } else if self.reads.q.val() & (self.phase.q.val() != 2) {
             self.phase.d.next = self.phase.q.val() + 1;
         }
         if self.pcie_reset.val() {
@@ -299,7 +306,6 @@ impl Part<Passing> for Bridge {
             self.host_waitrequest.next = self.busy.q.val() | self.board_waitrequest.val();
         }
 
-        self.board_brings.next = self.board_readdatavalid.val() & self.owed.q.val().any();
         self.new_owed.next = self.owed.q.val() - bit_cast::<12, 1>(self.board_brings.val().into());
         self.owed.d.next = self.new_owed.val();
         if self.board_read.val() & !self.board_waitrequest.val() {

@@ -42,6 +42,8 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub rx_eop: Signal<In, Bit>,
     pub rx_data: Signal<In, Bits<W>>,
     pub almost: Signal<Out, Bit>,
+    /// No read is given up (Completion Timeout Disable).
+    pub patient: Signal<In, Bit>,
     /// A read gets its tag.
     pub opens: Signal<In, Bit>,
     pub opens_tag: Signal<In, Bits<6>>,
@@ -54,9 +56,11 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub closes_tag: Signal<Out, Bits<6>>,
     pub closes_bad: Signal<Out, Bit>,
     pub freed: Signal<Out, Bits<5>>,
-    /// A read ends without having left: the engine is told between two chunks.
+    /// A read ends without having left, for what was given up or else with Unsupported Request: the engine is told between
+    /// two chunks.
     pub refuses: Signal<In, Bit>,
     pub refuses_tag: Signal<In, Bits<7>>,
+    pub refuses_lost: Signal<In, Bit>,
     pub refuses_take: Signal<Out, Bit>,
     /// To the engine, as in [`crate::rtl::stream`].
     pub answer_valid: Signal<Out, Bit>,
@@ -338,7 +342,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
     fn update(&mut self) {
         // One tag at a time: open at two looks without having been opened between them is too long.
         self.at_last.next = self.time.q.val() == self.last_time.val();
-        self.tick.next = self.at_last.val() & self.settled.q.val();
+        self.tick.next = self.at_last.val() & self.settled.q.val() & !self.patient.val();
         if !self.at_last.val() {
             self.time.d.next = self.time.q.val() + 1;
         }

@@ -24,9 +24,11 @@ pub struct Config {
     pub payload: Signal<Out, Bits<3>>,
     pub request: Signal<Out, Bits<3>>,
     pub extended: Signal<Out, Bit>,
+    /// Device Control 2: Completion Timeout Disable.
+    pub patient: Signal<Out, Bit>,
     /// Link Control: the root complex's Read Completion Boundary is 128, not 64.
     pub boundary: Signal<Out, Bit>,
-    /// Command: Bus Master Enable.
+    /// Command: Bus Master Enable; not before the Requester ID is known, behind a reset.
     pub master: Signal<Out, Bit>,
     /// MSI-X Control: enabled, and the function's mask.
     pub msix_enable: Signal<Out, Bit>,
@@ -35,8 +37,9 @@ pub struct Config {
     pub msi_enable: Signal<Out, Bit>,
     pub msi_address: Signal<Out, Bits<64>>,
     pub msi_data: Signal<Out, Bits<16>>,
-    /// Requester ID: bus, device and function 0.
+    /// Requester ID: bus, device and function 0; and that it has come since the reset.
     pub id: Signal<Out, Bits<16>>,
+    pub known: Signal<Out, Bit>,
 
     changes: BitSync,
     before: DFF<Bit>,
@@ -50,6 +53,7 @@ pub struct Config {
     msi_to: DFF<Bits<64>>,
     msi_word: DFF<Bits<16>>,
     number: DFF<Bits<13>>,
+    numbered: DFF<Bit>,
     changed: Signal<Local, Bit>,
 }
 
@@ -68,7 +72,8 @@ impl Logic for Config {
             msi,
             msi_to,
             msi_word,
-            number
+            number,
+            numbered
         );
         clock!(self, clock, changes);
         self.changes.unsynced.next = self.add.val().get_bit(0);
@@ -110,13 +115,16 @@ impl Logic for Config {
             if self.add.val() == 15 {
                 self.msi_word.d.next = self.ctl.val().get_bits::<16>(16);
                 self.number.d.next = self.ctl.val().get_bits::<13>(0);
+                self.numbered.d.next = true;
             }
         }
         self.payload.next = self.device.q.val().get_bits::<3>(21);
         self.request.next = self.device.q.val().get_bits::<3>(28);
         self.extended.next = self.device.q.val().get_bit(24);
         self.boundary.next = self.boundary_bit.q.val();
-        self.master.next = self.master_bit.q.val();
+        self.patient.next = self.device.q.val().get_bit(4);
+        self.known.next = self.numbered.q.val();
+        self.master.next = self.master_bit.q.val() & self.numbered.q.val();
         self.msix_enable.next = self.msix.q.val().get_bit(1);
         self.msix_mask.next = self.msix.q.val().get_bit(0);
         self.msi_enable.next = self.msi.q.val();
@@ -133,6 +141,7 @@ impl Logic for Config {
             self.msi_to.d.next = 0.into();
             self.msi_word.d.next = 0.into();
             self.number.d.next = 0.into();
+            self.numbered.d.next = false;
         }
     }
 }

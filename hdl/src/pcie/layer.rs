@@ -117,6 +117,9 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     /// the packet early, and asks to be reset (683093, Error Signals). Until then no completion is believed, and nothing
     /// behind a write of which data are lost.
     pub rx_failed: Signal<Out, Bit>,
+    /// Since the reset a read has found no tag or no room, with none under way that would leave some: those that were
+    /// given up have it.
+    pub reads_lost: Signal<Out, Bit>,
     /// A write or a completion waits for credits; a read waits for a tag or for room.
     pub stalled_credits: Signal<Out, Bit>,
     pub stalled_tags: Signal<Out, Bit>,
@@ -149,6 +152,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     errors: DFF<Bits<7>>,
     pending: DFF<Bit>,
     failed: DFF<Bit>,
+    starved: DFF<Bit>,
     /// In a header, perhaps a write's: what the host writes behind it must not be taken. Within a write: nothing must.
     bereft: DFF<Bit>,
     halted: DFF<Bit>,
@@ -184,7 +188,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
     fn update(&mut self) {
         dff_setup!(
             self, pcie_clk, rx_on, rx_data, rx_sop, rx_eop, rx_bar, rx_bad, ready, post_left,
-            route, errors, pending, failed, bereft, halted
+            route, errors, pending, failed, starved, bereft, halted
         );
         clock!(
             self,
@@ -262,6 +266,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
 
         self.completions.refuses.next = self.asks.refuses.val();
         self.completions.refuses_tag.next = self.asks.refuses_tag.val();
+        self.completions.refuses_lost.next = self.asks.refuses_lost.val();
+        self.completions.patient.next = self.settings.patient.val();
+        self.asks.awaits.next = self.completions.awaits.val();
         self.asks.refuses_take.next = self.completions.refuses_take.val();
         self.transmit.master.next = self.settings.master.val();
         self.transmit.id.next = self.settings.id.val();
@@ -272,7 +279,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.transmit.post_ok.next = self.credits.post_ok.val();
         self.transmit.ask_valid.next = self.asks.head_valid.val();
         self.transmit.ask.next = self.asks.head.val();
-        self.transmit.reply_valid.next = self.target.head_valid.val();
+        self.transmit.reply_valid.next = self.target.head_valid.val() & self.settings.known.val();
         self.transmit.reply.next = self.target.head.val();
         self.transmit.reply_beat.next = self.target.beat.val();
         self.transmit.reply_ok.next = self.credits.reply_ok.val();
@@ -393,6 +400,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         self.msi_data.next = self.settings.msi_data.val();
 
         self.pending.d.next = self.completions.awaits.val();
+        if self.asks.refuses.val() & self.asks.refuses_lost.val() {
+            self.starved.d.next = true;
+        }
+        self.reads_lost.next = self.starved.q.val();
         self.cpl_pending.next = self.pending.q.val();
         self.errors.d.next = (bit_cast::<7, 1>(self.completions.saw_expired.val().into()) << 1)
             | (bit_cast::<7, 1>(self.target.saw_abort.val().into()) << 2)
@@ -426,6 +437,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         if self.pcie_reset.val() {
             self.errors.d.next = 0.into();
             self.pending.d.next = false;
+            self.starved.d.next = false;
         }
     }
 }

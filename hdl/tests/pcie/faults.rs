@@ -254,9 +254,10 @@ pub fn late(library: &Library) {
 
 /// With every tag lost, for data or for flushes, no such read leaves, and the engine is told that it waits; as the late
 /// completions come, reads go on.
+/// Reads that find no tag end, and when what was given up has come they leave again.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn with_all_tags_lost_reads_wait_for_them() {
+fn with_all_tags_lost_reads_end_until_they_come_back() {
     for bits in [128, 256] {
         for (first, tags) in [(0, 56), (64, 8)] {
             let mut rig = Rig::new(&library(bits), config(7));
@@ -268,16 +269,99 @@ fn with_all_tags_lost_reads_wait_for_them() {
             rig.run(2 * TOO_LONG);
             assert_eq!(rig.ends.len() as u64, tags);
             assert!(rig.ends.iter().all(|end| end.code == GIVEN_UP));
+            assert_eq!(rig.get("reads_lost"), 0);
             rig.ends.clear();
             rig.asks
                 .extend((0..8).map(|n| short(100 + n, first + n as u8)));
-            rig.run(500);
+            rig.run(200);
+            assert_eq!((rig.get("stalled_tags"), rig.ends.len()), (1, 0));
+            rig.run(8 * 300);
             assert_eq!(rig.hip.root.reads(), tags);
-            assert_eq!((rig.get("stalled_tags"), rig.get("ask_ready")), (1, 0));
+            assert_eq!(rig.ends.len(), 8);
+            assert!(rig.ends.iter().all(|end| end.code == GIVEN_UP));
+            assert_eq!(rig.get("reads_lost"), 1);
+            rig.run(3 * TOO_LONG);
+            rig.ends.clear();
+            rig.asks
+                .extend((0..8).map(|n| short(200 + n, first + n as u8)));
             rig.finish(3 * TOO_LONG);
             assert_eq!(rig.ends.len(), 8);
             assert!(rig.ends.iter().all(|end| end.code == 0));
+            // Until a reset.
+            assert_eq!(rig.get("reads_lost"), 1);
+            rig.reset();
+            assert_eq!(rig.get("reads_lost"), 0);
         }
+    }
+}
+
+/// One peer is silent and has all room: reads end, and flushes to others leave between them.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn with_all_room_lost_reads_end_and_flushes_go_on() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(&library(bits), config(9));
+        let read = |number: u64| Ask {
+            address: 0x4_0000_0000 + 512 * number,
+            bytes: 512,
+            tag: number as u8,
+        };
+        rig.hip.root.config.latency = 1 << 40;
+        rig.asks.extend((0..24).map(read));
+        rig.run(1000);
+        rig.hip.root.config.latency = 60;
+        for number in 24..40 {
+            rig.asks.push_back(read(number));
+            rig.asks.push_back(short(number, 64 + number as u8 % 8));
+        }
+        rig.run(2 * TOO_LONG);
+        let given_up = (0..40).all(|tag| {
+            let mut ends = rig.ends.iter().filter(|end| end.ask.tag == tag);
+            ends.next().is_some_and(|end| end.code == GIVEN_UP) && ends.next().is_none()
+        });
+        assert!(given_up, "{:?}", rig.ends);
+        let flushes: Vec<_> = rig.ends.iter().filter(|end| end.ask.tag >= 64).collect();
+        assert_eq!(flushes.len(), 16);
+        assert!(flushes.iter().all(|end| end.code == 0));
+        assert_eq!(rig.hip.root.reads(), 24 + 16);
+    }
+}
+
+/// Slow is not lost: a read that finds no room waits for those under way, however long they take.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn while_reads_are_under_way_the_others_wait() {
+    for bits in [128, 256] {
+        let mut slow = config(10);
+        slow.root.latency = TOO_LONG / 3;
+        slow.patient = true;
+        let mut rig = Rig::new(&library(bits), slow);
+        rig.run(200);
+        rig.asks.extend((0..100).map(ask));
+        rig.finish(20 * TOO_LONG);
+        assert_eq!(rig.ends.len(), 100);
+        assert!(rig.ends.iter().all(|end| end.code == 0));
+        assert_eq!(rig.get("reads_lost"), 0);
+    }
+}
+
+/// Completion Timeout Disable: no read is given up, until software takes it back.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn no_read_is_given_up_while_software_forbids_it() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(&library(bits), config(11));
+        rig.hip.config.patient = true;
+        rig.run(400);
+        rig.hip.root.strike(0, Fate::Never);
+        rig.asks.push_back(ask(1));
+        rig.run(4 * TOO_LONG);
+        assert_eq!((rig.ends.len(), rig.get("expired")), (0, 0));
+        rig.hip.config.patient = false;
+        rig.run(2 * TOO_LONG);
+        assert_eq!(rig.get("expired"), 1);
+        assert_eq!(rig.ends.len(), 1);
+        assert_eq!(rig.ends[0].code, GIVEN_UP);
     }
 }
 

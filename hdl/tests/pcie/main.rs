@@ -9,5 +9,6 @@ mod matrix;
 mod ordering;
 mod planted;
 mod range;
+mod resets;
 mod rig;
 mod target;

@@ -165,6 +165,20 @@ impl Rig {
         self.drive();
     }
 
+    /// Resets the layer alone: the hard IP goes on with what it has.
+    pub fn reset_layer(&mut self) {
+        self.set("pcie_reset", 1);
+        self.run(20);
+        self.set("pcie_reset", 0);
+        self.posts.clear();
+        self.asks.clear();
+        self.open.clear();
+        self.chunk = None;
+        self.beat = 0;
+        self.shows_post = false;
+        self.shows_ask = false;
+    }
+
     pub fn set(&mut self, port: &str, value: u64) {
         self.model.set(self.ports[port], value);
     }

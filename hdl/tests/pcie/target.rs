@@ -1,8 +1,11 @@
 //! What the host asks of the board. The model of the host holds every completion to the specification, the model of
 //! the bus every access to its rules; here stands what is asked for, and that memory is what it has to be.
 
+mod failures;
+mod turns;
+
 use crate::damage;
-use crate::rig::{Ask, BUS_PATIENCE, Rig, library};
+use crate::rig::{Ask, Rig, library};
 use peerlane_sim::hip::{BusConfig, Grant, HipConfig, Tlp};
 use peerlane_verilated::Library;
 use rand::{Rng, SeedableRng, seq::SliceRandom};
@@ -405,6 +408,22 @@ fn write(rig: &mut Rig, offset: u64, dwords: u32) {
     rig.hip.host.queue.push_back((packet, BAR_0));
 }
 
+/// A bus that brings nothing owes all that there is room for: of sixteen completions of 256 bytes, or a little less.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_silent_bus_owes_what_there_is_room_for() {
+    for (bits, most) in [(128, 448), (256, 512)] {
+        let mut rig = Rig::new(&library(bits), HipConfig::default());
+        rig.bus.silent = true;
+        read_all(&mut rig, (0..20).map(|n| Access::read(4096 * n, 64)));
+        rig.run(400);
+        assert_eq!(rig.bus.owed(), most);
+        rig.bus.silent = false;
+        rig.finish(10_000);
+        assert!(rig.hip.host.ends.iter().all(|end| end.status == 0));
+    }
+}
+
 /// What a slow bus brings at once finds its read, with answers between that need none of its data.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -502,511 +521,6 @@ fn waiting_reads(library: &Library) {
     memory_is_right(&rig);
 }
 
-/// A register that says that a write is done is read behind the write.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_completion_does_not_pass_the_engines_writes_before_it() {
-    for bits in [128, 256] {
-        behind_posts(&library(bits));
-    }
-}
-
-fn behind_posts(library: &Library) {
-    let mut rig = Rig::new(library, one_write());
-    // Those there are are used.
-    rig.post(0x9000, 256);
-    rig.finish(1000);
-    rig.posted.clear();
-    for round in 0..50u64 {
-        // Nothing before it: it leaves though later writes cannot.
-        read_all(&mut rig, [Access::read(0x40, 1)]);
-        rig.run(60);
-        assert_eq!(rig.hip.host.ends.len() as u64, 2 * round + 1);
-        for number in 0..3 {
-            rig.post(0x10_0000 + 1024 * round + 256 * number, 256);
-        }
-        rig.run(100);
-        assert!(rig.posts.is_empty());
-        read_all(&mut rig, [Access::read(0x40, 1)]);
-        for granted in 0..3 {
-            rig.run(100);
-            assert_eq!(rig.hip.host.open(), 1, "{granted} of 3 writes have left");
-            rig.hip.grant(1, 16, 0);
-        }
-        rig.finish(1000);
-        rig.posted.clear();
-    }
-}
-
-/// Writes, reads and completions that want everything: each has its share of the packets.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn none_of_three_starves() {
-    for bits in [128, 256] {
-        let endless = Grant {
-            headers: None,
-            data: None,
-        };
-        let config = HipConfig {
-            posted: endless,
-            reads: endless,
-            ..HipConfig::default()
-        };
-        let mut rig = Rig::new(&library(bits), config);
-        rig.hip.root.keep_writes();
-        read_all(
-            &mut rig,
-            (0..200).map(|n| Access::read(0x1000 + 256 * n, 64)),
-        );
-        for number in 0..2000u64 {
-            rig.post(0x10_0000 + 256 * number, 256);
-            rig.asks.push_back(Ask {
-                address: 0x4000 + number % 64 * 64,
-                bytes: 64,
-                tag: (number % 48) as u8,
-            });
-        }
-        while rig.hip.host.ends.len() < 200 {
-            rig.step();
-            assert!(rig.cycle < 40_000);
-        }
-        let writes = rig.hip.root.writes.len();
-        let reads = rig.hip.root.reads();
-        assert!(writes > 100 && reads > 25, "{writes} {reads}");
-        // By the bus's 64 bits, and with writes as many again between them.
-        let most = 200 * (2 * (256 / (u64::from(bits) / 8) + 2) + 32) + 1000;
-        assert!(rig.cycle < most, "{} of {most}", rig.cycle);
-        rig.finish(100_000);
-    }
-}
-
-/// A reset while completions wait for writes that have no credits: what the next ones wait for is not forgotten.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_completion_waits_for_writes_behind_a_reset_too() {
-    for bits in [128, 256] {
-        let mut rig = Rig::new(&library(bits), one_write());
-        for round in 0..4 {
-            // The first leaves.
-            rig.post(0x10_0000, 64);
-            rig.post(0x10_1000, 64);
-            rig.run(100);
-            read_all(&mut rig, (0..5).map(|n| Access::read(64 * n, 16)));
-            rig.run(500);
-            assert_eq!(rig.hip.host.ends.len(), 0, "round {round}");
-            if round < 3 {
-                rig.reset();
-                rig.posted.clear();
-                rig.run(200);
-            }
-        }
-        rig.hip.grant(1, 4, 0);
-        rig.finish(1000);
-        assert_eq!(rig.hip.host.ends.len(), 5);
-    }
-}
-
-/// The other end grants one posted packet, and no more.
-fn one_write() -> HipConfig {
-    HipConfig {
-        posted: Grant {
-            headers: Some(1),
-            data: Some(16),
-        },
-        credit_delay: 1 << 40,
-        ..HipConfig::default()
-    }
-}
-
-/// Many of both wait when the other end grants credits again: they leave in turn.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn writes_and_completions_that_have_waited_leave_in_turn() {
-    for bits in [128, 256] {
-        let config = HipConfig {
-            replies: Grant {
-                headers: Some(0),
-                data: Some(0),
-            },
-            ..one_write()
-        };
-        let mut rig = Rig::new(&library(bits), config);
-        rig.post(0x10_0000, 64);
-        rig.run(100);
-        // Completions do not pass writes that came before.
-        read_all(&mut rig, (0..10).map(|n| Access::read(64 * n, 16)));
-        rig.run(500);
-        rig.hip.root.keep_writes();
-        for number in 0..8 {
-            rig.post(0x10_1000 + 64 * number, 64);
-        }
-        rig.run(200);
-        assert!(rig.posts.is_empty());
-        rig.hip.grant(64, 1024, 0);
-        rig.hip.grant_replies(64, 1024);
-        while rig.hip.host.ends.len() < 6 {
-            let (writes, ends) = (rig.hip.root.writes.len(), rig.hip.host.ends.len());
-            assert!(writes.abs_diff(ends) < 3, "{writes} {ends}");
-            rig.step();
-        }
-        rig.finish(1000);
-    }
-}
-
-/// What no BAR claims or nobody serves: refused if it wants an answer, else dropped; the hard IP is told of each.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn what_nobody_serves_is_refused() {
-    for bits in [128, 256] {
-        refusals(&library(bits));
-    }
-}
-
-fn refusals(library: &Library) {
-    let mut rig = Rig::new(library, HipConfig::default());
-    let other = |lead: u32, tag: u32, payload: Vec<u32>| Tlp {
-        header: [
-            lead | payload.len().max(1) as u32,
-            0x0008_000F | tag << 8,
-            0x1000,
-        ]
-        .into_iter()
-        .chain((lead >> 29 & 1 == 1).then_some(0x10))
-        .collect(),
-        payload,
-        damaged: None,
-    };
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut wanted = 0;
-    for round in 0..20 {
-        let mut some: Vec<(Tlp, u8)> = vec![
-            // Reads of other BARs, of the expansion ROM, of none.
-            (Access::read(0x104, 1).packet(1, &mut rng), 4),
-            (Access::read(0x0FC, 64).packet(2, &mut rng), 0x40),
-            (
-                Access {
-                    first: 0b1000,
-                    last: 1,
-                    ..Access::read(0x7C, 2)
-                }
-                .packet(3, &mut rng),
-                0,
-            ),
-            (
-                Access {
-                    first: 0,
-                    ..Access::read(0x7C, 1)
-                }
-                .packet(4, &mut rng),
-                0,
-            ),
-            // I/O, both ways; a fetch-and-add; a compare-and-swap of eight bytes.
-            (other(0x0200_0000, 5, vec![]), 1),
-            (other(0x4200_0000, 6, vec![7]), 1),
-            (other(0x4C00_0000, 7, vec![7]), 1),
-            (other(0x6E00_0000, 8, vec![1, 2, 3, 4]), 1),
-        ];
-        wanted += some.len();
-        // Not answered: writes of other BARs, messages with data and without.
-        for (dwords, bars) in [(1, 0), (64, 8), (3, 0x80)] {
-            let access = Access {
-                writes: true,
-                ..Access::read(0x208, dwords)
-            };
-            some.push((access.packet(0, &mut rng), bars));
-        }
-        some.push((other(0x3400_0000, 0, vec![]), 0xFF));
-        some.push((other(0x7400_0000, 0, vec![1, 2, 3]), 0xFF));
-        // The data are wrong.
-        let mut poisoned = Access {
-            writes: true,
-            ..Access::read(0x300, 8)
-        }
-        .packet(0, &mut rng);
-        poisoned.header[0] |= 1 << 14;
-        some.push((poisoned, BAR_0));
-        some.shuffle(&mut rng);
-        rig.hip.host.queue.extend(some);
-        rig.finish(10_000);
-        assert_eq!(rig.hip.host.ends.len(), wanted);
-        assert!(
-            rig.hip
-                .host
-                .ends
-                .iter()
-                .all(|end| end.status == 1 && end.bytes == 0)
-        );
-        let told = round + 1;
-        assert_eq!(rig.hip.errors, [0, 0, 0, 0, 3 * told, wanted as u64, 0]);
-        assert_eq!((rig.bus.reads, rig.bus.writes), (0, 0));
-        rig.hip.host.ends.clear();
-        wanted = 0;
-        rig.hip.errors[5] = 0;
-    }
-    assert_eq!(rig.get("host_refused"), 160);
-    assert_eq!(rig.get("host_dropped"), 60);
-    // And what is served goes on.
-    exchange(&mut rig, &[Access::read(0x100, 64)], &mut rng);
-}
-
-/// A bus that brings nothing more from some beat on: every read ends with Completer Abort, once. What comes late is
-/// nobody's, and then all is well.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn reads_that_the_bus_does_not_answer_are_aborted() {
-    for bits in [128, 256] {
-        for beats in (0..12).chain([31, 32, 33, 40, 64, 95, 96, 97]) {
-            unanswered(&library(bits), beats);
-        }
-    }
-}
-
-fn unanswered(library: &Library, beats: u64) {
-    let mut rig = Rig::new(
-        library,
-        HipConfig {
-            seed: beats + 1,
-            ..HipConfig::default()
-        },
-    );
-    rig.bus.silent_after = Some(beats);
-    // 1, 2, 3 and 33 qwords and more: 107.
-    let lengths = [1, 4, 5, 66, 17, 120];
-    let reads = lengths.map(|dwords| Access::read(0x1000 + 4 * beats, dwords));
-    read_all(&mut rig, reads);
-    rig.run(BUS_PATIENCE - 100);
-    assert_eq!(rig.get("host_down"), 0);
-    let whole = rig.hip.host.ends.len();
-    assert!(whole < 6);
-    rig.run(300);
-    assert_eq!(rig.hip.host.open(), 0);
-    assert_eq!(rig.get("host_down"), 1);
-    let aborted = 6 - whole as u64;
-    for (number, end) in rig.hip.host.ends.iter().enumerate() {
-        let status = if number < whole { 0 } else { 4 };
-        assert_eq!(end.status, status, "{end:?}");
-    }
-    assert_eq!(rig.hip.errors, [0, 0, aborted, 0, 0, 0, 0]);
-    assert_eq!(rig.get("host_aborted"), aborted);
-    // Now at once, but for a read of no byte; and writes are done.
-    let none = Access {
-        first: 0,
-        ..Access::read(0x88, 1)
-    };
-    read_all(
-        &mut rig,
-        [Access::read(0x80, 1), none, Access::read(0x1084, 200)],
-    );
-    write(&mut rig, 0x200, 40);
-    rig.run(200);
-    memory_is_right(&rig);
-    let statuses: Vec<u8> = rig.hip.host.ends[6..]
-        .iter()
-        .map(|end| end.status)
-        .collect();
-    assert_eq!(statuses, [4, 0, 4]);
-    // It wakes up, and owes nothing in the end.
-    rig.bus.silent = false;
-    rig.run(200);
-    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    exchange(&mut rig, &reads, &mut rng);
-    exchange(&mut rig, &[Access::read(0x200, 40)], &mut rng);
-}
-
-/// Again and again: no place is lost.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn aborted_reads_give_their_places_back() {
-    for bits in [128, 256] {
-        again(&library(bits));
-    }
-}
-
-fn again(library: &Library) {
-    let mut rig = Rig::new(library, HipConfig::default());
-    for round in 0..20 {
-        rig.bus.silent_after = Some(round);
-        let reads = [200, 700].map(|dwords| Access::read(0x1000 + 4 * round, dwords));
-        read_all(&mut rig, reads);
-        rig.finish(4 * BUS_PATIENCE);
-        rig.bus.silent = false;
-        rig.run(700);
-        assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
-    }
-    assert_eq!(rig.get("host_aborted"), 40);
-    // Sixteen are under way at once, as ever.
-    rig.bus.config.latency = 300;
-    let before = rig.bus.reads;
-    read_all(&mut rig, [Access::read(0x1000, 1); 20]);
-    rig.run(250);
-    assert_eq!(rig.bus.reads - before, 16);
-    rig.finish(2000);
-}
-
-/// A bus that wakes up at any moment around the one at which it is given up.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_bus_may_wake_up_at_any_moment() {
-    for bits in [128, 256] {
-        for moment in 0..60 {
-            wakes_up(&library(bits), moment);
-        }
-    }
-}
-
-fn wakes_up(library: &Library, moment: u64) {
-    let mut rig = Rig::new(library, HipConfig::default());
-    rig.bus.silent = true;
-    let reads = [1, 3, 70, 2, 100].map(|dwords| Access::read(0x1000 + 4 * moment, dwords));
-    let start = rig.cycle;
-    read_all(&mut rig, reads);
-    while rig.cycle < start + BUS_PATIENCE - 10 + moment {
-        rig.step();
-    }
-    rig.bus.silent = false;
-    // More of them come meanwhile.
-    for tag in 10..40 {
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let packet = Access::read(0x2000 + 8 * u64::from(tag), 1).packet(tag, &mut rng);
-        rig.hip.host.queue.push_back((packet, BAR_0));
-        rig.run(3);
-    }
-    rig.finish(5000);
-    assert_eq!(rig.hip.host.ends.len(), 35);
-    assert!(
-        rig.hip
-            .host
-            .ends
-            .iter()
-            .all(|end| end.status == 0 || end.status == 4)
-    );
-    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    exchange(&mut rig, &reads, &mut rng);
-}
-
-/// A bus that takes nothing, from any beat on: reads are aborted, writes dropped and told, the engine goes on. Where it
-/// takes something again it has whole bursts.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_bus_that_takes_nothing_holds_nothing_up() {
-    for bits in [128, 256] {
-        for cycles in 0..40 {
-            stuck(&library(bits), cycles);
-        }
-    }
-}
-
-fn stuck(library: &Library, cycles: u64) {
-    let mut rig = Rig::new(library, HipConfig::default());
-    for number in 0..6 {
-        write(&mut rig, 0x1008 + 512 * number, 40);
-    }
-    read_all(&mut rig, (0..4).map(|n| Access::read(0x40 * n, 8)));
-    for number in 0..200 {
-        write(&mut rig, 0x4000 + 256 * number, 64);
-    }
-    rig.run(cycles);
-    rig.bus.stuck = true;
-    for number in 0..20 {
-        rig.post(0x10_0000 + 256 * number, 256);
-        rig.asks.push_back(Ask {
-            address: 0x2_0000_0000 + 512 * number,
-            bytes: 512,
-            tag: number as u8,
-        });
-    }
-    rig.finish(20_000);
-    assert_eq!(rig.hip.host.open(), 0);
-    assert_eq!(rig.get("host_down"), 1);
-    assert!(rig.hip.errors[4] > 190, "{:?}", rig.hip.errors);
-    assert_eq!(rig.hip.errors[4], rig.get("host_dropped"));
-    // It takes again: the rest of the burst has no byte, and the next writes arrive.
-    rig.bus.stuck = false;
-    rig.run(200);
-    assert_eq!(rig.get("host_down"), 0);
-    assert!(rig.bus.empty_writes < 32);
-    rig.bus.memory.clear();
-    rig.hip.host.forget(&rig.bus.memory);
-    write(&mut rig, 0x1008, 64);
-    write(&mut rig, 0x2004, 1);
-    rig.finish(1000);
-    memory_is_right(&rig);
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    exchange(&mut rig, &[Access::read(0x1000, 100)], &mut rng);
-}
-
-/// A read that is several on the bus, for not all bytes of its first and last qword are wanted; the bus takes any
-/// number of them, and nothing more: the read is aborted, once.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_read_that_the_bus_takes_in_part_is_aborted() {
-    for bits in [128, 256] {
-        for dwords in [4, 40, 200] {
-            for taken in 0..3 {
-                in_part(&library(bits), dwords, taken);
-            }
-        }
-    }
-}
-
-fn in_part(library: &Library, dwords: u32, taken: u64) {
-    let mut rig = Rig::new(library, HipConfig::default());
-    let read = Access {
-        first: 0b1000,
-        last: 0b0001,
-        ..Access::read(0x1000, dwords)
-    };
-    rig.bus.silent = true;
-    rig.bus.stuck = taken == 0;
-    read_all(&mut rig, [read]);
-    while rig.bus.reads < taken {
-        rig.step();
-    }
-    rig.bus.stuck = true;
-    rig.finish(4 * BUS_PATIENCE);
-    let ends: Vec<_> = rig.hip.host.ends.iter().map(|end| end.status).collect();
-    assert_eq!((ends, rig.get("host_aborted")), (vec![4], 1));
-    assert_eq!(rig.get("host_down"), 1);
-    rig.bus.stuck = false;
-    rig.bus.silent = false;
-    rig.run(700);
-    assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    exchange(&mut rig, &[read, Access::read(0x1100, 60)], &mut rng);
-}
-
-/// A reset of both at any moment; what comes after it is right.
-#[test]
-#[ignore = "external tools: cargo xtask test rtl"]
-fn a_reset_amid_what_the_host_asks_leaves_nothing_behind() {
-    for bits in [128, 256] {
-        for (hip, bus) in courses().into_iter().step_by(9) {
-            let mut rng = ChaCha8Rng::seed_from_u64(hip.seed);
-            let all = accesses(20, hip.payload, hip.seed);
-            let mut rig = Rig::with_bus(&library(bits), hip, bus);
-            for round in 0..60u64 {
-                for (tag, access) in (0..60u8).zip(&all[round as usize * 60..]) {
-                    rig.hip
-                        .host
-                        .queue
-                        .push_back((access.packet(tag, &mut rng), BAR_0));
-                }
-                rig.bus.silent_after = (round % 5 == 4).then_some(round);
-                rig.run(round * 11 % 301);
-                rig.bus.silent = false;
-                rig.bus.silent_after = None;
-                rig.reset();
-                rig.run(170);
-                assert_eq!(rig.get("host_down"), 0);
-            }
-            exchange(&mut rig, &all[..200], &mut rng);
-            memory_is_right(&rig);
-        }
-    }
-}
-
 /// Everything that the target must do, in little.
 pub fn all(library: &Library) {
     for each in courses().into_iter().step_by(5) {
@@ -1015,18 +529,18 @@ pub fn all(library: &Library) {
     few_places(library);
     at_once(library);
     waiting_reads(library);
-    behind_posts(library);
+    turns::behind_posts(library);
     kept(library);
-    refusals(library);
+    failures::refusals(library);
     damage::writes(library);
     for beats in [0, 1, 5, 31, 40] {
-        unanswered(library, beats);
+        failures::unanswered(library, beats);
     }
-    again(library);
+    failures::again(library);
     for moment in (0..60).step_by(5) {
-        wakes_up(library, moment);
+        failures::wakes_up(library, moment);
     }
     for cycles in (0..40).step_by(3) {
-        stuck(library, cycles);
+        failures::stuck(library, cycles);
     }
 }

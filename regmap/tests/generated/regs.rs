@@ -167,10 +167,11 @@ pub mod csr {
     /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
     /// of data for PORT_TIMEOUT: what the engines send is dropped and ends with PORT_DOWN, so
     /// that every descriptor ends. Or the hard IP has lost data that it received
-    /// (LINK.rx_failed): reads under way end without data, or not at all. Only the block's
-    /// reset inputs open the port again (a new configuration of the FPGA, or a reset of the
-    /// link that the hard IP passes on); CONTROL.reset does not. Memory that was registered
-    /// must not be given back before.
+    /// (LINK.rx_failed): reads under way end without data, or not at all. Or reads that were
+    /// given up have all tags or all room of the transaction layer: reads end with
+    /// READ_TIMEOUT, and writes go on. Only the block's reset inputs open the port again (a new
+    /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
+    /// CONTROL.reset does not. Memory that was registered must not be given back before.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;

@@ -22,6 +22,8 @@ pub struct HipConfig {
     pub extended: bool,
     /// Bus Master Enable.
     pub master: bool,
+    /// Completion Timeout Disable.
+    pub patient: bool,
     /// MSI-X Enable and Function Mask.
     pub msix: (bool, bool),
     /// Address and data of the function's MSI capability, where MSI is enabled.
@@ -67,6 +69,7 @@ impl Default for HipConfig {
             request: 512,
             extended: true,
             master: true,
+            patient: false,
             msix: (false, false),
             msi: None,
             id: 0x0300,

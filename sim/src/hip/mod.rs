@@ -670,6 +670,9 @@ impl Hip {
                 u32::from(config.extended) << 24
                     | code(config.payload) << 21
                     | code(config.request) << 28
+                    | u32::from(config.patient) << 4
+                    // Other fields of Device Control 2.
+                    | 0x5EE0
             }
             2 => u32::from(config.root.boundary == 128) << 19,
             3 => u32::from(config.master) << 10,

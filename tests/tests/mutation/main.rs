@@ -163,7 +163,7 @@ fn proved(found: Vec<Found>) -> Vec<Found> {
 }
 
 #[test]
-#[ignore = "external tools, hours: cargo xtask test mutation"]
+#[ignore = "external tools, an hour: cargo xtask test mutation"]
 fn the_blocks_tests_find_mutants() {
     let number = env::var("PEERLANE_DRAW").map_or(DRAWN, |text| text.parse().unwrap());
     let asked = env::var("PEERLANE_MODULES").unwrap_or_default();

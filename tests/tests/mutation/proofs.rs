@@ -7,7 +7,9 @@ use peerlane_verilog::mutants::SELECT;
 
 use crate::Candidate;
 
-/// As `proofs/planted.rs`: the module that the mutant is in.
+/// As `proofs/planted.rs`: what a proof that sees the mutant ends with, and the module that the mutant is in.
+const SEEN: i32 = 70;
+/// See [`SEEN`].
 const MODULE: &str = "PEERLANE_MUTANT_OF";
 
 /// Seconds after which a proof counts as passed: more than those of a module take without a mutant.
@@ -22,7 +24,7 @@ pub(crate) fn all() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The first proof that does not hold any more. Those of other modules end at once.
+/// The first proof that has a course of events in which the mutant breaks it. Those of other modules end at once.
 pub(crate) fn first_that_fails(names: &[String], candidate: &Candidate) -> Option<String> {
     let fails = |name: &&String| {
         let status = Command::new("timeout")
@@ -37,8 +39,7 @@ pub(crate) fn first_that_fails(names: &[String], candidate: &Candidate) -> Optio
             .stderr(Stdio::null())
             .status()
             .unwrap();
-        // What a failed test ends with; an end by `timeout` is none.
-        status.code() == Some(101)
+        status.code() == Some(SEEN)
     };
     names
         .iter()

@@ -7,6 +7,9 @@ use peerlane_verilog::mutants::{SELECT, apply};
 /// Names the module of the whole block that the mutant is in. [`SELECT`] has the mutant's number.
 const MODULE: &str = "PEERLANE_MUTANT_OF";
 
+/// What the program ends with where a proof sees the mutant.
+pub const SEEN: i32 = 70;
+
 /// Stands in the module that has it.
 const MARK: &str = "// has the mutant";
 

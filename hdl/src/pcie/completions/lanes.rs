@@ -72,13 +72,16 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
         self.out_bytes.d.next = self.c_bytes.q.val();
         self.out_code.d.next = self.c_code.q.val();
         self.out_data.d.next = self.word.val();
-        // Unsupported Request, of a read that has not left.
+        // Of a read that has not left.
         self.refuses_take.next = self.refuses.val() & !self.c_left.q.val().any();
         if self.refuses.val() & !self.c_left.q.val().any() {
             self.out_on.d.next = true;
             self.out_first.d.next = true;
             self.out_name.d.next = self.refuses_tag.val();
             self.out_code.d.next = 1.into();
+            if self.refuses_lost.val() {
+                self.out_code.d.next = 4.into();
+            }
         }
         self.answer_valid.next = self.out_on.q.val();
         self.answer_first.next = self.out_first.q.val();
@@ -101,6 +104,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
             self.within.d.next = false;
             self.b_on.d.next = false;
             self.lines_free.d.next = 0.into();
+            self.lines_held.d.next = 0.into();
             self.c_on.d.next = false;
             self.c_left.d.next = 0.into();
             self.tail.d.next = false;
