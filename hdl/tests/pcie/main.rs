@@ -3,6 +3,7 @@
 mod bridge;
 mod damage;
 mod faults;
+mod fuzz;
 mod limits;
 mod master;
 mod matrix;
