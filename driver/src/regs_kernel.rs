@@ -79,12 +79,10 @@ pub(crate) mod csr {
         pub(crate) STATUS(u32) @ 0x014 {
             /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT: what the
             /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
-            /// the hard IP has lost data that it received (LINK.rx_failed): reads under way end
-            /// without data, or not at all. Or reads that were given up have all tags or all room
-            /// of the transaction layer: reads end with READ_TIMEOUT, and writes go on. Only the
-            /// block's reset inputs open the port again (a new configuration of the FPGA, or a
-            /// reset of the link that the hard IP passes on); CONTROL.reset does not. Memory that
-            /// was registered must not be given back before.
+            /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all,
+            /// and writes go on. Only the block's reset inputs open the port again (a new
+            /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
+            /// CONTROL.reset does not. Memory that was registered must not be given back before.
             5:5 port_dead => bool;
             /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
             /// does that was begun before the block was reset from the side of FPGA memory.
@@ -220,9 +218,9 @@ pub(crate) mod csr {
         /// What software has set in the function's configuration, and what the hard IP has. The two
         /// sizes are there with CAPS2.tagged, the rest with CAPS2.tlp; 0 in other builds.
         pub(crate) LINK(u32) @ 0x048 {
-            /// 1: the hard IP has found an error in its receive buffer that it could not correct.
-            /// Until a reset of the PCIe side no read ends with data, and nothing is written that
-            /// the host writes behind a write of which data are lost. STATUS.port_dead says so,
+            /// 1: the receive side has failed. The hard IP has lost data, and no read ends with any
+            /// until a reset of the PCIe side. Or reads that were given up have all tags or all
+            /// room for completions, and reads end with READ_TIMEOUT. STATUS.port_dead says so,
             /// too.
             24:24 rx_failed => bool;
             /// Completions that the hard IP's receive buffer has room for. A read takes one for

@@ -109,7 +109,6 @@ const FINDINGS: &[&str] = &[
     "unexpected",
     "expired",
     "rx_failed",
-    "reads_lost",
 ];
 
 /// What the transaction layer has to say to nobody in the block.

@@ -166,12 +166,11 @@ pub mod csr {
     pub const STATUS_COMPLETER_BUSY_WIDTH: usize = 1;
     /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
     /// of data for PORT_TIMEOUT: what the engines send is dropped and ends with PORT_DOWN, so
-    /// that every descriptor ends. Or the hard IP has lost data that it received
-    /// (LINK.rx_failed): reads under way end without data, or not at all. Or reads that were
-    /// given up have all tags or all room of the transaction layer: reads end with
-    /// READ_TIMEOUT, and writes go on. Only the block's reset inputs open the port again (a new
-    /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
-    /// CONTROL.reset does not. Memory that was registered must not be given back before.
+    /// that every descriptor ends. Or the receive side has failed (LINK.rx_failed): reads end
+    /// without data, or not at all, and writes go on. Only the block's reset inputs open the
+    /// port again (a new configuration of the FPGA, or a reset of the link that the hard IP
+    /// passes on); CONTROL.reset does not. Memory that was registered must not be given back
+    /// before.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;
@@ -393,9 +392,9 @@ pub mod csr {
     pub const LINK_COMPLETION_SPACE_LSB: usize = 16;
     /// Number of its bits.
     pub const LINK_COMPLETION_SPACE_WIDTH: usize = 8;
-    /// Mask of LINK.rx_failed (bits 24, ro). 1: the hard IP has found an error in its receive
-    /// buffer that it could not correct. Until a reset of the PCIe side no read ends with data,
-    /// and nothing is written that the host writes behind a write of which data are lost.
+    /// Mask of LINK.rx_failed (bits 24, ro). 1: the receive side has failed. The hard IP has
+    /// lost data, and no read ends with any until a reset of the PCIe side. Or reads that were
+    /// given up have all tags or all room for completions, and reads end with READ_TIMEOUT.
     /// STATUS.port_dead says so, too.
     pub const LINK_RX_FAILED_MASK: u32 = 0x0100_0000;
     /// Position of its lowest bit.

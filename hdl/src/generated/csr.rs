@@ -79,12 +79,10 @@ pub struct CsrRegs {
     pub status_completer_busy: Signal<In, Bit>,
     /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT:
     /// what the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
-    /// the hard IP has lost data that it received (LINK.rx_failed): reads under way end without
-    /// data, or not at all. Or reads that were given up have all tags or all room of the
-    /// transaction layer: reads end with READ_TIMEOUT, and writes go on. Only the block's reset
-    /// inputs open the port again (a new configuration of the FPGA, or a reset of the link that the
-    /// hard IP passes on); CONTROL.reset does not. Memory that was registered must not be given
-    /// back before.
+    /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all, and
+    /// writes go on. Only the block's reset inputs open the port again (a new configuration of the
+    /// FPGA, or a reset of the link that the hard IP passes on); CONTROL.reset does not. Memory
+    /// that was registered must not be given back before.
     pub status_port_dead: Signal<In, Bit>,
     /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
     /// completion record before, and its channel's moderation lets the interrupt through.
@@ -158,9 +156,9 @@ pub struct CsrRegs {
     /// LINK.completion_space: Completions that the hard IP's receive buffer has room for. A read
     /// takes one for each line of 64 bytes that it touches.
     pub link_completion_space: Signal<In, Bits<8>>,
-    /// LINK.rx_failed: 1: the hard IP has found an error in its receive buffer that it could not
-    /// correct. Until a reset of the PCIe side no read ends with data, and nothing is written that
-    /// the host writes behind a write of which data are lost. STATUS.port_dead says so, too.
+    /// LINK.rx_failed: 1: the receive side has failed. The hard IP has lost data, and no read ends
+    /// with any until a reset of the PCIe side. Or reads that were given up have all tags or all
+    /// room for completions, and reads end with READ_TIMEOUT. STATUS.port_dead says so, too.
     pub link_rx_failed: Signal<In, Bit>,
     /// LINK_REFUSALS.unsupported: Unsupported Request, or a status that is reserved.
     pub link_refusals_unsupported: Signal<In, Bits<16>>,

@@ -20,7 +20,7 @@
 //!
 //! # Reads that were given up
 //! They keep their tag and their room, because a completer may answer at any time. A read that finds none waits for those
-//! under way. If no such read is left, and for 255 cycles it finds none all the same, nothing that can be relied on will
+//! under way. If no such read is left, and for 256 cycles it finds none all the same, nothing that can be relied on will
 //! give it any: it ends as one that was given up, and whoever waits behind it has his turn. What a completion has left is
 //! back in fewer cycles, and all tags are looked at.
 //!
@@ -96,7 +96,7 @@ pub struct Asks {
     pub opens: Signal<Out, Bit>,
     pub opens_tag: Signal<Out, Bits<6>>,
     pub opens_word: Signal<Out, Sent>,
-    /// Reads are under way that were not given up.
+    /// Reads were under way in the cycle before that were not given up.
     pub awaits: Signal<In, Bit>,
     /// A read ends without having left, until it is taken; for want of a tag or of room, which others have that were given
     /// up.
@@ -152,7 +152,7 @@ pub struct Asks {
     /// It was looked for.
     looked: DFF<Bit>,
     /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some; too many.
-    hopeless: DFF<Bits<8>>,
+    hopeless: DFF<Bits<9>>,
     lost: DFF<Bit>,
     /// The part has ended, and with it the read.
     ended: DFF<Bit>,
@@ -383,7 +383,7 @@ impl Part<Leaving> for Asks {
                 if self.go.val() {
                     self.state.d.next = AskState::Stand;
                     self.stands.d.next = true;
-                } else if self.hopeless.q.val().all() {
+                } else if self.hopeless.q.val().get_bit(8) {
                     self.state.d.next = AskState::Refuse;
                     self.lost.d.next = true;
                 }

@@ -113,13 +113,11 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub host_refused: Signal<Out, Bits<16>>,
     pub host_aborted: Signal<Out, Bits<16>>,
     pub host_dropped: Signal<Out, Bits<16>>,
-    /// The hard IP has found an error in its receive buffer that it could not correct (`rx_st_err`). It may have ended
-    /// the packet early, and asks to be reset (683093, Error Signals). Until then no completion is believed, and nothing
-    /// behind a write of which data are lost.
+    /// The receive side has failed. The hard IP has found an error in its buffer that it could not correct
+    /// (`rx_st_err`): it may have ended the packet early, and asks to be reset (683093, Error Signals). Until then no
+    /// completion is believed, and nothing behind a write of which data are lost. Or a read has found no tag or no room,
+    /// with none under way that would leave some: those that were given up have it.
     pub rx_failed: Signal<Out, Bit>,
-    /// Since the reset a read has found no tag or no room, with none under way that would leave some: those that were
-    /// given up have it.
-    pub reads_lost: Signal<Out, Bit>,
     /// A write or a completion waits for credits; a read waits for a tag or for room.
     pub stalled_credits: Signal<Out, Bit>,
     pub stalled_tags: Signal<Out, Bit>,
@@ -268,7 +266,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.completions.refuses_tag.next = self.asks.refuses_tag.val();
         self.completions.refuses_lost.next = self.asks.refuses_lost.val();
         self.completions.patient.next = self.settings.patient.val();
-        self.asks.awaits.next = self.completions.awaits.val();
+        self.asks.awaits.next = self.pending.q.val();
         self.asks.refuses_take.next = self.completions.refuses_take.val();
         self.transmit.master.next = self.settings.master.val();
         self.transmit.id.next = self.settings.id.val();
@@ -367,7 +365,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.answer_bytes.next = self.completions.answer_bytes.val();
         self.answer_code.next = self.completions.answer_code.val();
         self.answer_data.next = self.completions.answer_data.val();
-        self.rx_failed.next = self.failed.q.val();
+        self.rx_failed.next = self.failed.q.val() | self.starved.q.val();
         if self.pcie_reset.val() {
             self.rx_on.d.next = false;
             self.ready.d.next = false;
@@ -403,7 +401,6 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         if self.asks.refuses.val() & self.asks.refuses_lost.val() {
             self.starved.d.next = true;
         }
-        self.reads_lost.next = self.starved.q.val();
         self.cpl_pending.next = self.pending.q.val();
         self.errors.d.next = (bit_cast::<7, 1>(self.completions.saw_expired.val().into()) << 1)
             | (bit_cast::<7, 1>(self.target.saw_abort.val().into()) << 2)

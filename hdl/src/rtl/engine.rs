@@ -118,8 +118,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub extended_tags: Signal<In, Bit>,
     /// Completions that the hard IP's buffer has room for.
     pub ko_cpl_spc_header: Signal<In, Bits<8>>,
-    /// Completions that were wrong, by what was wrong with them, and reads given up; the hard IP's buffer has failed;
-    /// reads that were given up have all tags or all room.
+    /// Completions that were wrong, by what was wrong with them, and reads given up; the receive side has failed.
     pub unsupported: Signal<In, Bits<16>>,
     pub aborted: Signal<In, Bits<16>>,
     pub poisoned: Signal<In, Bits<16>>,
@@ -127,7 +126,6 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub unexpected: Signal<In, Bits<16>>,
     pub expired: Signal<In, Bits<16>>,
     pub rx_failed: Signal<In, Bit>,
-    pub reads_lost: Signal<In, Bit>,
     /// To and from the adapter; see [`super::txs`].
     pub port: PortUser,
     pub port_write: WriteSource<W, B>,

@@ -269,7 +269,7 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
             rig.run(2 * TOO_LONG);
             assert_eq!(rig.ends.len() as u64, tags);
             assert!(rig.ends.iter().all(|end| end.code == GIVEN_UP));
-            assert_eq!(rig.get("reads_lost"), 0);
+            assert_eq!(rig.get("rx_failed"), 0);
             rig.ends.clear();
             rig.asks
                 .extend((0..8).map(|n| short(100 + n, first + n as u8)));
@@ -279,7 +279,7 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
             assert_eq!(rig.hip.root.reads(), tags);
             assert_eq!(rig.ends.len(), 8);
             assert!(rig.ends.iter().all(|end| end.code == GIVEN_UP));
-            assert_eq!(rig.get("reads_lost"), 1);
+            assert_eq!(rig.get("rx_failed"), 1);
             rig.run(3 * TOO_LONG);
             rig.ends.clear();
             rig.asks
@@ -288,9 +288,9 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
             assert_eq!(rig.ends.len(), 8);
             assert!(rig.ends.iter().all(|end| end.code == 0));
             // Until a reset.
-            assert_eq!(rig.get("reads_lost"), 1);
+            assert_eq!(rig.get("rx_failed"), 1);
             rig.reset();
-            assert_eq!(rig.get("reads_lost"), 0);
+            assert_eq!(rig.get("rx_failed"), 0);
         }
     }
 }
@@ -341,7 +341,7 @@ fn while_reads_are_under_way_the_others_wait() {
         rig.finish(20 * TOO_LONG);
         assert_eq!(rig.ends.len(), 100);
         assert!(rig.ends.iter().all(|end| end.code == 0));
-        assert_eq!(rig.get("reads_lost"), 0);
+        assert_eq!(rig.get("rx_failed"), 0);
     }
 }
 

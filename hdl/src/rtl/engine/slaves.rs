@@ -73,8 +73,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.registers.status_att_sweep.next = self.sweep.val();
         self.registers.status_completer_busy.next =
             self.completer.busy.val() | self.port.rinses.val();
-        self.registers.status_port_dead.next =
-            self.port.dead.val() | self.rx_failed.val() | self.reads_lost.val();
+        self.registers.status_port_dead.next = self.port.dead.val() | self.rx_failed.val();
         self.registers.irq_status_completion_set.next = self.interrupts.notify.val();
         self.registers.irq_status_error_set.next = self.completer.fault.val();
         self.registers.irq_status_refused_set.next = self.refused.val();
