@@ -26,6 +26,16 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         with_memory(design, block, &memory, findings);
         bridges(bsp, design, &pcie, findings);
         domains(bsp, design, block, findings);
+        if let Some(vendor) = bsp.was(design) {
+            let ours = Ours {
+                design,
+                vendor,
+                block: &block.name,
+            };
+            ours.added(findings);
+            ours.more_roots("reset", findings);
+            ours.more_roots("pcie_reset", findings);
+        }
         let alone: BTreeSet<_> = memory.symmetric_difference(&pcie).cloned().collect();
         said.push(match alone.is_empty() {
             true => format!("{} reset both sides of the block", list(&memory)),
@@ -210,6 +220,112 @@ fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
     }
 }
 
+/// The block's resets against the vendor's system. The block survives a reset of one side alone; what it was doing there is
+/// lost all the same. So no side has a reset that `extend` did not give it.
+struct Ours<'a> {
+    design: &'a Design,
+    vendor: &'a Design,
+    block: &'a str,
+}
+
+impl Ours<'_> {
+    /// The sinks of the vendor's that the PCIe side's resets are taken from: those of what is first behind a BAR, by the
+    /// names of Platform Designer's bridges.
+    fn host_sinks(&self) -> BTreeSet<String> {
+        let bars = self.vendor.avalon();
+        let bars = bars.filter(|w| is_bar(self.vendor, &w.from) || is_bar(self.design, &w.from));
+        let first = bars.map(|w| instance(&w.to)).filter(|i| *i != self.block);
+        first
+            .flat_map(|name| ["reset", "s0_reset"].map(|sink| format!("{name}.{sink}")))
+            .collect()
+    }
+
+    /// Whether a connection leads a reset of the host's bus to the block, or to a bridge that is new between a BAR and
+    /// its slaves.
+    fn is_of_host(&self, wire: &Wire) -> bool {
+        let sinks = self.host_sinks();
+        let mut old = self.vendor.resets();
+        let (name, interface) = wire.to.split_once('.').unwrap_or_default();
+        let takes = match name == self.block {
+            true => interface == "pcie_reset",
+            false => interface == "reset" && self.is_bar_bridge(name),
+        };
+        takes && old.any(|w| w.from == wire.from && sinks.contains(&w.to))
+    }
+
+    fn is_new(&self, name: &str) -> bool {
+        self.vendor.instance(name).is_none()
+    }
+
+    /// Whether an end is that of a bridge which is new behind a BAR.
+    fn is_bar_bridge(&self, name: &str) -> bool {
+        let slave = format!("{name}.s0");
+        let kind = self.design.instance(name).is_some_and(|i| is_bridge(&i.kind));
+        let mut wires = self.design.avalon();
+        kind && self.is_new(name) && wires.any(|w| w.to == slave && is_bar(self.design, &w.from))
+    }
+
+    /// The connections of the block, and of bridges that are new behind a BAR, which are neither the vendor's nor the
+    /// extension's. Those between two instances of the vendor's, the test of wiring tells.
+    fn strange(&self) -> impl Iterator<Item = &Wire> {
+        let old: BTreeSet<_> = self.vendor.resets().map(|w| (&w.from, &w.to)).collect();
+        self.design.resets().filter(move |wire| {
+            let [from, to] = wire.instances();
+            let ours = [from, to].contains(&self.block) || self.is_bar_bridge(to);
+            // What comes from an instance that somebody added, or goes to it, is judged by where it begins.
+            let by_hand = self.is_new(from) || self.is_new(to) && !self.is_bar_bridge(to);
+            ours && !by_hand && !old.contains(&(&wire.from, &wire.to)) && !self.is_of_host(wire)
+        })
+    }
+
+    fn added(&self, findings: &mut Findings) {
+        for wire in self.strange() {
+            findings.bad(
+                TEST,
+                self.design.place(wire.line),
+                format!(
+                    "the reset connection {} → {} is neither of the vendor's BSP nor the block's",
+                    wire.from, wire.to
+                ),
+                "Take the connection out in Platform Designer.",
+            );
+        }
+    }
+
+    /// Resets of one side of the block that come through an instance that somebody added. Where the vendor's own
+    /// connections were changed, the test of wiring tells.
+    fn more_roots(&self, interface: &str, findings: &mut Findings) {
+        let sink = format!("{}.{interface}", self.block);
+        let sinks = match interface {
+            "pcie_reset" => self.host_sinks(),
+            _ => BTreeSet::from([sink.clone()]),
+        };
+        let old: BTreeSet<_> = (sinks.iter())
+            .flat_map(|sink| roots(self.vendor, sink))
+            .collect();
+        let into = self.design.resets().filter(|w| w.to == sink);
+        let all = into.flat_map(|w| handed(self.design, &w.from));
+        let added = all.filter(|source| self.is_new(instance(source)));
+        let begin = added.flat_map(|source| begins(self.design, source));
+        let more: BTreeSet<_> = begin
+            .filter(|root| !self.is_new(instance(root)) && !old.contains(root))
+            .collect();
+        if more.is_empty() {
+            return;
+        }
+        let line = self.design.instance(self.block).map_or(1, |i| i.line);
+        findings.bad(
+            TEST,
+            self.design.place(line),
+            format!(
+                "{} resets {sink}, which it does not in the vendor's BSP: transfers under way would be lost",
+                list(&more)
+            ),
+            "Take it off the reset controllers that lead there.",
+        );
+    }
+}
+
 fn list(roots: &BTreeSet<String>) -> String {
     match roots.is_empty() {
         true => "nothing".into(),
@@ -230,19 +346,25 @@ fn reset_of<'a>(design: &'a Design, slave: &str) -> Option<&'a str> {
 
 /// Where the resets of a sink begin: outputs of what neither gathers nor hands on resets.
 fn roots(design: &Design, sink: &str) -> BTreeSet<String> {
+    let into = design.resets().filter(|w| w.to == sink);
+    into.flat_map(|w| begins(design, &w.from)).collect()
+}
+
+/// Where the resets of a source begin.
+fn begins(design: &Design, source: &str) -> BTreeSet<String> {
+    let all = handed(design, source).into_iter();
+    let first = all.filter(|source| handed_on(design, source).is_empty());
+    first.map(str::to_string).collect()
+}
+
+/// A source and all whose resets it hands on.
+fn handed<'a>(design: &'a Design, source: &'a str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    let mut open = vec![sink.to_string()];
-    while let Some(sink) = open.pop() {
-        for wire in design.resets().filter(|w| w.to == sink) {
-            if !seen.insert(&wire.from) {
-                continue;
-            }
-            let inputs = handed_on(design, &wire.from);
-            if inputs.is_empty() {
-                found.insert(wire.from.clone());
-            }
-            open.extend(inputs.into_iter().map(|w| w.to.clone()));
+    let mut open = vec![source];
+    while let Some(source) = open.pop() {
+        if found.insert(source) {
+            let inputs = handed_on(design, source).into_iter();
+            open.extend(inputs.map(|w| w.from.as_str()));
         }
     }
     found
