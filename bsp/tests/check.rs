@@ -501,3 +501,29 @@ fn ids_that_differ() {
         "changed since",
     );
 }
+
+/// All clock crossings go by the generated constraints.
+#[test]
+fn generated_constraints_are_not_edited() {
+    let work = Work::new();
+    work.sound("[port]\nkind = \"stream\"\n");
+    for file in ["peerlane_dma.sdc", "peerlane_pcie.sdc"] {
+        let path = work.output(&format!("iface/peerlane/{file}"));
+        let before = fs::read_to_string(&path).unwrap();
+        for after in [String::new(), before.replacen("set_", "# set_", 1)] {
+            fs::write(&path, after).unwrap();
+            let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
+            let bad: Vec<_> = (findings.0.iter())
+                .filter(|f| f.level == Level::Bad)
+                .collect();
+            assert_eq!(bad.len(), 1, "{bad:#?}");
+            assert_eq!(
+                (bad[0].test, bad[0].what.as_str()),
+                ("ids", "changed since it was generated")
+            );
+            assert!(bad[0].place.ends_with(file), "{bad:#?}");
+            assert!(bad[0].remedy.contains("Extend the vendor's BSP again"));
+        }
+        fs::write(&path, before).unwrap();
+    }
+}

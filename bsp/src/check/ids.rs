@@ -50,17 +50,12 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
             }
         }
         if digest(&bytes) != *recorded {
-            // The constraints may be another's by intention; what takes them in may not.
-            if path.ends_with(".sdc") {
-                findings.note(TEST, Place::file(&file), "changed since it was generated");
-            } else {
-                findings.bad(
-                    TEST,
-                    Place::file(&file),
-                    "changed since it was generated",
-                    AGAIN,
-                );
-            }
+            findings.bad(
+                TEST,
+                Place::file(&file),
+                "changed since it was generated",
+                AGAIN,
+            );
         }
     }
     program(build, &hardware, findings);
