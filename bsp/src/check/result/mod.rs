@@ -8,6 +8,7 @@ mod gen3;
 mod hip_paths;
 mod identity;
 mod interrupts;
+mod lines;
 mod lists;
 mod memory;
 mod migration;
@@ -226,6 +227,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     identity::check(&bsp, build, findings)?;
     platform::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
+    lines::globals(&bsp, findings)?;
     pins::check(&bsp, findings)?;
     regions::check(&bsp, findings)?;
     files::compiled(&bsp, findings)?;

@@ -101,6 +101,20 @@ pub(super) fn at(ways: &[Way], path: &[Element<'_>], entity: &str, name: &str) -
     })
 }
 
+/// Whether a path names an instance that one of the ways leads through, and nothing in it.
+pub(super) fn is_above(ways: &[Way], path: &[Element<'_>], entity: &str) -> bool {
+    ways.iter().any(|way| {
+        (0..way.steps.len()).any(|step| {
+            let before = Way {
+                top: way.top.clone(),
+                steps: way.steps[..step].to_vec(),
+            };
+            let found = at(&[before], path, entity, &way.steps[step].0);
+            found.is_some_and(|at| path[at + 1..].iter().all(|(_, name)| *name == "*"))
+        })
+    })
+}
+
 /// The ways from the top to a system.
 pub(super) fn ways(bsp: &Bsp, kind: &str) -> Vec<Way> {
     let mut open = vec![Way {

@@ -13,7 +13,7 @@ use crate::check::read::tcl::Runs;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::names::is_bridge;
 use crate::check::result::paths::{self, Way, elements, ways};
-use crate::check::result::{Bsp, bad};
+use crate::check::result::{Bsp, bad, lines};
 use crate::error::{Place, Result};
 
 const TEST: &str = "regions";
@@ -22,7 +22,7 @@ const TEST: &str = "regions";
 const ALMS: u128 = 10;
 
 /// What is looked for in paths.
-struct Shape<'a> {
+pub(super) struct Shape<'a> {
     design: &'a Design,
     vendor: &'a Design,
     ways: Vec<Way>,
@@ -41,6 +41,15 @@ impl Shape<'_> {
         Some((at, elements[at + 1..].iter().any(|(_, name)| *name != "*")))
     }
 
+    /// Whether a member is the block, or an instance that has it in it.
+    pub(super) fn holds_the_block(&self, member: &Assignment) -> bool {
+        let Some(path) = member.to.as_deref() else {
+            return false;
+        };
+        matches!(self.at(member, &self.block), Some((_, false)))
+            || paths::is_above(&self.ways, &elements(path), &member.entity)
+    }
+
     /// The entity that a member says an instance is of.
     fn entity_of<'m>(&self, member: &'m Assignment, name: &str) -> Option<&'m str> {
         let (at, _) = self.at(member, name)?;
@@ -49,7 +58,7 @@ impl Shape<'_> {
     }
 
     /// What is wrong with a member.
-    fn fault(&self, member: &Assignment) -> Option<String> {
+    pub(super) fn fault(&self, member: &Assignment) -> Option<String> {
         let path = member.to.as_deref()?;
         if let Some(gone) = self
             .gone
@@ -204,7 +213,9 @@ fn members(revision: &Revision) -> impl Iterator<Item = &Assignment> {
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
     let mut judged = BTreeSet::new();
-    for shape in shapes(bsp) {
+    let shapes = shapes(bsp);
+    lines::regions(bsp, &shapes, TEST, findings)?;
+    for shape in shapes {
         for (qsf, revision) in &bsp.project.revisions {
             let mut unknown = false;
             for member in members(revision) {
@@ -306,24 +317,17 @@ fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision) -> Result<Vec<Assignment>
     Ok(found)
 }
 
-/// A region of a fixed size must have room for what the block adds.
-fn size(
-    bsp: &Bsp,
-    (qsf, revision): (&Path, &Revision),
-    region: &str,
-    findings: &mut Findings,
-) -> Result<()> {
-    let value = |name: &str| {
-        let mut all = revision.assignments.iter().rev();
-        let found = all.find(|a| a.name.as_deref() == Some(name) && a.section == region)?;
-        found
-            .value
-            .as_deref()
-            .map(|value| value.trim().to_uppercase())
-    };
-    let is = |name: &str, wanted: &str| value(name).as_deref() == Some(wanted);
-    let side = |name: &str| value(name)?.parse::<u64>().ok();
-    // A region has one rectangle, or several in place of it.
+/// What a line of a region says in the end.
+fn value(revision: &Revision, region: &str, name: &str) -> Option<String> {
+    let mut all = revision.assignments.iter().rev();
+    let found = all.find(|a| a.name.as_deref() == Some(name) && a.section == region)?;
+    let value = found.value.as_deref();
+    value.map(|value| value.trim().to_uppercase())
+}
+
+/// The rectangles of a region of a fixed size, each with width and height, and what to enlarge: it has one rectangle, or
+/// several in place of it.
+fn rectangles(revision: &Revision, region: &str) -> Option<(Vec<(u64, u64)>, &'static str)> {
     let several = revision.assignments.iter().filter(|a| {
         a.name.as_deref() == Some("LL_RECT") && a.section == region && a.runs != Runs::Held
     });
@@ -331,17 +335,38 @@ fn size(
         let found = rectangle.about.iter().find(|(name, _)| name == option);
         found?.1.trim().parse::<u64>().ok()
     };
-    let mut rectangles: Vec<(u64, u64)> = several
+    let rectangles: Vec<(u64, u64)> = several
         .filter_map(|a| of(a, "-width").zip(of(a, "-height")))
         .collect();
-    let mut enlarge = "enlarge its rectangles (LL_RECT)";
-    if rectangles.is_empty() {
-        let Some(one) = side("LL_WIDTH").zip(side("LL_HEIGHT")) else {
-            return Ok(());
-        };
-        rectangles.push(one);
-        enlarge = "enlarge LL_WIDTH or LL_HEIGHT";
+    if !rectangles.is_empty() {
+        return Some((rectangles, "enlarge its rectangles (LL_RECT)"));
     }
+    let side = |name: &str| value(revision, region, name)?.parse::<u64>().ok();
+    let one = side("LL_WIDTH").zip(side("LL_HEIGHT"))?;
+    Some((vec![one], "enlarge LL_WIDTH or LL_HEIGHT"))
+}
+
+/// The places of a region of a fixed size.
+pub(super) fn area(revision: &Revision, region: &str) -> Option<u128> {
+    let (rectangles, _) = rectangles(revision, region)?;
+    let areas = rectangles.iter();
+    let areas = areas.map(|(width, height)| u128::from(*width) * u128::from(*height));
+    Some(areas.sum())
+}
+
+/// A region of a fixed size must have room for what the block adds.
+fn size(
+    bsp: &Bsp,
+    (qsf, revision): (&Path, &Revision),
+    region: &str,
+    findings: &mut Findings,
+) -> Result<()> {
+    let is = |name: &str, wanted: &str| value(revision, region, name).as_deref() == Some(wanted);
+    let (Some((rectangles, enlarge)), Some(area)) =
+        (rectangles(revision, region), area(revision, region))
+    else {
+        return Ok(());
+    };
     if is("LL_ENABLED", "OFF") || is("LL_AUTO_SIZE", "ON") {
         return Ok(());
     }
@@ -351,10 +376,7 @@ fn size(
     let Some(added) = added.and_then(|(now, was)| now.checked_sub(was)) else {
         return Ok(());
     };
-    let areas = rectangles
-        .iter()
-        .map(|(width, height)| u128::from(*width) * u128::from(*height));
-    let most = areas.sum::<u128>() * ALMS;
+    let most = area * ALMS;
     if most < u128::from(added) {
         let sides: Vec<_> = (rectangles.iter())
             .map(|(width, height)| format!("{width} × {height}"))

@@ -260,7 +260,10 @@ impl Ours<'_> {
     /// Whether an end is that of a bridge which is new behind a BAR.
     fn is_bar_bridge(&self, name: &str) -> bool {
         let slave = format!("{name}.s0");
-        let kind = self.design.instance(name).is_some_and(|i| is_bridge(&i.kind));
+        let kind = self
+            .design
+            .instance(name)
+            .is_some_and(|i| is_bridge(&i.kind));
         let mut wires = self.design.avalon();
         kind && self.is_new(name) && wires.any(|w| w.to == slave && is_bar(self.design, &w.from))
     }

@@ -1,0 +1,390 @@
+//! Lines of the vendor's revisions that no other test judges: settings of the whole project, and the lines of LogicLock
+//! regions.
+//!
+//! A person may have a reason to change most of them, so what differs is told. It is wrong where something is lost that
+//! the board needs: a source file, a region, a member of one, or room where the DMA was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::check::Findings;
+use crate::check::read::settings::{Assignment, Reader, Revision};
+use crate::check::read::tcl::Runs;
+use crate::check::result::hip_paths::{Hip, names_the_old};
+use crate::check::result::regions::{Shape, area};
+use crate::check::result::settings::{IMPORTS, TEST};
+use crate::check::result::{Bsp, bad};
+use crate::error::{Place, Result};
+
+/// Differences of one revision that are named one by one.
+const MOST: usize = 12;
+/// Assignments of source files (Quartus Prime Standard Edition Settings File Reference Manual 683084). Timing constraints
+/// have a test of their own.
+const SOURCES: [&str; 15] = [
+    "AHDL_FILE",
+    "BDF_FILE",
+    "EDIF_FILE",
+    "HEX_FILE",
+    "IP_FILE",
+    "MIF_FILE",
+    "QIP_FILE",
+    "QSYS_FILE",
+    "SIP_FILE",
+    "SOURCE_TCL_SCRIPT_FILE",
+    "SYSTEMVERILOG_FILE",
+    "VERILOG_FILE",
+    "VERILOG_INCLUDE_FILE",
+    "VHDL_FILE",
+    "VQM_FILE",
+];
+/// Other assignments of which each line counts.
+const LISTS: [&str; 5] = [
+    "IP_SEARCH_PATHS",
+    "LL_RECT",
+    "SEARCH_PATH",
+    "USER_LIBRARIES",
+    "VERILOG_MACRO",
+];
+/// What other tests judge, and what Quartus writes by itself.
+const ELSEWHERE: [&str; 5] = [
+    "DEVICE",
+    "FAMILY",
+    "LAST_QUARTUS_VERSION",
+    "PARTITION_NETLIST_TYPE",
+    "SDC_FILE",
+];
+/// Turned off with an import.
+const IGNORE: &str = "PARTITION_IGNORE_SOURCE_FILE_CHANGES";
+const MEMBER: &str = "LL_MEMBER_OF";
+/// Lines that give a region its size.
+const SIZES: [&str; 3] = ["LL_HEIGHT", "LL_RECT", "LL_WIDTH"];
+
+/// A difference, and whether it is a fault.
+type Difference = (Place, String, bool);
+/// What an assignment is about: its name, and its options but those of a size.
+type Key = (String, Vec<(String, String)>);
+/// An assignment, and what it says.
+type Line<'a> = (String, &'a Assignment);
+
+/// A revision, and what the vendor's would be after the extension.
+pub(super) struct Pair<'a> {
+    pub qsf: &'a Path,
+    pub now: &'a Revision,
+    pub was: Revision,
+}
+
+/// All revisions that the vendor has, too.
+pub(super) fn pairs(bsp: &Bsp) -> Result<Vec<Pair<'_>>> {
+    let files = bsp.vendor.by_name();
+    let hardware = bsp.vendor.hardware();
+    let reader = Reader {
+        hardware: &hardware,
+        files: &files,
+        vendor: Some(&bsp.vendor),
+    };
+    let hip = Hip::of(bsp);
+    let mut found = Vec::new();
+    for (qsf, now) in bsp.project.whole() {
+        let inside = qsf.strip_prefix(&bsp.hardware).unwrap_or(qsf);
+        let Some(kept) = bsp.vendor.linked(&hardware.join(inside)) else {
+            continue;
+        };
+        let mut was = reader.read(&kept)?;
+        if let Some(hip) = &hip {
+            hip.follow(&mut was);
+        }
+        found.push(Pair { qsf, now, was });
+    }
+    Ok(found)
+}
+
+/// Settings of the whole project.
+pub(super) fn globals(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let mut said = BTreeSet::new();
+    for pair in pairs(bsp)? {
+        let imported = |a: &Assignment| {
+            a.name.as_deref() == Some(IGNORE)
+                && pair.was.assignments.iter().any(|other| {
+                    let name = other.name.as_deref().unwrap_or_default();
+                    other.section == a.section && IMPORTS.contains(&name)
+                })
+        };
+        let is_global = |a: &Assignment| {
+            let name = a.name.as_deref().unwrap_or_default();
+            let made = a.place.path.extension().is_some_and(|e| e == "qip");
+            let other = name.starts_with("LL_") || IMPORTS.contains(&name);
+            !made && !other && !ELSEWHERE.contains(&name) && !is_of_cell(a) && !imported(a)
+        };
+        let was = lines(&pair.was, is_global);
+        let mut all = Vec::new();
+        for lost in differences(bsp, &pair, &was) {
+            let wrong = SOURCES.contains(&lost.name);
+            all.push((lost.place, lost.what, wrong));
+        }
+        tell(findings, (TEST, pair.qsf), all, &mut said);
+    }
+    Ok(())
+}
+
+/// The lines of LogicLock regions.
+pub(super) fn regions(
+    bsp: &Bsp,
+    shapes: &[Shape<'_>],
+    test: &'static str,
+    findings: &mut Findings,
+) -> Result<()> {
+    let mut said = BTreeSet::new();
+    let streams = Hip::of(bsp).is_some();
+    for pair in pairs(bsp)? {
+        let of_region = |a: &Assignment| {
+            let name = a.name.as_deref().unwrap_or_default();
+            // A member that the extension changed has a test of its own.
+            let changed = name == MEMBER
+                && (a.to.is_none()
+                    || shapes.iter().any(|shape| shape.fault(a).is_some())
+                    || streams && a.about.iter().any(|(_, to)| names_the_old(to)));
+            name.starts_with("LL_") && !changed
+        };
+        let mut was = lines(&pair.was, of_region);
+        let mut all = gone(bsp, &pair, &mut was);
+        let with_dma = |region: &str| {
+            let mut members = pair.was.assignments.iter();
+            members.any(|a| {
+                a.name.as_deref() == Some(MEMBER)
+                    && a.value.as_deref() == Some(region)
+                    && shapes.iter().any(|shape| shape.holds_the_block(a))
+            })
+        };
+        for lost in differences(bsp, &pair, &was) {
+            if lost.name == MEMBER {
+                let to = lost.vendor.to.as_deref().unwrap_or_default();
+                let what = format!(
+                    "{to}{} is no member of the LogicLock region {} any more, which it is in the vendor's {}",
+                    match shapes
+                        .iter()
+                        .any(|shape| shape.holds_the_block(lost.vendor))
+                    {
+                        true => ", where the block is,",
+                        false => "",
+                    },
+                    lost.vendor.value.as_deref().unwrap_or_default(),
+                    lost.of
+                );
+                all.push((lost.place, what, true));
+                continue;
+            }
+            let region = lost.vendor.section.as_str();
+            let sizes = area(pair.now, region).zip(area(&pair.was, region));
+            let is_less = sizes.is_none_or(|(now, was)| now < was);
+            let wrong = SIZES.contains(&lost.name) && is_less && with_dma(region);
+            all.push((lost.place, lost.what, wrong));
+        }
+        tell(findings, (test, pair.qsf), all, &mut said);
+    }
+    Ok(())
+}
+
+/// Regions that are gone as a whole; their lines are taken out of those to be compared.
+fn gone(bsp: &Bsp, pair: &Pair<'_>, was: &mut BTreeMap<Key, Vec<Line<'_>>>) -> Vec<Difference> {
+    let there: BTreeSet<&str> = (pair.now.assignments.iter())
+        .filter(|a| a.runs != Runs::Held)
+        .filter(|a| {
+            a.name
+                .as_deref()
+                .is_some_and(|name| name.starts_with("LL_"))
+        })
+        .map(|a| a.section.as_str())
+        .collect();
+    let mut found: BTreeMap<String, &Assignment> = BTreeMap::new();
+    for ((name, _), lines) in was.iter() {
+        for &(_, line) in lines {
+            if name != MEMBER && !there.contains(line.section.as_str()) {
+                // Of all its lines, the first is named.
+                let first = found.entry(line.section.clone()).or_insert(line);
+                if line.place.line < first.place.line {
+                    *first = line;
+                }
+            }
+        }
+    }
+    was.retain(|_, lines| {
+        let mut lines = lines.iter();
+        lines.all(|(_, line)| !found.contains_key(&line.section))
+    });
+    let gone = found.into_iter().map(|(region, line)| {
+        let of = vendors(bsp, line);
+        let what = format!("the LogicLock region {region} of the vendor's {of} is gone");
+        (Place::file(pair.qsf), what, true)
+    });
+    gone.collect()
+}
+
+/// A line of the vendor's that is not there, or not as it was.
+struct Lost<'a> {
+    name: &'a str,
+    vendor: &'a Assignment,
+    /// The vendor's file and line.
+    of: String,
+    place: Place,
+    what: String,
+}
+
+/// What became of the vendor's lines.
+fn differences<'a>(
+    bsp: &Bsp,
+    pair: &Pair<'_>,
+    was: &'a BTreeMap<Key, Vec<Line<'a>>>,
+) -> Vec<Lost<'a>> {
+    let now = lines(pair.now, |_| true);
+    let mut found = Vec::new();
+    for (key, old) in was {
+        let name = key.0.as_str();
+        let is = |a: &str, b: &str| a == b || name.ends_with("_FILE") && path(a) == path(b);
+        let new = now.get(key).map_or(&[][..], Vec::as_slice);
+        let before = found.len();
+        for (says, vendor) in old {
+            let of = vendors(bsp, vendor);
+            let same = new.iter().filter(|(new, _)| is(new, says));
+            let least = same.min_by_key(|(_, a)| a.runs);
+            let other = new
+                .iter()
+                .find(|(new, _)| !old.iter().any(|(old, _)| is(old, new)));
+            let words = words(key);
+            let (place, what) = match (least, other) {
+                (Some((_, a)), _) if a.runs <= vendor.runs => continue,
+                (Some((_, a)), _) => (
+                    a.place.clone(),
+                    format!(
+                        "{words} ({}) is set only if something else holds; the vendor's {of} sets it in any case",
+                        shown(says)
+                    ),
+                ),
+                (None, Some((new, a))) => (
+                    a.place.clone(),
+                    format!(
+                        "{words} is {}, in the vendor's {of} {}",
+                        shown(new),
+                        shown(says)
+                    ),
+                ),
+                (None, None) => (
+                    Place::file(pair.qsf),
+                    format!("{words} ({}) of the vendor's {of} is gone", shown(says)),
+                ),
+            };
+            found.push(Lost {
+                name,
+                vendor,
+                of,
+                place,
+                what,
+            });
+        }
+        let is_list = name.ends_with("_FILE") || LISTS.contains(&name);
+        let (Some((new, a)), Some((says, vendor))) = (new.last(), old.last()) else {
+            continue;
+        };
+        if found.len() == before && !is_list && new != says && a.runs == Runs::Always {
+            let of = vendors(bsp, vendor);
+            let what = format!(
+                "{} is {} in the end, in the vendor's {of} {}",
+                words(key),
+                shown(new),
+                shown(says)
+            );
+            found.push(Lost {
+                name,
+                vendor,
+                of,
+                place: a.place.clone(),
+                what,
+            });
+        }
+    }
+    found
+}
+
+/// Says what differs in a revision, what is wrong first; what two revisions share, once.
+fn tell(
+    findings: &mut Findings,
+    (test, qsf): (&'static str, &Path),
+    mut all: Vec<Difference>,
+    said: &mut BTreeSet<String>,
+) {
+    all.retain(|(_, what, _)| said.insert(what.clone()));
+    for wrong in [true, false] {
+        let these: Vec<_> = all.iter().filter(|(.., bad)| *bad == wrong).collect();
+        let more = these.len().saturating_sub(MOST);
+        let mut these: Vec<_> = (these.into_iter().take(MOST))
+            .map(|(place, what, _)| (place.clone(), what.clone()))
+            .collect();
+        if more > 0 {
+            let what = format!("{more} more settings are not the vendor's");
+            these.push((Place::file(qsf), what));
+        }
+        for (place, what) in these {
+            match wrong {
+                true => bad(findings, test, place, what),
+                false => findings.note(test, place, what),
+            }
+        }
+    }
+}
+
+/// The assignments of a revision by what they are about, in order.
+fn lines<'a>(
+    revision: &'a Revision,
+    wanted: impl Fn(&Assignment) -> bool,
+) -> BTreeMap<Key, Vec<Line<'a>>> {
+    let mut found: BTreeMap<Key, Vec<Line<'a>>> = BTreeMap::new();
+    let all = revision.assignments.iter();
+    for assignment in all.filter(|a| a.runs != Runs::Held && wanted(a)) {
+        let Some(name) = &assignment.name else {
+            continue;
+        };
+        let is_size = |option: &str| matches!(option, "-width" | "-height");
+        let (sizes, about): (Vec<_>, Vec<_>) =
+            (assignment.about.iter().cloned()).partition(|(option, _)| is_size(option));
+        let mut says = assignment.says.clone();
+        for (option, size) in sizes {
+            says += &format!(" {option} {size}");
+        }
+        let line = (says, assignment);
+        found.entry((name.clone(), about)).or_default().push(line);
+    }
+    found
+}
+
+/// Whether an assignment is of a pin, a cell or an instance.
+fn is_of_cell(assignment: &Assignment) -> bool {
+    assignment.about.iter().any(|(option, _)| option == "-to")
+}
+
+/// File and line of an assignment of the vendor's.
+fn vendors(bsp: &Bsp, assignment: &Assignment) -> String {
+    let file = bsp.vendor.inside(&assignment.place.path);
+    format!("{}:{}", file.display(), assignment.place.line.unwrap_or(0))
+}
+
+/// A file's name without what says nothing.
+fn path(name: &str) -> PathBuf {
+    let all = Path::new(name).components();
+    all.filter(|part| !matches!(part, std::path::Component::CurDir))
+        .collect()
+}
+
+/// What a setting is about, in words.
+fn words((name, about): &Key) -> String {
+    let section = about.iter().find(|(option, _)| option == "-section_id");
+    match section {
+        Some((_, section)) => format!("{name} of {section}"),
+        None => name.clone(),
+    }
+}
+
+fn shown(says: &str) -> String {
+    match says {
+        "" => "nothing".into(),
+        says => format!("\"{says}\""),
+    }
+}
