@@ -258,3 +258,45 @@ fn settings_of_the_project() {
     );
     planted.all_were_found();
 }
+
+/// Half of a file would lose pins, regions and constraints without a word.
+#[test]
+fn settings_that_were_cut_are_refused() {
+    for (end, what) in [
+        (
+            "set_instance_assignment -name CURRENT_STRENGTH_NEW 8MA -to dq[23] -ta",
+            "\"-ta\" is no option",
+        ),
+        (
+            "set_global_assignment -name FITTER_EFFORT OFF -ta",
+            "\"-ta\" is no option",
+        ),
+        (
+            "set_instance_assignment -name IO_STANDARD \"1.5",
+            "a quote or brace of it is not closed",
+        ),
+        (
+            "set_location_assignment PIN_A1 -to",
+            "the option -to has no value",
+        ),
+        (
+            "set_location_assignment PIN_A1 -to\n",
+            "the option -to has no value",
+        ),
+        ("set_glob", "\"set_glob\" is no command"),
+    ] {
+        let work = net();
+        work.append("top.qsf", end);
+        let text = fs::read_to_string(work.input("top.qsf")).unwrap();
+        let place = format!("top.qsf:{}:", text.lines().count());
+        let error = work.refused("");
+        expect(
+            &error,
+            ErrorKind::Unsupported,
+            &[&place, what, "Copy the whole file"],
+        );
+    }
+    let work = net();
+    work.append("top.qsf", "set_global_assignment -name ENABLE_OCT_DONE OFF");
+    work.sound("");
+}

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::Layout;
-use crate::system::qsf::{Assignment, assignments};
+use crate::system::qsf::{Assignment, assignments, cut};
 use crate::system::tcl::{Command, MOST_COMMANDS, commands};
 use crate::system::values::{Script, UNKNOWN, Values};
 use crate::system::xml::Document;
@@ -289,7 +289,16 @@ impl Revisions {
         }
         for path in files.values() {
             let other = ["BASE_REVISION", "CVP_REVISION"];
-            let all = assignments(&read_script(path)?).into_iter();
+            let text = read_script(path)?;
+            if let Some((line, what)) = cut(&text) {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    Place::line(path, line),
+                    format!("the file ends in the middle of an assignment: {what}"),
+                    "Copy the whole file from the vendor's BSP again, or complete its last line.",
+                ));
+            }
+            let all = assignments(&text).into_iter();
             for a in all.filter(|a| other.contains(&a.name.as_str())) {
                 named.push((a.value.clone(), Place::line(path, a.line)));
             }

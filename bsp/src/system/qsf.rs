@@ -1,5 +1,6 @@
 //! Quartus settings files, and the assignments in scripts of the flow: both are Tcl.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::system::tcl::{Command, commands};
@@ -84,6 +85,90 @@ pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
     (!found.name.is_empty()).then_some(found)
 }
 
+/// The commands that assign something.
+const ASSIGNMENTS: [&str; 3] = [
+    "set_global_assignment",
+    "set_instance_assignment",
+    "set_location_assignment",
+];
+/// Options of theirs with a word.
+const WITH_WORD: [&str; 11] = [
+    "-name",
+    "-section_id",
+    "-to",
+    "-from",
+    "-entity",
+    "-tag",
+    "-comment",
+    "-library",
+    "-hdl_version",
+    "-width",
+    "-height",
+];
+/// Options of theirs without one.
+const ALONE: [&str; 4] = ["-remove", "-rise", "-fall", "-disable"];
+
+/// Where settings end in the middle of an assignment, as those of a file do that was cut: its line, and what is wrong with
+/// it.
+pub fn cut(text: &str) -> Option<(usize, String)> {
+    let all = commands(text);
+    // Not what stands in another, as the brackets of `dq[23]` seem to.
+    let last = (all.iter()).max_by_key(|c| (c.span.end, Reverse(c.span.start)))?;
+    let is_ended = text[last.span.end..].contains('\n');
+    unfinished(text, last, is_ended).map(|what| (last.line, what))
+}
+
+/// What a last command lacks. With the end of its line behind it, what it does not need is not looked for.
+fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
+    let name = command.name();
+    if !ASSIGNMENTS.contains(&name) {
+        let begins = command.words.len() == 1 && ASSIGNMENTS.iter().any(|a| a.starts_with(name));
+        return (begins && !is_ended).then(|| format!("\"{name}\" is no command"));
+    }
+    let (mut named, mut to, mut value) = (false, false, false);
+    let mut words = command.words[1..].iter().peekable();
+    while let Some(word) = words.next() {
+        let option = word.text.as_str();
+        if WITH_WORD.contains(&option) {
+            if words.next().is_none() {
+                return Some(format!("the option {option} has no value"));
+            }
+            named |= option == "-name";
+            to |= option == "-to";
+        } else if option == "-remove" {
+            return None;
+        } else if option.starts_with('-')
+            && option.parse::<f64>().is_err()
+            && !ALONE.contains(&option)
+        {
+            if !is_ended && words.peek().is_none() {
+                return Some(format!("\"{option}\" is no option"));
+            }
+        } else {
+            value |= !ALONE.contains(&option);
+        }
+    }
+    let word = &text[command.words.last()?.span.clone()];
+    let is_open = |quote: char, end: char| {
+        word.starts_with(quote) && (word.len() < 2 || !word.ends_with(end))
+    };
+    let lacks = match name {
+        _ if is_open('"', '"') || is_open('{', '}') => "a quote or brace of it is not closed",
+        "set_location_assignment" if is_ended => return None,
+        "set_location_assignment" => "",
+        _ if !named => "it has no -name",
+        _ if is_ended => return None,
+        _ => "",
+    };
+    if !lacks.is_empty() {
+        return Some(lacks.into());
+    }
+    if !value {
+        return Some("it has no value".into());
+    }
+    (!to && name != "set_global_assignment").then(|| "it has no -to".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +229,49 @@ mod tests {
         );
         assert!(text[found[0].span.clone()].starts_with("set_global"));
         assert!(text[found[0].span.clone()].ends_with("-section_id s"));
+    }
+
+    #[test]
+    fn cut_files_are_found() {
+        const LINE: &str =
+            "set_instance_assignment -name IO_STANDARD \"1.5 V\" -to Mem0_Dq[23] -tag __x";
+        let before = "set_global_assignment -name A b\nset_global_assignment -name C -5\n";
+        assert_eq!(cut(before), None);
+        assert_eq!(cut(&format!("{before}{LINE}")), None);
+        assert_eq!(cut(""), None);
+        // What is left may be whole: with a part of the pin's name, or of the remark.
+        let (to, tag) = (LINE.find("Mem0").unwrap(), LINE.find(" -tag").unwrap());
+        for end in 1..LINE.len() {
+            let is_whole = (to + 1..=tag + 1).contains(&end) || end > tag + " -tag ".len();
+            let found = cut(&format!("{before}{}", &LINE[..end]));
+            assert_eq!(found.is_none(), is_whole, "{}", &LINE[..end]);
+            assert!(found.is_none_or(|(line, _)| line == 3));
+        }
+        for (text, what) in [
+            (
+                "set_global_assignment -name A b -section_id\n",
+                "the option -section_id has no value",
+            ),
+            (
+                "set_global_assignment -name A b -sec",
+                "\"-sec\" is no option",
+            ),
+            ("set_location_assignment PIN_A1", "it has no -to"),
+            (
+                "set_location_assignment PIN_A1 -to",
+                "the option -to has no value",
+            ),
+            ("set_inst", "\"set_inst\" is no command"),
+        ] {
+            assert_eq!(cut(text), Some((1, what.into())));
+        }
+        for text in [
+            "set x 1",
+            "source a.tcl",
+            "if {$x} { set_global_assignment -name A b }",
+            "# set_glob",
+        ] {
+            assert_eq!(cut(text), None, "{text}");
+        }
     }
 }
