@@ -1,4 +1,5 @@
-//! Files that a BSP names and does not have are said first, all of them, with what names each.
+//! Files that a BSP names and does not have are said, all of them, with what names each: first in a report, last in a
+//! refusal.
 
 mod common;
 
@@ -137,50 +138,75 @@ fn the_component_and_others() {
     }
 }
 
-/// What is wrong may be so because of a file that is missing: that is said first, and all of it.
+/// A refusal is about the fault, with its place and its remedy. What is missing is a note below it.
 #[test]
-fn an_error_begins_with_them() {
+fn an_error_ends_with_them() {
     let work = Work::of(&reference_net());
-    for file in ["board.qsys", "top.v", "top_post.sdc"] {
+    for file in ["top.v", "top_post.sdc"] {
         fs::remove_file(work.input(file)).unwrap();
     }
-    let error = work.refused("");
-    assert_eq!(error.kind, ErrorKind::NoDma);
-    assert!(
-        error
-            .what
-            .starts_with("4 files that the BSP names are not there; no instance"),
-        "{error}"
-    );
-    assert!(
-        error.remedy.starts_with("Put what is missing there first."),
-        "{error}"
-    );
-    let lines = |file: &str| {
-        ["base.qsf", "top.qsf"].map(|qsf| format!("{qsf}:{} names {file}", line(&work, qsf, file)))
-    };
-    let mut want = [lines("top.v"), lines("top_post.sdc")].concat();
-    let mut said = error.details.clone();
+    // As it is, it is extended.
+    let mut want = work.sound("").missing_in_input;
     want.sort();
-    said.sort();
-    assert_eq!(said, want);
+    assert_eq!(want.len(), 4, "{want:#?}");
+    fs::remove_dir_all(&work.out).unwrap();
 
-    // A single one has its place in the sentence.
-    fs::write(work.input("top.v"), "module top; endmodule\n").unwrap();
-    let only = "set_global_assignment -name SDC_FILE top_post.sdc\n";
-    work.edit("base.qsf", only, "");
+    let qsys = work.input("board.qsys");
+    let whole = fs::read_to_string(&qsys).unwrap();
+    fs::write(&qsys, &whole[..whole.len() / 2]).unwrap();
     let error = work.refused("");
-    let place = format!(
-        "top.qsf:{} names top_post.sdc",
-        line(&work, "top.qsf", "top_post.sdc")
-    );
+    assert_eq!(error.kind, ErrorKind::BadXml);
+    assert_eq!(error.place.path, qsys, "{error}");
+    for words in [&error.what, &error.remedy] {
+        assert!(
+            !words.contains("not there") && !words.contains("missing"),
+            "{error:?}"
+        );
+    }
+    assert!(error.remedy.starts_with("Take board.qsys"), "{error:?}");
+    let (note, lines) = error.details.split_first().unwrap();
     assert!(
-        error.what.contains(&format!("is not there ({place})")) && error.details.is_empty(),
-        "{error}"
+        note.contains("in 4 places. They are not the cause"),
+        "{note}"
+    );
+    let mut said: Vec<_> = lines.iter().map(|line| line.trim().to_string()).collect();
+    said.sort();
+    assert_eq!(said, want, "as many as the report has");
+
+    // A component that is not there may well be why something is wrong.
+    fs::write(work.input("top.v"), "module top; endmodule\n").unwrap();
+    fs::write(work.input("top_post.sdc"), "").unwrap();
+    work.edit(
+        "board.ipx",
+        "</library>",
+        " <component name=\"gone\" file=\"gone_hw.tcl\" version=\"1.0\" />\n</library>",
+    );
+    let error = work.refused("");
+    assert!(
+        error.details[0].contains("in 1 place. One that the design is read from may be"),
+        "{error:?}"
     );
 
     // What has nothing to do with the files of the BSP stays alone.
     let error = work.extend("channels = 3").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
-    assert!(!error.what.contains("not there"), "{error}");
+    assert!(error.details.is_empty(), "{error:?}");
+}
+
+/// A compiled file that the extension takes out of the settings is missed neither in the report nor in a refusal.
+#[test]
+fn imports_are_not_among_them() {
+    let work = Work::of(&reference_net());
+    work.append(
+        "top.qsf",
+        "set_global_assignment -name PARTITION_IMPORT_FILE gone.qxp -section_id part\n\
+         set_global_assignment -name QXP_FILE gone.qxp\n",
+    );
+    let whole = fs::read_to_string(work.input("board.qsys")).unwrap();
+    let report = work.sound("");
+    assert_eq!(report.missing_in_input, Vec::<String>::new());
+    fs::remove_dir_all(&work.out).unwrap();
+    fs::write(work.input("board.qsys"), &whole[..whole.len() / 2]).unwrap();
+    let error = work.refused("");
+    assert!(error.details.is_empty(), "{error:?}");
 }

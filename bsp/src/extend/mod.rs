@@ -157,12 +157,11 @@ fn make(
     (config, title): (&Config, Option<&str>),
     (parent, out): (&Path, &Path),
 ) -> Result<(TempDir, Report)> {
-    // Files that are missing may be why something else is wrong.
-    let first = |error: Error| match missing::files(layout) {
-        Ok(missing) => missing::first(error, &missing, layout),
+    let with_missing = |error: Error| match missing::files(layout) {
+        Ok(missing) => missing::below(error, &missing, layout),
         Err(_) => error,
     };
-    let plan = Plan::new(layout, config, title).map_err(first)?;
+    let plan = Plan::new(layout, config, title).map_err(with_missing)?;
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-extend-")
         .tempdir_in(parent)
@@ -178,7 +177,7 @@ fn make(
         check::structure(&made).map_err(|e| input_places::of_the_input(e, &made, layout))?;
     match proof.first_error() {
         None => Ok((temporary, plan.report)),
-        Some(finding) => Err(first(Error::new(
+        Some(finding) => Err(with_missing(Error::new(
             ErrorKind::Inconsistent,
             input_places::in_the_input(finding, &made, layout),
             format!(

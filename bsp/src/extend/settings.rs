@@ -26,7 +26,7 @@ const USUAL_QXP: &str = "acl_iface_partition.qxp";
 
 /// Assignments by which something compiled comes into a section of the design (Quartus Prime Standard Edition
 /// Settings File Reference Manual 683084).
-pub(super) const IMPORTS: [&str; 4] = [
+pub(crate) const IMPORTS: [&str; 4] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
     "INPUT_PERSONA",

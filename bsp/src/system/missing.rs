@@ -1,10 +1,11 @@
-//! Files that the vendor's BSP names and does not have: they are said before anything else.
+//! Files that the vendor's BSP names and does not have: a report begins with them, a refusal ends with them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::layout::{Layout, revisions_in, with_extension};
+use crate::extend::settings::IMPORTS;
+use crate::layout::{Layout, has_extension, revisions_in, with_extension};
 use crate::system::qsf::assignments;
 use crate::system::xml::Document;
 use crate::text;
@@ -40,7 +41,7 @@ impl Missing {
 }
 
 /// Assignments that name a file to be read.
-const FILE_ASSIGNMENTS: [&str; 16] = [
+const FILE_ASSIGNMENTS: [&str; 14] = [
     "SDC_FILE",
     "VERILOG_FILE",
     "SYSTEMVERILOG_FILE",
@@ -51,8 +52,6 @@ const FILE_ASSIGNMENTS: [&str; 16] = [
     "MIF_FILE",
     "HEX_FILE",
     "QXP_FILE",
-    "PARTITION_IMPORT_FILE",
-    "INPUT_PERSONA",
     "SOURCE_TCL_SCRIPT_FILE",
     "PRE_FLOW_SCRIPT_FILE",
     "POST_FLOW_SCRIPT_FILE",
@@ -68,9 +67,11 @@ fn is_made(target: &str, systems: &BTreeSet<String>) -> bool {
         || (systems.contains(first) && target.contains("/synthesis/"))
 }
 
-/// Files that settings name; those that they take in are looked at, too.
+/// Files that settings name; those that they take in are looked at, too. What is imported is not missed: the extension
+/// takes the import out, and the script that it writes makes the file anew.
 fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
     let hardware = layout.hardware_dir();
+    let mut imported = BTreeSet::new();
     let mut systems = BTreeSet::new();
     for path in layout.qsys_files()? {
         let stem = path.file_stem().unwrap_or_default();
@@ -92,6 +93,9 @@ fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
                 }
                 continue;
             }
+            if IMPORTS.contains(&assignment.name.as_str()) {
+                imported.insert(value.clone());
+            }
             if !FILE_ASSIGNMENTS.contains(&assignment.name.as_str()) {
                 continue;
             }
@@ -110,6 +114,8 @@ fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
             found.push(Missing::new(place, target));
         }
     }
+    // A netlist among the sources may be the same file.
+    found.retain(|missing| !imported.contains(&missing.target));
     Ok(())
 }
 
@@ -175,8 +181,11 @@ pub fn files(layout: &Layout) -> Result<Vec<Missing>> {
     Ok(missing.collect())
 }
 
-/// An error about a BSP that lacks files: these are said first, all of them.
-pub fn first(error: Error, missing: &[Missing], layout: &Layout) -> Error {
+/// Endings of files that the design is read from.
+const READ: [&str; 7] = ["qsys", "ip", "ipx", "tcl", "qip", "qsf", "qpf"];
+
+/// An error about a BSP that lacks files: they are a note below it, since they need not be its cause.
+pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
     // What has nothing to do with the BSP's files.
     let other = matches!(
         error.kind,
@@ -190,23 +199,22 @@ pub fn first(error: Error, missing: &[Missing], layout: &Layout) -> Error {
         return error;
     }
     let hardware = layout.hardware_dir();
-    let files = match missing {
-        [one] => format!(
-            "a file that the BSP names is not there ({})",
-            one.words(&hardware)
-        ),
-        many => format!("{} files that the BSP names are not there", many.len()),
+    let read = |missing: &Missing| {
+        let target = Path::new(&missing.target);
+        READ.iter().any(|ending| has_extension(target, ending))
     };
-    let lines = missing.iter().map(|missing| missing.words(&hardware));
-    let details: Vec<String> = match missing {
-        [_] => error.details.clone(),
-        _ => lines.chain(error.details.iter().cloned()).collect(),
+    let cause = match missing.iter().any(read) {
+        true => "One that the design is read from may be the cause",
+        false => "They are not the cause: without them a BSP is extended, too",
     };
-    Error::new(
-        error.kind,
-        error.place,
-        format!("{files}; {}", error.what),
-        format!("Put what is missing there first. {}", error.remedy),
-    )
-    .with_details(details)
+    let places = match missing.len() {
+        1 => "1 place".into(),
+        many => format!("{many} places"),
+    };
+    let note = format!("Note: the BSP names files that are not there, in {places}. {cause}:");
+    let lines = missing
+        .iter()
+        .map(|missing| format!("  {}", missing.words(&hardware)));
+    let details = error.details.clone();
+    error.with_details(details.into_iter().chain([note]).chain(lines))
 }
