@@ -231,6 +231,16 @@ pub(crate) fn stream_rate(
     Ok((stream.bytes() as f64 * 1e9 / span.ns, span.stalls))
 }
 
+/// A row of the thesis's designs, which are a calculation.
+pub(crate) fn calculated(scenario: &Scenario, design: thesis::Design) -> Row {
+    let way = thesis::Direction::FpgaToGpu;
+    let link = scenario.variant.config().link;
+    let model = thesis::Parameters::default();
+    let value = model.run(design, way, &link, 64 << 20).rate();
+    let published = Some(design.published_rate());
+    Row::new(scenario, value.unwrap_or(0.0), "B/s", published)
+}
+
 /// Measures a row.
 pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
     let mut config = scenario.variant.config();
@@ -262,13 +272,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
         Kind::Doorbell => doorbell(bench, scenario, &config),
         Kind::Arrival => arrival(bench, scenario, &config),
         Kind::Fairness => crate::fairness::measure(bench, scenario, &config),
-        Kind::Thesis(design) => {
-            let way = thesis::Direction::FpgaToGpu;
-            let model = thesis::Parameters::default();
-            let value = model.run(design, way, &config.link, 64 << 20).rate();
-            let published = Some(design.published_rate());
-            Ok(Row::new(scenario, value.unwrap_or(0.0), "B/s", published))
-        }
+        Kind::Thesis(design) => Ok(calculated(scenario, design)),
         Kind::Simulator(stream) => {
             let mut rig = rig(bench, name, &config, &[Way::Write])?;
             submit(&mut rig, Way::Write, &stream)?;

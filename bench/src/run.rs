@@ -28,14 +28,16 @@ pub struct Options {
 
 /// Who wants to know how far it is. Called from several threads.
 pub trait Progress: Sync {
-    /// The block is being compiled.
-    fn building(&self);
-    /// It is compiled; so many jobs follow.
+    /// A model of the block is being compiled, or found in the cache: what it is, its number from 1, and of how many.
+    fn building(&self, model: &'static str, number: usize, models: usize);
+    /// All are compiled; so many jobs follow.
     fn built(&self, jobs: usize);
+    /// A job begins.
+    fn started(&self, job: &'static str);
     /// Part of a job that is done, 0 to 1.
     fn advance(&self, job: &'static str, part: f64);
-    /// A job is done.
-    fn done(&self, job: &'static str);
+    /// A job is done: a row, unless it is a sweep.
+    fn done(&self, job: &'static str, row: Option<&Row>);
 }
 
 enum Job {
@@ -49,12 +51,14 @@ struct Builds(Vec<(Variant, Params, Library)>);
 
 impl Builds {
     /// Compiles what the jobs need.
-    fn make(asked: Params, jobs: &[Job]) -> Result<Self> {
-        let needed = Variant::ALL
-            .into_iter()
-            .filter(|variant| jobs.iter().any(|job| job.variant() == *variant));
+    fn make(asked: Params, jobs: &[Job], progress: &dyn Progress) -> Result<Self> {
+        let is_needed = |variant: &Variant| jobs.iter().any(|job| job.variant() == Some(*variant));
+        let needed: Vec<Variant> = Variant::ALL.into_iter().filter(is_needed).collect();
         needed
-            .map(|variant| {
+            .iter()
+            .enumerate()
+            .map(|(n, &variant)| {
+                progress.building(variant.words(), n + 1, needed.len());
                 let params = variant.params(asked);
                 Ok((variant, params, peerlane_block::library(&params)?))
             })
@@ -134,32 +138,41 @@ impl Job {
         matches!(self, Self::Row(scenario) if matches!(scenario.kind, Kind::Simulator(_)))
     }
 
-    /// The build that it needs.
-    fn variant(&self) -> Variant {
+    /// The build that it needs; a row that is calculated needs none.
+    fn variant(&self) -> Option<Variant> {
         match self {
-            Self::Row(scenario) => scenario.variant,
-            Self::Sweep(_, variant, _) => *variant,
+            Self::Row(scenario) => scenario.design().is_none().then_some(scenario.variant),
+            Self::Sweep(_, variant, _) => Some(*variant),
         }
     }
 
     fn run(&self, builds: &Builds, progress: &dyn Progress) -> Result<Done> {
-        let (params, library) = builds.of(self.variant());
+        progress.started(self.name());
         let part = |part: f64| progress.advance(self.name(), part);
         let done = match self {
-            Self::Row(scenario) => {
-                let bench = Bench {
-                    library,
-                    params,
-                    progress: &part,
-                };
-                Done::Row(Box::new(measure::measure(&bench, scenario)?))
-            }
+            Self::Row(scenario) => Done::Row(Box::new(match scenario.design() {
+                Some(design) => measure::calculated(scenario, design),
+                None => {
+                    let (params, library) = builds.of(scenario.variant);
+                    let bench = Bench {
+                        library,
+                        params,
+                        progress: &part,
+                    };
+                    measure::measure(&bench, scenario)?
+                }
+            })),
             Self::Sweep(way, variant, most) => {
+                let (params, library) = builds.of(*variant);
                 let curves = sweep::block((library, params), *variant, *way, *most, &part)?;
                 Done::Sweep(*way, *variant, curves)
             }
         };
-        progress.done(self.name());
+        let row = match &done {
+            Done::Row(row) => Some(row.as_ref()),
+            Done::Sweep(..) => None,
+        };
+        progress.done(self.name(), row);
         Ok(done)
     }
 }
@@ -170,7 +183,6 @@ impl Job {
 /// When a tool is missing, the board stops, a descriptor fails or a byte arrives wrong. A row below its
 /// bar is a result, not an error.
 pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
-    progress.building();
     let mut jobs: Vec<Job> = Vec::new();
     if let Some(most) = options.sweep {
         for variant in DRAWN {
@@ -178,7 +190,7 @@ pub fn run(options: &Options, progress: &dyn Progress) -> Result<Report> {
         }
     }
     jobs.extend(options.rows.iter().copied().map(Job::Row));
-    let builds = Builds::make(options.params, &jobs)?;
+    let builds = Builds::make(options.params, &jobs, progress)?;
     progress.built(jobs.len());
     let (alone, together): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::alone);
     let mut done = several(&together, &builds, progress)?;

@@ -5,6 +5,7 @@ use peerlane_sim::{BoardConfig, Generation};
 
 use crate::results::Bar;
 use crate::rig::Way;
+use crate::thesis::Design;
 
 const MIB: u64 = 1 << 20;
 const KIB: u64 = 1 << 10;
@@ -21,6 +22,16 @@ pub struct Scenario {
     /// What stands behind the engine.
     pub(crate) variant: Variant,
     pub(crate) kind: Kind,
+}
+
+impl Scenario {
+    /// The thesis's design, of a row that is calculated and needs no model of the block.
+    pub(crate) fn design(&self) -> Option<Design> {
+        match self.kind {
+            Kind::Thesis(design) => Some(design),
+            _ => None,
+        }
+    }
 }
 
 /// The build that a row measures, and its surroundings.
@@ -46,6 +57,17 @@ impl Variant {
         Self::Gen2,
         Self::Gen3,
     ];
+
+    /// For a person.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Asked => "the block behind the hard IP's Txs",
+            Self::Tagged => "the block with tagged streams",
+            Self::Alone256 => "the engine alone, 256 bits",
+            Self::Gen2 => "the block with its own packets, Gen2 x8",
+            Self::Gen3 => "the block with its own packets, Gen3 x8",
+        }
+    }
 
     /// The build's parameters.
     pub fn params(self, asked: Params) -> Params {

@@ -1,14 +1,15 @@
 //! The quick rows on the real block.
 
-use peerlane_bench::{Options, Progress, Report, Verdict, html, run, select};
+use peerlane_bench::{Options, Progress, Report, Row, Verdict, html, run, select};
 
 struct Silent;
 
 impl Progress for Silent {
-    fn building(&self) {}
+    fn building(&self, _: &'static str, _: usize, _: usize) {}
     fn built(&self, _: usize) {}
+    fn started(&self, _: &'static str) {}
     fn advance(&self, _: &'static str, _: f64) {}
-    fn done(&self, _: &'static str) {}
+    fn done(&self, _: &'static str, _: Option<&Row>) {}
 }
 
 fn rows(names: &[&str], sweep: Option<u64>) -> Report {

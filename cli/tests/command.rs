@@ -520,8 +520,39 @@ fn sizes_and_rows_are_said_in_words() {
         assert!(indent == 6 || indent == 2 && is_name, "{line:?}: {rows}");
     }
     assert!(!rows.contains("the same"), "{rows}");
+    let head = help.split_once("Rows:\n").unwrap().0;
+    let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["`tlp.gen2` for `tlp.gen2.write`", "minutes"] {
+        assert!(head.contains(words), "{words}: {head}");
+    }
     let words = "\n  read.bulk.2us.tagged\n      as read.bulk.2us, through tagged streams\n";
     assert!(help.contains(words), "{help}");
+}
+
+/// Where standard error is no terminal each row that is done is a line there. A row that is calculated needs no model
+/// of the block, and so no Verilator.
+#[test]
+fn the_bench_says_what_it_does() {
+    let run = peerlane(&["bench", "rtl", "thesis.basic", "thesis.lazy"]);
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(0), "{said}");
+    assert!(!said.contains("building"), "{said}");
+    for row in ["thesis.basic", "thesis.lazy"] {
+        let lines: Vec<_> = said.lines().filter(|line| line.starts_with(row)).collect();
+        let [begin, end] = lines[..] else {
+            panic!("{said}")
+        };
+        assert_eq!(begin, format!("{row}: measuring"));
+        let value = end.strip_prefix(&format!("{row}: ")).unwrap();
+        let number: f64 = value.split_once(" MB/s (").unwrap().0.parse().unwrap();
+        let table = String::from_utf8_lossy(&run.stdout).into_owned();
+        let line = table.lines().find(|line| line.contains(row)).unwrap();
+        assert!(
+            number > 0.0 && line.contains(&format!(" {number:.1} ")),
+            "{line}: {end}"
+        );
+    }
+    assert!(said.contains("(2 of 2)"), "{said}");
 }
 
 #[test]

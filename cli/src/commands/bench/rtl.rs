@@ -1,13 +1,15 @@
 //! `peerlane bench rtl`.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
-use indicatif::{MultiProgress, ProgressBar};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use peerlane_bench::{Limit, Options, Progress, Report, Row, Verdict};
 
 use super::{bar, failed};
@@ -15,6 +17,9 @@ use crate::commands::{FAILED, Outcome, check_file, save, save_json};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// The block's Verilog on the simulated board, beside what the link and the PCIe IP allow.
+///
+/// First each model of the block that the rows need is compiled: TIMES. Standard error says what is built and
+/// measured, and each row when it is done; the table comes at the end.
 ///
 /// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the
 /// simulation itself. The exit status is 2 if a row is below its bar while its limit is not.
@@ -27,7 +32,8 @@ pub struct Args {
     /// Write a page with plots of rate against size.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The rows to measure; all without. `read.bulk` stands for `read.bulk.2us` too.
+    /// The rows to measure; all without. The beginning of a name up to a dot stands for all rows that have it:
+    /// `tlp.gen2` for `tlp.gen2.write`, `tlp.gen2.read` and the like, `read.bulk` for `read.bulk.2us` too.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
@@ -42,6 +48,7 @@ fn after_help() -> String {
         "\nExamples:
   peerlane bench rtl
   peerlane bench rtl write.bulk thesis
+  peerlane bench rtl tlp.gen2 tlp.gen3.doorbell
   peerlane bench rtl --json results.json --html report.html",
     );
     text
@@ -60,16 +67,16 @@ pub fn run(args: &Args) -> Outcome {
             "`peerlane bench rtl --help` lists them.",
         )
     })?;
-    let bars = Bars::default();
+    let shown = Shown::new();
     let report = peerlane_bench::run(
         &Options {
             rows,
             sweep: args.html.is_some().then_some(64 << 20),
             ..Options::default()
         },
-        &bars,
+        &shown,
     );
-    bars.clear();
+    shown.clear();
     let report = report.map_err(|error| failed("bench rtl", &error))?;
     if let Some(file) = &args.json {
         save_json(file, &report)?;
@@ -85,52 +92,91 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
-/// One bar for all jobs, and one for each that runs.
-#[derive(Default)]
-struct Bars {
-    all: MultiProgress,
+/// What is done, on standard error: on a terminal one bar for all jobs and one for each that runs, with each finished
+/// row above them; elsewhere a line for each step.
+struct Shown {
+    bars: Option<MultiProgress>,
     jobs: Mutex<BTreeMap<&'static str, ProgressBar>>,
+    /// Jobs that are done, and all of them.
+    count: (AtomicUsize, AtomicUsize),
 }
 
 /// Name of the bar over all jobs.
 const TOTAL: &str = "";
 
-impl Bars {
-    /// The bar of a name, made with `new` when there is none.
+impl Shown {
+    fn new() -> Self {
+        Self {
+            bars: std::io::stderr().is_terminal().then(MultiProgress::default),
+            jobs: Mutex::default(),
+            count: Default::default(),
+        }
+    }
+
+    /// Uses the bar of a name, made with `new` when there is none; nothing where there are no bars.
     fn with(
         &self,
         name: &'static str,
         new: impl FnOnce() -> ProgressBar,
         use_it: impl Fn(&ProgressBar),
     ) {
+        let Some(all) = &self.bars else { return };
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        use_it(jobs.entry(name).or_insert_with(|| self.all.add(new())));
+        use_it(jobs.entry(name).or_insert_with(|| all.add(new())));
+    }
+
+    /// A line that stays.
+    fn say(&self, line: &str) {
+        match &self.bars {
+            // Where it cannot be written nobody could be told.
+            Some(all) => drop(all.println(line)),
+            None => errln!("{line}"),
+        }
     }
 
     fn clear(&self) {
-        // Nothing is on the screen when this fails.
-        let _ = self.all.clear();
+        if let Some(all) = &self.bars {
+            // Nothing is on the screen when this fails.
+            let _ = all.clear();
+        }
     }
 }
 
-impl Progress for Bars {
-    fn building(&self) {
-        let template = "{spinner:.cyan} {msg} {pos}/{len} ({elapsed})";
+impl Progress for Shown {
+    fn building(&self, model: &'static str, number: usize, models: usize) {
+        let what = format!(
+            "building model {number} of {models}: {model} (minutes the first time, then it is cached)"
+        );
+        if self.bars.is_none() {
+            return self.say(&what);
+        }
         self.with(
             TOTAL,
-            || bar(0, template),
+            || bar(0, "{spinner:.cyan} {msg} ({elapsed})"),
             |bar| {
-                bar.set_message("building the block's Verilog (a minute, then cached)");
+                bar.set_message(what.clone());
                 bar.enable_steady_tick(Duration::from_millis(120));
             },
         );
     }
 
     fn built(&self, jobs: usize) {
-        self.with(TOTAL, ProgressBar::hidden, |bar| {
+        self.count.1.store(jobs, Ordering::Relaxed);
+        let template = "{spinner:.cyan} measuring {pos}/{len} ({elapsed})";
+        let new = || bar(jobs as u64, template);
+        self.with(TOTAL, new, |bar| {
             bar.set_length(jobs as u64);
-            bar.set_message("measuring");
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
         });
+    }
+
+    fn started(&self, job: &'static str) {
+        match self.bars {
+            Some(_) => self.advance(job, 0.0),
+            None => self.say(&format!("{job}: measuring")),
+        }
     }
 
     fn advance(&self, job: &'static str, part: f64) {
@@ -144,7 +190,14 @@ impl Progress for Bars {
         );
     }
 
-    fn done(&self, job: &'static str) {
+    fn done(&self, job: &'static str, row: Option<&Row>) {
+        let number = self.count.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let all = self.count.1.load(Ordering::Relaxed);
+        let result = match row {
+            Some(row) => format!("{} {}", number_of(row), unit(row)),
+            None => "measured".into(),
+        };
+        self.say(&format!("{job}: {result} ({number} of {all})"));
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = jobs.remove(job) {
             bar.finish_and_clear();
@@ -200,13 +253,22 @@ fn number(value: f64, unit: &str) -> String {
     }
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
-    let unit = match row.unit {
+/// The measured value in the unit that the table has for it.
+fn number_of(row: &Row) -> String {
+    number(row.value, row.unit)
+}
+
+/// The unit that the table has.
+fn unit(row: &Row) -> &'static str {
+    match row.unit {
         "B/s" => "MB/s",
         "cycles/s" => "kcycles/s",
         "descriptors/cycle" => "desc/cycle",
         unit => unit,
-    };
+    }
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
     let limit = |of: fn(&Limit) -> f64| {
         // A row of the engine alone has no link.
         row.limits
@@ -222,8 +284,8 @@ fn cells(row: &Row) -> Vec<Cell> {
     };
     vec![
         Cell::new(row.name),
-        Cell::new(number(row.value, row.unit)),
-        Cell::new(unit),
+        Cell::new(number_of(row)),
+        Cell::new(unit(row)),
         Cell::new(limit(|l| l.link)),
         Cell::new(limit(|l| l.contract)),
         Cell::new(
