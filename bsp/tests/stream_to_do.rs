@@ -102,6 +102,85 @@ fn the_list_for_configuration_over_pcie_is_whole() {
     assert!(to_do(&work).is_empty(), "{:#?}", to_do(&work));
 }
 
+/// Settings that are off and macros are named, too, so that nobody has to search for them.
+#[test]
+fn settings_that_are_off_and_macros_are_named() {
+    let work = Work::of(&reference_net());
+    for file in ["base.qsf", "top.qsf"] {
+        work.edit(file, "ENABLE_CVP_CONFDONE ON", "ENABLE_CVP_CONFDONE OFF");
+    }
+    work.append(
+        "top.qsf",
+        "set_global_assignment -name VERILOG_MACRO \"CVPFIX=1\"\nset_global_assignment -name VERILOG_MACRO \"LANES=8\"\n",
+    );
+    let report = work.sound(GEN_3);
+    let line = |word: &str| {
+        let text = work.made("top.qsf");
+        1 + text.lines().position(|line| line.contains(word)).unwrap()
+    };
+    let is = |note: &&String| note.contains("configuration over PCIe (CvP");
+    let note = report.to_do.iter().find(is).unwrap();
+    for words in [
+        format!(
+            "top.qsf:{} ENABLE_CVP_CONFDONE",
+            line("ENABLE_CVP_CONFDONE")
+        ),
+        format!("top.qsf:{} VERILOG_MACRO \"CVPFIX=1\"", line("CVPFIX")),
+    ] {
+        assert!(note.contains(&words), "{words}: {note}");
+    }
+    assert!(!note.contains("LANES=8"), "{note}");
+}
+
+/// Steps 2 and 3 of the README: what is imported with a persona falls away at Gen3, and a partition does not.
+#[test]
+fn the_base_compile_falls_away_with_the_persona_alone() {
+    let steps = |work: &Work| {
+        let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
+        let (_, two) = readme.split_once("## 2. ").unwrap();
+        two.split_once("## 4. ").unwrap().0.to_string()
+    };
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    let said = steps(&work);
+    assert!(said.contains("Go on with step 4") && said.contains("There is nothing to import"));
+    assert!(!said.contains("rebuild.tcl"), "{said}");
+    let shipped = report
+        .to_do
+        .iter()
+        .find(|n| n.contains("shipped the board compiled"));
+    assert!(!shipped.unwrap().contains("on again"), "{shipped:?}");
+
+    let work = Work::of(&reference_net());
+    let persona = fs::read_to_string(work.input("top.qsf")).unwrap();
+    let mut lines = persona.lines();
+    let persona = lines
+        .find(|line| line.contains("INPUT_PERSONA"))
+        .unwrap()
+        .to_string();
+    work.edit(
+        "top.qsf",
+        &persona,
+        "set_global_assignment -name PARTITION_IMPORT_FILE acl_iface_partition.qxp -section_id part",
+    );
+    let report = work.sound(GEN_3);
+    let said = steps(&work);
+    assert!(!said.contains("Go on with step 4"), "{said}");
+    assert!(
+        said.contains("export") && said.contains("import-on"),
+        "{said}"
+    );
+    assert!(
+        said.contains("does not depend on configuration over PCIe"),
+        "{said}"
+    );
+    let shipped = report
+        .to_do
+        .iter()
+        .find(|n| n.contains("shipped the board compiled"));
+    assert!(shipped.unwrap().contains("on again"), "{shipped:?}");
+}
+
 /// The rules of quartus.ini are looked for.
 #[test]
 fn rules_of_the_ini_are_named_where_they_are() {

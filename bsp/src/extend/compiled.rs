@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::extend::component::Compile;
 use crate::extend::settings::{self, Import};
 use crate::layout::{self, Layout};
 use crate::system::site::Site;
@@ -51,7 +52,7 @@ pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
 /// What became of what the vendor shipped compiled.
 pub fn note(
     settings: &settings::Settings,
-    archives: &[String],
+    compile: &Compile,
     left_out: &[PathBuf],
     named: bool,
 ) -> String {
@@ -76,6 +77,16 @@ pub fn note(
             )
         })
         .collect();
+    let taken_out = format!(
+        "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}.",
+        imports.join(", ")
+    );
+    if compile.whole {
+        return format!(
+            "{taken_out} They stay out: each kernel's compile compiles the whole board, because Gen3 has no configuration \
+             over PCIe (see the point about CvP)."
+        );
+    }
     let script = format!("{}/rebuild.tcl", layout::SCRIPT_DIR);
     let then = match settings
         .base
@@ -91,18 +102,16 @@ pub fn note(
              the import on again."
         ),
     };
-    let also = match archives {
+    let also = match compile.archives.as_slice() {
         [] => String::new(),
-        _ => format!(
+        archives => format!(
             " It does not make {}, which steps of the flow take, too: these are to be made by hand before the imports \
              are turned on.",
             archives.join(", ")
         ),
     };
     format!(
-        "The vendor shipped the board compiled, with the old DMA in it. Taken out: {}. {then} Its head says how; it \
-         stops at the first error. It was not tried with Quartus.{also}",
-        imports.join(", ")
+        "{taken_out} {then} Its head says how; it stops at the first error. It was not tried with Quartus.{also}"
     )
 }
 

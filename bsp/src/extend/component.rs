@@ -302,6 +302,9 @@ pub struct Compile {
     pub base: String,
     /// Whether anything was imported.
     pub imports: bool,
+    /// Whether each kernel's compile compiles the whole board: kernels were compiled on the base's persona, and there is no
+    /// configuration over PCIe any more, which that is for.
+    pub whole: bool,
     /// Programming files of the base revision that were left out.
     pub images: Vec<String>,
     /// Archives and databases that steps of the flow take, which the script does not make anew.
@@ -309,13 +312,14 @@ pub struct Compile {
 }
 
 impl Compile {
-    /// What the settings say of it.
-    pub fn of(settings: &Settings) -> Self {
+    /// What the settings say of it; whether configuration over PCIe is lost.
+    pub fn of(settings: &Settings, loses_cvp: bool) -> Self {
         let persona = settings.imports.iter().any(Import::is_persona);
         let base = settings.base.clone().filter(|_| persona);
         Self {
             base: base.unwrap_or_default(),
             imports: !settings.imports.is_empty(),
+            whole: persona && loses_cvp,
             ..Self::default()
         }
     }

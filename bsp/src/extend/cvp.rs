@@ -19,6 +19,8 @@ const TYPE: &str = "REVISION_TYPE";
 const DONE: &str = "ENABLE_CVP_CONFDONE";
 /// The vendors' module that holds the kernels in reset while a core is loaded.
 const RESET: &str = "cvp_update_reset";
+/// Defines a macro for the Verilog.
+const MACRO: &str = "VERILOG_MACRO";
 /// What a step that makes a core alone names.
 const CORE: &str = "core.rbf";
 
@@ -47,6 +49,10 @@ pub struct Cvp {
 struct Left {
     /// Settings that ask for it, each with its place.
     settings: Vec<String>,
+    /// Settings that are about it and do not ask for it, in the same way.
+    others: Vec<String>,
+    /// Macros of the Verilog that are called after it, in the same way.
+    macros: Vec<String>,
     /// Where the module is that holds the kernels in reset.
     reset: Vec<String>,
     /// Steps that make a core alone.
@@ -63,9 +69,18 @@ impl Left {
         };
         for (source, assignment) in after.settings(&[MODE, DONE, REVISION, TYPE]) {
             let name = &assignment.name;
+            let place = place(source, assignment.line);
             if asks(name, &assignment.value) {
-                let place = place(source, assignment.line);
                 left.settings.push(format!("{place} {name}"));
+            } else if name != TYPE && !assignment.value.trim().is_empty() {
+                left.others.push(format!("{place} {name}"));
+            }
+        }
+        for (source, assignment) in after.settings(&[MACRO]) {
+            let value = assignment.value.trim();
+            if value.to_uppercase().contains("CVP") {
+                let place = place(source, assignment.line);
+                left.macros.push(format!("{place} {MACRO} \"{value}\""));
             }
         }
         for (source, assignment) in after.settings(&["VERILOG_FILE", "PARTITION_HIERARCHY"]) {
@@ -95,6 +110,19 @@ impl Left {
             words += &format!(
                 " Take these settings out, which ask for it: {}.",
                 self.settings.join(", ")
+            );
+        }
+        if !self.others.is_empty() {
+            words += &format!(
+                " Take these out with them, which are about it and off: {}.",
+                self.others.join(", ")
+            );
+        }
+        if !self.macros.is_empty() {
+            words += &format!(
+                " The Verilog has a part for it by these macros: {}. See what that is, and take the macro out, unless it is \
+                 the module {RESET} alone, which can stay.",
+                self.macros.join(", ")
             );
         }
         if !self.steps.is_empty() {

@@ -93,8 +93,8 @@ impl Plan {
         let resources =
             builder.specification(&specification, &project, (config, &block, memory))?;
         let moved = Moved::new(&site, &new, config);
-        let after = builder.settings(&site, &project, &moved)?;
         let cvp_lost = new.hip.as_ref().is_some_and(|hip| hip.loses_cvp);
+        let after = builder.settings(&site, &project, (&moved, cvp_lost))?;
         builder.cvp = Cvp::of((&project, &after), &site, cvp_lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
         if new.hip.as_ref().is_some_and(HardIp::becomes_gen_3) {
@@ -351,7 +351,12 @@ impl<'a> Builder<'a> {
 
     /// The project's settings and scripts without anything compiled; and the script that makes it anew.
     /// Gives the project as it will be.
-    fn settings(&mut self, site: &Site<'_>, project: &Project, moved: &Moved) -> Result<Project> {
+    fn settings(
+        &mut self,
+        site: &Site<'_>,
+        project: &Project,
+        (moved, cvp_lost): (&Moved, bool),
+    ) -> Result<Project> {
         let mut settings = settings::rewrite(project, moved)?;
         let after = settings.after(project);
         if let Some(hip) = &moved.hip {
@@ -421,15 +426,14 @@ impl<'a> Builder<'a> {
             project: compiled::project_name(self.layout, importer)?,
             images,
             archives,
-            ..Compile::of(&settings)
+            ..Compile::of(&settings, cvp_lost)
         };
         for script in component::scripts(&self.compile, &settings) {
             self.add(script);
         }
         self.notes.extend(settings.notes.iter().cloned());
-        let archives = self.compile.archives.as_slice();
         let named = stays.is_some();
-        let note = compiled::note(&settings, archives, &self.left_out, named);
+        let note = compiled::note(&settings, &self.compile, &self.left_out, named);
         match settings.imports.is_empty() {
             true => self.notes.push(note),
             false => self.to_do.push(note),
