@@ -34,6 +34,7 @@ mod steps;
 pub mod stream;
 mod stream_writer;
 mod traces;
+mod version;
 pub mod writer;
 
 use std::fs;

@@ -567,6 +567,7 @@ impl<'a> Builder<'a> {
         let vendors = self.layout.root.join(readme::FILE);
         let version = platform.version(self.layout)?;
         self.to_do.extend(version.note());
+        self.notes.extend(version.differing());
         let facts = readme::Facts {
             board: &self.name.new,
             title,

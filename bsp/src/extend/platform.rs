@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{Written, render};
 use crate::extend::identity::Name;
 use crate::extend::report::Change;
+use crate::extend::version::Version;
 use crate::kept;
-use crate::layout::{self, Layout, boards_directory};
+use crate::layout::{Layout, boards_directory};
 use crate::system::xml::{Document, Edits, Element, escape};
-use crate::text;
 
 /// The description of a platform.
 const ENVIRONMENT: &str = "board_env.xml";
@@ -39,58 +39,6 @@ const UTILITIES: [(&str, &str); 7] = [
     ("reprogram", "program"),
     ("flash", "flash"),
 ];
-/// The version of the SDK where a BSP says none: the oldest that has such boards.
-const OLDEST: &str = "13.1";
-
-/// A version of the SDK.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
-    /// As it is said, whatever that is.
-    pub text: String,
-    /// Who says it.
-    pub by: Source,
-    /// Whether it stands in the platform's `board_env.xml`, where the board's library looks.
-    pub described: bool,
-}
-
-/// Where a version is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// The vendor's `board_env.xml`.
-    Environment,
-    /// The Quartus project.
-    Project,
-    /// It is the oldest that has such boards.
-    Nobody,
-}
-
-impl Version {
-    /// Whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`): it says 14.0 to its
-    /// runtime where its platform is described with none that it knows.
-    pub fn is_known(&self) -> bool {
-        let plain = |c: char| c.is_ascii_digit() || c == '.';
-        let number = self.text.parse::<f64>();
-        self.text.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
-    }
-
-    /// What a person should know of a description without a version that the library knows.
-    pub fn note(&self) -> Option<String> {
-        let said = match (self.described, self.is_known()) {
-            (true, true) => return None,
-            (true, false) => format!(
-                "the version {:?}, which is none from 13.1 to 18.1",
-                self.text
-            ),
-            (false, _) => "no version".into(),
-        };
-        Some(format!(
-            "board_env.xml says {said}. The library for the SDK's own runtimes says 14.0 then, and a runtime of an earlier \
-             version refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs, or have the vendor's \
-             board_env.xml say it and extend again."
-        ))
-    }
-}
-
 /// The platform that is written around the board.
 #[derive(Debug)]
 pub struct Platform {
@@ -218,27 +166,10 @@ impl Platform {
     /// The version of the SDK that the platform is for.
     ///
     /// # Errors
-    /// Those of [`text::read`].
+    /// Those of [`Version::of`].
     pub fn version(&self, layout: &Layout) -> Result<Version> {
-        let named = self.vendor.as_ref();
-        let named = named.and_then(|document| document.root.attribute("version"));
-        if let Some(version) = named {
-            return Ok(Version {
-                text: version.into(),
-                by: Source::Environment,
-                described: true,
-            });
-        }
-        let (text, by) = match quartus(layout)? {
-            Some(version) => (version, Source::Project),
-            None => (OLDEST.into(), Source::Nobody),
-        };
-        Ok(Version {
-            text,
-            by,
-            // The vendor's description stays as it is in this.
-            described: self.vendor.is_none(),
-        })
+        let described = self.vendor.as_ref();
+        Version::of(layout, described.map(|d| d.root.attribute("version")))
     }
 
     /// The text of `board_env.xml`, what of it changed, and the vendor's file that it takes the place of.
@@ -573,24 +504,6 @@ fn read(path: &Path) -> Result<Document> {
             "Take board_env.xml from the vendor's BSP package again.",
         )),
     }
-}
-
-/// The version of Quartus that the project was made with.
-fn quartus(layout: &Layout) -> Result<Option<String>> {
-    for project in layout::with_extension(&layout.hardware_dir(), "qpf")? {
-        let text = text::read(&project)?;
-        let text = text.trim_start_matches(text::BYTE_ORDER_MARK);
-        let line = text.lines().find_map(|l| l.strip_prefix("QUARTUS_VERSION"));
-        let version = line.and_then(|l| l.trim_start().strip_prefix('='));
-        let version = version.map(|v| v.trim().trim_matches('"'));
-        let is_one = |v: &&str| v.starts_with(|c: char| c.is_ascii_digit());
-        if let Some(version) = version.filter(is_one) {
-            let mut parts = version.split('.');
-            let parts: Vec<_> = parts.by_ref().take(2).collect();
-            return Ok(Some(parts.join(".")));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use askama::Template;
 
 use crate::extend::component::{Compile, render};
 use crate::extend::identity::PciIds;
-use crate::extend::platform::{Source, Version};
+use crate::extend::version::{Description, Source, Version};
 use crate::layout::SCRIPT_DIR;
 
 /// Its name, in the platform's root.
@@ -122,7 +122,7 @@ pub fn text(facts: &Facts<'_>) -> String {
             true => format!("the SDK {}", facts.version.text),
             false => "the board's SDK".into(),
         },
-        says_it: facts.version.described && facts.version.is_known(),
+        says_it: facts.version.is_described() && facts.version.is_known(),
         board: word(facts.board),
         hardware: word(&facts.hardware.to_string_lossy()),
         list,
@@ -153,9 +153,14 @@ fn said(version: &Version, made: bool) -> String {
     if made {
         return format!("{text} or later: the components are those of {text}");
     }
-    let by = match by {
-        Source::Environment => "as the vendor's files say",
-        Source::Project => "as the Quartus project says; `board_env.xml` says none",
+    let silent = match version.description {
+        Description::Ours => "the BSP has no `board_env.xml`",
+        Description::Vendors | Description::Silent => "`board_env.xml` says none",
+    };
+    let by: String = match by {
+        Source::Environment => "as the vendor's files say".into(),
+        Source::Project => format!("as the Quartus project says; {silent}"),
+        Source::Systems => format!("as the systems say; {silent}"),
         Source::Nobody => {
             return format!("{text} is assumed, the oldest: the vendor's files say none");
         }

@@ -1,0 +1,215 @@
+//! The version of the SDK that a platform is for, and who says it.
+//!
+//! `board_env.xml` says it (Custom Platform Toolkit user guide 683398, 1.4.2.1). Where it does not, or is not there, the
+//! version of Quartus tells it, which comes with the SDK: the one that last saved the settings, else the one that saved
+//! the systems, else the one that the project was made with.
+
+use crate::error::Result;
+use crate::layout::{self, Layout};
+use crate::system::qsf;
+use crate::system::xml::Document;
+use crate::text;
+
+/// The version where a BSP says none: the oldest that has such boards.
+const OLDEST: &str = "13.1";
+
+/// A version of the SDK.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// As it is said, whatever that is.
+    pub text: String,
+    /// Who says it.
+    pub by: Source,
+    /// Whose the platform's `board_env.xml` is.
+    pub description: Description,
+    /// What the BSP names where its `board_env.xml` says none: version and place, the one that counts first.
+    named: Vec<(String, String)>,
+}
+
+/// Where a version is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The vendor's `board_env.xml`.
+    Environment,
+    /// The Quartus project: its settings, or its `.qpf`.
+    Project,
+    /// The systems of Platform Designer.
+    Systems,
+    /// It is the oldest that has such boards.
+    Nobody,
+}
+
+/// What the board's library finds in the platform's `board_env.xml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Description {
+    /// The version that the vendor wrote.
+    Vendors,
+    /// No version: the vendor's has none, and stays as it is in this.
+    Silent,
+    /// The version, in a file that is Peerlane's: the vendor has none.
+    Ours,
+}
+
+impl Version {
+    /// What a BSP says, whose `board_env.xml`, if it is there, names `described`.
+    ///
+    /// # Errors
+    /// Those of reading the project and the systems.
+    pub fn of(layout: &Layout, described: Option<Option<&str>>) -> Result<Self> {
+        if let Some(Some(version)) = described {
+            return Ok(Self {
+                text: version.into(),
+                by: Source::Environment,
+                description: Description::Vendors,
+                named: Vec::new(),
+            });
+        }
+        let all = named(layout)?;
+        let best = (all.iter().find(|(_, version, _)| is_known(version))).or(all.first());
+        let (by, text) = best.map_or((Source::Nobody, OLDEST.into()), |(by, version, _)| {
+            (*by, version.clone())
+        });
+        Ok(Self {
+            text,
+            by,
+            description: match described {
+                Some(_) => Description::Silent,
+                None => Description::Ours,
+            },
+            named: (all.into_iter())
+                .map(|(_, version, place)| (version, place))
+                .collect(),
+        })
+    }
+
+    /// Whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`): it says 14.0 to its
+    /// runtime where its platform is described with none that it knows.
+    pub fn is_known(&self) -> bool {
+        is_known(&self.text)
+    }
+
+    /// Whether `board_env.xml` says it.
+    pub fn is_described(&self) -> bool {
+        self.description != Description::Silent
+    }
+
+    /// What a person should know of several versions.
+    pub fn differing(&self) -> Option<String> {
+        let (first, _) = self.named.first()?;
+        if self.named.iter().all(|(version, _)| version == first) {
+            return None;
+        }
+        let all = self.named.iter();
+        let all: Vec<_> = all
+            .map(|(version, place)| format!("{version} ({place})"))
+            .collect();
+        Some(format!(
+            "The BSP names several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
+            all.join(", "),
+            self.text
+        ))
+    }
+
+    /// What a person should know of a description without a version that the library knows.
+    pub fn note(&self) -> Option<String> {
+        const THEN: &str = "The library for the SDK's own runtimes says 14.0 then, and a runtime of an earlier version \
+                            refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs";
+        let text = &self.text;
+        Some(match (self.description, self.is_known()) {
+            (Description::Vendors | Description::Ours, true) => return None,
+            (Description::Silent, _) => format!(
+                "board_env.xml says no version. {THEN}, or have the vendor's board_env.xml say it and extend again."
+            ),
+            (Description::Vendors, false) => format!(
+                "board_env.xml says the version {text:?}, which is none from 13.1 to 18.1. {THEN}, or have the vendor's \
+                 board_env.xml say it and extend again."
+            ),
+            (Description::Ours, false) => format!(
+                "The BSP has no board_env.xml, and its project names no version of the SDK from 13.1 to 18.1: the one that \
+                 was written says {text:?}. {THEN}, or set LAST_QUARTUS_VERSION in the BSP's .qsf to it and extend again."
+            ),
+        })
+    }
+}
+
+fn is_known(version: &str) -> bool {
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    let number = version.parse::<f64>();
+    version.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
+}
+
+/// Major and minor number of a version, as text; `None` if it is no version.
+fn short(version: &str) -> Option<String> {
+    let version = version.trim().trim_matches('"');
+    let mut parts = version.split(['.', ' ']);
+    let number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+    let major = parts.next().filter(|part| number(part))?;
+    let minor = parts.next().filter(|part| number(part)).unwrap_or("0");
+    Some(format!("{major}.{minor}"))
+}
+
+/// Every version that the BSP names, with its place: the one that counts most first.
+fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
+    let hardware = layout.hardware_dir();
+    let name = |path: &std::path::Path| {
+        let inside = path.strip_prefix(&hardware).unwrap_or(path);
+        inside.display().to_string()
+    };
+    let mut found: Vec<(Source, String, String)> = Vec::new();
+    for path in layout::with_extension(&hardware, "qsf")? {
+        for assignment in qsf::assignments(&text::read(&path)?) {
+            if assignment.name == "LAST_QUARTUS_VERSION"
+                && let Some(version) = short(&assignment.value)
+            {
+                let place = format!("LAST_QUARTUS_VERSION, {}:{}", name(&path), assignment.line);
+                found.push((Source::Project, version, place));
+            }
+        }
+    }
+    for path in layout.qsys_files()? {
+        let document = Document::read(&path)?;
+        // Connections are Platform Designer's own, so they have its version.
+        let connection = document.root.children("connection").next();
+        let version = connection.and_then(|c| short(c.attribute("version")?));
+        if let Some(version) = version
+            && !(found.iter()).any(|(by, v, _)| *by == Source::Systems && *v == version)
+        {
+            let place = format!("connections of {}", name(&path));
+            found.push((Source::Systems, version, place));
+        }
+    }
+    for path in layout::with_extension(&hardware, "qpf")? {
+        let text = text::read(&path)?;
+        let text = text.trim_start_matches(text::BYTE_ORDER_MARK);
+        let line = text
+            .lines()
+            .enumerate()
+            .find_map(|(n, l)| Some((n + 1, l.strip_prefix("QUARTUS_VERSION")?)));
+        if let Some((line, rest)) = line
+            && let Some(version) = rest.trim_start().strip_prefix('=').and_then(short)
+        {
+            let place = format!("QUARTUS_VERSION, {}:{line}", name(&path));
+            found.push((Source::Project, version, place));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_two_numbers() {
+        for (text, want) in [
+            ("14.1.0", Some("14.1")),
+            ("\"13.0\"", Some("13.0")),
+            ("17.1 SP1", Some("17.1")),
+            ("18", Some("18.0")),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(short(text).as_deref(), want, "{text}");
+        }
+    }
+}
