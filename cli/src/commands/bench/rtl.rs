@@ -18,8 +18,9 @@ use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// The block's Verilog on the simulated board, beside what the link and the PCIe IP allow.
 ///
-/// First each model of the block that the rows need is compiled: TIMES. Standard error says what is built and
-/// measured, and each row when it is done; the table comes at the end.
+/// First each model of the block that the rows need is compiled, of five at most. That takes minutes the first time,
+/// and is cached. Standard error says what is built and measured, and each row when it is done; the table comes at the
+/// end.
 ///
 /// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the
 /// simulation itself. The exit status is 2 if a row is below its bar while its limit is not.
