@@ -181,6 +181,25 @@ fn the_base_compile_falls_away_with_the_persona_alone() {
     assert!(shipped.unwrap().contains("on again"), "{shipped:?}");
 }
 
+/// What was taken out above does not move the lines that a person is led to; the report says whose lines are where.
+#[test]
+fn lines_to_act_on_are_those_of_the_copy() {
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    let text = fs::read_to_string(work.out.join("peerlane-report.md")).unwrap();
+    let head = text.split_once("\n## ").unwrap().0;
+    assert!(head.contains("A line number is one of the vendor's file under"), "{head}");
+    let moved = |file: &str, word: &str| {
+        let line = |text: String| text.lines().position(|line| line.contains(word)).unwrap() + 1;
+        let vendors = line(fs::read_to_string(work.input(file)).unwrap());
+        (vendors, line(work.made(file)))
+    };
+    // A line of the vendor's is gone above this one.
+    let (vendors, here) = moved("top.qsf", "REVISION_TYPE");
+    let notes = report.to_do.join("\n");
+    assert!(notes.contains(&format!("top.qsf:{here} REVISION_TYPE")), "{vendors}: {notes}");
+}
+
 /// The rules of quartus.ini are looked for.
 #[test]
 fn rules_of_the_ini_are_named_where_they_are() {

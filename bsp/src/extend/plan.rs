@@ -485,7 +485,7 @@ impl<'a> Builder<'a> {
         if let Some((family, place)) = family::foreign(project) {
             let file = self.layout.inside(&place.path)?;
             self.to_do.push(format!(
-                "{} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families: what \
+                "The vendor's {} says FAMILY \"{family}\". Peerlane was made for {}, with the hard IP of these families: what \
                  follows here may not hold, and Platform Designer will refuse what the family does not have.",
                 Place { path: file, ..place },
                 family::known()

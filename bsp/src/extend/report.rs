@@ -114,6 +114,11 @@ impl Report {
             self.map_id,
             self.build_id
         )?;
+        writeln!(
+            out,
+            "A line number is one of the vendor's file under \"Missing files\" and \"Changes\" and where the text says so. \
+             Elsewhere it is one of the file here, as it is written now.\n"
+        )?;
         if !self.missing_in_input.is_empty() {
             writeln!(
                 out,

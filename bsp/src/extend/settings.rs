@@ -293,7 +293,7 @@ fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
             settings.compiled.extend(names.map(OsStr::to_os_string));
             if assignment.name == PRO {
                 settings.notes.push(format!(
-                    "{}:{}: {PRO} {} was taken out. It is an import of Quartus Prime Pro, which nothing here makes \
+                    "The vendor's {}:{}: {PRO} {} was taken out. It is an import of Quartus Prime Pro, which nothing here makes \
                      anew: when the board is compiled, export the partition {} to that file and put the assignment \
                      back.",
                     source.name(),
@@ -555,7 +555,7 @@ impl<'a> FileEdits<'a> {
             .filter(|a| a.name == NETLIST && !gone(a));
         stay.map(|a| {
             format!(
-                "{}:{}: {} is a compiled netlist among the sources; see that the board's system is not in it.",
+                "The vendor's {}:{}: {} is a compiled netlist among the sources; see that the board's system is not in it.",
                 self.source.name(),
                 a.line,
                 a.value

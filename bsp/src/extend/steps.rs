@@ -158,7 +158,7 @@ pub(super) fn hold_back(file: &mut FileEdits<'_>) -> Result<()> {
             Kind::Names if !inside && !has_inner => {
                 let name = source.name();
                 file.notes.push(format!(
-                    "{name}:{}: the command {} names an import and was left as it is; see that nothing imports the \
+                    "The vendor's {name}:{}: the command {} names an import and was left as it is; see that nothing imports the \
                      vendor's compiled board by it.",
                     command.line,
                     command.name()

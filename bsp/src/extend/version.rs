@@ -104,7 +104,7 @@ impl Version {
             .map(|(version, place)| format!("{version} ({place})"))
             .collect();
         Some(format!(
-            "The BSP names several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
+            "The vendor's files name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
             all.join(", "),
             self.text
         ))

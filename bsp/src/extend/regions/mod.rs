@@ -161,7 +161,7 @@ impl FileEdits<'_> {
         let file = self.source.name();
         let path = path.replace(UNKNOWN, "…");
         self.notes.push(format!(
-            "{}:{}: a script puts the members of the LogicLock region {} together, or a pattern stands for \
+            "The vendor's {}:{}: a script puts the members of the LogicLock region {} together, or a pattern stands for \
              them. One is {path}, which is gone or another entity now: write the members out, as the systems have them.",
             file,
             assignment.line,
@@ -191,7 +191,7 @@ impl FileEdits<'_> {
             };
             let Some((place, text)) = place else {
                 self.notes.push(format!(
-                    "{}:{}: a script puts the members of the LogicLock region {} together. One is {path}, and the new \
+                    "The vendor's {}:{}: a script puts the members of the LogicLock region {} together. One is {path}, and the new \
                      bridge {} stands beside it: make that a member, too.",
                     source.name(),
                     assignment.line,
@@ -262,7 +262,8 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
     if !numbered.is_empty() {
         let lines: Vec<_> = numbered.into_iter().collect();
         notes.push(format!(
-            "These members of LogicLock regions are instances that Platform Designer makes, and it numbers them anew: {}. \
+            "These members of LogicLock regions, by the vendor's lines, are instances that Platform Designer makes, and it \
+             numbers them anew: {}. \
              Compare them with the hierarchy of the first compile.",
             lines.join(", ")
         ));
