@@ -437,8 +437,9 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
         })?;
     }
     if let Some(value) = &file.generation {
-        let remedy = "Use 3, or leave the key out to keep the vendor's generation.";
-        port.generation = Some(checker.number("port.gen", value, |v| v == 3, remedy)?);
+        let remedy = "Use 3, or 1 or 2 where the hard IP has that already; left out, the vendor's generation stays.";
+        let possible = |v: i64| (1..=3).contains(&v);
+        port.generation = Some(checker.number("port.gen", value, possible, remedy)?);
         if port.kind != PortKind::Stream {
             return Err(checker.0.error(
                 value.span(),
@@ -604,7 +605,11 @@ mod tests {
             ),
             ("[bar]\n\nmsix_base = 0x50000", 3, "bar.msix_base"),
             ("irq = \"msix\"\n[bar]\nmsix_base = 8", 3, "bar.msix_base"),
-            ("[bar]\nchan_base = 0x40010", 2, "bar.chan_base"),
+            (
+                "[bar]\nchan_base = 0x40010",
+                2,
+                "bar.chan_base = 0x40010 is not possible",
+            ),
             ("[port]\nkind = \"tlp\"", 2, "port.kind = \"tlp\" is not"),
             ("[port]\n\nkind = 3", 3, "port.kind = 3 is not"),
             ("[port]\nkind = \"stream\"\ngen = 4", 3, "port.gen = 4"),

@@ -42,7 +42,11 @@ impl Source<'_> {
     ) -> Result<T> {
         let fits = Some(number).filter(|&number| good(number));
         fits.and_then(|number| T::try_from(number).ok())
-            .ok_or_else(|| self.error(span, format!("{key} = {number} is not possible"), remedy))
+            .ok_or_else(|| {
+                // As it is written: in hexadecimal, if it is.
+                let written = self.text.get(span.clone()).unwrap_or_default();
+                self.error(span, format!("{key} = {written} is not possible"), remedy)
+            })
     }
 }
 

@@ -194,6 +194,11 @@ fn gen_3_has_256_bits() {
         let line = format!("<parameter name=\"{name}\" value=\"{value}\" />");
         assert!(system.contains(&line), "{line}");
     }
+    // What the board has may be written down; another one but Gen3 is none that it can be set to.
+    let as_it_is = Work::new().sound(&format!("{STREAM}gen = 2\n"));
+    assert_eq!(as_it_is.port_bits, Work::new().sound(STREAM).port_bits);
+    let error = refused(&Work::new(), &format!("{STREAM}gen = 1\n"));
+    assert!(error.what.contains("port.gen = 1") && error.remedy.starts_with("Use 2, as it is, or 3"), "{error:?}");
     let error = refused(&Work::new(), &format!("port_bits = 128\n{STREAM}gen = 3\n"));
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
 }

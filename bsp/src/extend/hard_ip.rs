@@ -392,6 +392,16 @@ impl Old<'_> {
             let place = self.system.place(self.hip);
             Err(Error::new(ErrorKind::Config, place, what, remedy).of_key(key))
         };
+        if generation != before && generation != 3 {
+            return asked(
+                Key::Generation,
+                format!(
+                    "port.gen = {generation}, but {} is Gen{before}",
+                    self.hip.name
+                ),
+                format!("Use {before}, as it is, or 3, or leave port.gen out of the configuration."),
+            );
+        }
         let Some(possible) = widths(lanes, generation) else {
             return asked(
                 Key::Generation,

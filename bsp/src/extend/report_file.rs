@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -26,6 +27,13 @@ pub fn check(report: &Path, bsp: &Path, out: Option<&Path>) -> Result<()> {
         return problem(
             "the report's name is a directory's",
             "Give a file name to --report.",
+        );
+    }
+    let ending = report.extension().unwrap_or_default().to_string_lossy();
+    if !["md", "txt", "json"].contains(&ending.as_ref()) {
+        return problem(
+            "the ending says none of the two forms that a report has",
+            "End the name in .md or .txt for Markdown, or in .json for JSON.",
         );
     }
     if report.exists() && !report.is_file() {
@@ -81,6 +89,8 @@ pub fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
     let failed = |e: std::io::Error| Error::io(path, "write the report", &e);
     let mut file = tempfile::Builder::new()
         .prefix(".peerlane-report-")
+        // As any new file: what the umask leaves. A temporary file's own is its owner's alone.
+        .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(parent(path))
         .map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

@@ -98,6 +98,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Whether it is left to a person, by the test's name.
+    fn is_to_do(&self) -> bool {
+        self.test == "to do" && self.state == "note"
+    }
+
     fn text(&self) -> String {
         let place = match (&self.file, self.line) {
             (None, _) => String::new(),
@@ -139,7 +144,10 @@ impl Said<'_> {
     /// The last line.
     fn close(&self) -> String {
         match self.faults {
-            0 => format!("{}: sound", self.dir),
+            0 => match self.findings.iter().filter(|line| line.is_to_do()).count() {
+                0 => format!("{}: sound", self.dir),
+                n => format!("{}: sound, {} to do", self.dir, count(n, "thing")),
+            },
             n => format!("{}: {}", self.dir, count(n, "fault")),
         }
     }

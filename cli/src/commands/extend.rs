@@ -16,12 +16,14 @@ use peerlane_bsp::size::size;
 /// by peerlane_dma. Its README.md has the steps from there to a board that works, and peerlane-report.md says what
 /// was changed and why. `peerlane check` looks at it again, `peerlane revert` gives the vendor's BSP back.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("result").required(true).args(["out", "dry_run"])))]
 #[command(after_help = "Examples:
   peerlane extend --bsp de5net/hardware/de5net_a7 --out de5net_peerlane
   peerlane extend --bsp de5net --out de5net_peerlane --config peerlane.toml
   peerlane extend --bsp de5net --dry-run
 
-`peerlane config` prints a configuration file. The exit status is 0 if all is well, else 2.")]
+`peerlane config` prints a configuration file. `kind = \"stream\"` below [port] in it gives the board a streaming port,
+by which the block makes PCIe packets itself, with `gen = 3` at Gen3; docs/bsp.md says what that takes. The exit status is 0 if all is well, else 2.")]
 pub struct Args {
     /// The vendor's BSP: its hardware/<board> directory, or a BSP root.
     #[arg(long, value_name = "DIR")]
@@ -30,16 +32,16 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
     /// The directory to make; it must not exist.
-    #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// A configuration file; without it the defaults hold.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Another copy of the report: Markdown, or JSON if the name ends in .json.
+    /// Another copy of the report: Markdown if the name ends in .md or .txt, JSON if in .json.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the report, and keep nothing: the platform is made in the system's temporary directory, and goes again.
-    #[arg(long, conflicts_with = "out")]
+    #[arg(long)]
     dry_run: bool,
 }
 

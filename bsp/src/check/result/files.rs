@@ -327,6 +327,9 @@ pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
 /// What is wrong with an end.
 fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
     let (name, interface) = end.split_once('.').unwrap_or((end, ""));
+    if name.is_empty() {
+        return Some(format!("internal=\"{end}\" names no instance"));
+    }
     let Some(instance) = design.instance(name) else {
         return Some(format!("there is no instance {name}"));
     };

@@ -36,10 +36,11 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         }
     }
     if findings.unchanged(before) {
-        findings.good(
-            TEST,
-            format!("one slave within the BAR on each of {}", said.join(", ")),
-        );
+        let what = match said.as_slice() {
+            [] => "no BAR of the hard IP has an Avalon-MM master with 64-bit addresses".into(),
+            said => format!("one slave within the BAR on each of {}", said.join(", ")),
+        };
+        findings.good(TEST, what);
     }
 }
 

@@ -301,16 +301,22 @@ fn places(
             }
         }
     }
+    let mut last = "the block's slaves";
     for wire in design.avalon().filter(|w| w.from == board) {
         let top = base(wire).zip(span(bsp, design, &wire.to, DEPTH));
-        end = end.max(top.map_or(0, |(base, bytes)| base + bytes));
+        let top = top.map_or(0, |(base, bytes)| base + bytes);
+        if top > end {
+            (end, last) = (top, &wire.to);
+        }
     }
     let name = format!("bar{}_size_mask_hwtcl", build.bar);
     let bits = hip.number(&name).filter(|bits| *bits < 64).unwrap_or(0);
     if 1u128 << bits < end || build.bar_log2.map(u64::from) != Some(bits) {
         let what = format!(
-            "{name} of {} is {bits}; what the host reaches ends at {end:#x}, and the block was built for {}",
+            "{name} of {} is {bits}, {:#x} bytes; what the host reaches ends at {end:#x} with {last}; the block was built \
+             for {}",
             hip.name,
+            1u128 << bits,
             build
                 .bar_log2
                 .map_or("none".into(), |log2| log2.to_string())
