@@ -104,7 +104,7 @@ fn a_family_that_is_not_known_is_said() {
     let said = said(&report, "says FAMILY \"Arria 10\"");
     assert_eq!(said.len(), 1, "{:#?}", report.notes);
     assert!(
-        said[0].starts_with("hardware/peerlane_net/top.qsf:2 "),
+        said[0].starts_with("The vendor's hardware/peerlane_net/top.qsf:2 "),
         "{}",
         said[0]
     );
@@ -427,7 +427,7 @@ fn members_that_scripts_put_together() {
             "a script puts the members of the LogicLock region r together",
         );
         assert_eq!(notes.len(), 1, "{:?}", report.notes);
-        assert!(notes[0].starts_with("top.qsf:"), "{}", notes[0]);
+        assert!(notes[0].starts_with("The vendor's top.qsf:"), "{}", notes[0]);
     }
 }
 

@@ -191,6 +191,42 @@ fn wrong_use_has_status_2() {
     }
 }
 
+/// Who gives no place for the output is told both ways.
+#[test]
+fn a_place_or_a_dry_run_is_asked_for() {
+    let (code, said) = status(&["extend", "--bsp", "x"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--out") && said.contains("--dry-run"), "{said}");
+    let (_, help) = status(&["extend", "--help"]);
+    assert!(help.contains("kind = \"stream\""), "{help}");
+}
+
+/// A board that is sound is not done where something is left to a person: the last line counts that.
+#[test]
+fn the_last_line_of_a_check_counts_what_is_to_do() {
+    let work = tempfile::tempdir().unwrap();
+    let (out, config) = (work.path().join("D"), work.path().join("peerlane.toml"));
+    std::fs::write(&config, "[port]\nkind = \"stream\"\ngen = 3\n").unwrap();
+    let reference = common::reference().with_file_name("reference-net");
+    let (code, said) = status(&[
+        "extend",
+        "--bsp",
+        text(&reference),
+        "--out",
+        text(&out),
+        "--config",
+        text(&config),
+    ]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = status(&["check", text(&out)]);
+    assert_eq!(code, Some(0), "{said}");
+    let lines = said.lines().filter(|line| line.starts_with("to do: note: "));
+    let count = lines.count();
+    assert!(count > 1, "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.ends_with(&format!(": sound, {count} things to do")), "{last}");
+}
+
 /// What the command says, and its status.
 fn status(arguments: &[&str]) -> (Option<i32>, String) {
     let run = peerlane(arguments);
@@ -398,6 +434,19 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
     };
     let (code, said, copy) = copied(text(&work.path().join("copy.md")));
     assert_eq!((code, copy), (Some(0), Some(said.clone())), "{said}");
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |file: &str| {
+        let data = std::fs::metadata(work.path().join(file)).unwrap();
+        data.permissions().mode()
+    };
+    // As any new file has it.
+    std::fs::write(work.path().join("any"), "").unwrap();
+    assert_eq!(mode("copy.md"), mode("any"));
+    for name in ["copy.html", "copy"] {
+        let (code, said, copy) = copied(text(&work.path().join(name)));
+        assert_eq!((code, copy), (Some(2), None), "{said}");
+        assert!(said.contains(".md or .txt") && said.contains(".json"), "{said}");
+    }
     let (code, said, copy) = copied(text(&reference.join("copy.md")));
     assert_eq!((code, copy), (Some(2), None), "{said}");
     assert!(said.contains("into the BSP"), "{said}");
