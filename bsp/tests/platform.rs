@@ -382,7 +382,11 @@ fn the_version_is_that_of_the_settings() {
     let lone = || {
         let work = Work::of(&reference_net());
         fs::remove_file(work.bsp.join(ENVIRONMENT)).unwrap();
-        work.edit("top.qpf", "QUARTUS_VERSION = \"14.0\"", "QUARTUS_VERSION = \"13.0\"");
+        work.edit(
+            "top.qpf",
+            "QUARTUS_VERSION = \"14.0\"",
+            "QUARTUS_VERSION = \"13.0\"",
+        );
         work
     };
     let said = |work: &Work| {
@@ -393,7 +397,11 @@ fn the_version_is_that_of_the_settings() {
     };
     let work = lone();
     for file in ["base.qsf", "top.qsf"] {
-        work.edit(file, "LAST_QUARTUS_VERSION 14.0.0", "LAST_QUARTUS_VERSION 14.1.0");
+        work.edit(
+            file,
+            "LAST_QUARTUS_VERSION 14.0.0",
+            "LAST_QUARTUS_VERSION 14.1.0",
+        );
     }
     let report = work.sound("");
     assert_eq!(said(&work), "14.1");
@@ -401,23 +409,44 @@ fn the_version_is_that_of_the_settings() {
         let text = fs::read_to_string(work.input(file)).unwrap();
         1 + text.lines().position(|line| line.contains(word)).unwrap()
     };
-    let notes: Vec<_> = report.notes.iter().filter(|n| n.contains("several versions")).collect();
-    let [note] = notes[..] else { panic!("{notes:#?}") };
+    let notes: Vec<_> = report
+        .notes
+        .iter()
+        .filter(|n| n.contains("several versions"))
+        .collect();
+    let [note] = notes[..] else {
+        panic!("{notes:#?}")
+    };
     for words in [
-        format!("14.1 (LAST_QUARTUS_VERSION, top.qsf:{})", line("top.qsf", "LAST_QUARTUS")),
+        format!(
+            "14.1 (LAST_QUARTUS_VERSION, top.qsf:{})",
+            line("top.qsf", "LAST_QUARTUS")
+        ),
         "14.0 (connections of board.qsys)".into(),
-        format!("13.0 (QUARTUS_VERSION, top.qpf:{})", line("top.qpf", "QUARTUS_VERSION")),
+        format!(
+            "13.0 (QUARTUS_VERSION, top.qpf:{})",
+            line("top.qpf", "QUARTUS_VERSION")
+        ),
     ] {
         assert!(note.contains(&words), "{words}: {note}");
     }
     let readme = fs::read_to_string(work.out.join("README.md")).unwrap();
     assert!(readme.contains("14.1, as the Quartus project says; the BSP has no `board_env.xml`"));
-    assert!(!report.to_do.iter().any(|note| note.contains("board_env.xml says")));
+    assert!(
+        !report
+            .to_do
+            .iter()
+            .any(|note| note.contains("board_env.xml says"))
+    );
 
     // Without that of the settings the systems'.
     let work = lone();
     for file in ["base.qsf", "top.qsf"] {
-        work.edit(file, "set_global_assignment -name LAST_QUARTUS_VERSION 14.0.0", "");
+        work.edit(
+            file,
+            "set_global_assignment -name LAST_QUARTUS_VERSION 14.0.0",
+            "",
+        );
     }
     work.sound("");
     assert_eq!(said(&work), "14.0");
@@ -425,7 +454,11 @@ fn the_version_is_that_of_the_settings() {
     // None that the library knows.
     let work = lone();
     for file in ["base.qsf", "top.qsf"] {
-        work.edit(file, "LAST_QUARTUS_VERSION 14.0.0", "LAST_QUARTUS_VERSION 12.1");
+        work.edit(
+            file,
+            "LAST_QUARTUS_VERSION 14.0.0",
+            "LAST_QUARTUS_VERSION 12.1",
+        );
     }
     let systems = fs::read_to_string(work.input("board.qsys")).unwrap();
     let mut parts = systems.split("<connection");
@@ -435,6 +468,13 @@ fn the_version_is_that_of_the_settings() {
     });
     fs::write(work.input("board.qsys"), old).unwrap();
     let report = work.extend("").unwrap();
-    let note = report.to_do.iter().find(|note| note.contains("PEERLANE_MMD_VERSION")).unwrap();
-    assert!(note.starts_with("The BSP has no board_env.xml") && note.contains("LAST_QUARTUS_VERSION"), "{note}");
+    let note = report
+        .to_do
+        .iter()
+        .find(|note| note.contains("PEERLANE_MMD_VERSION"))
+        .unwrap();
+    assert!(
+        note.starts_with("The BSP has no board_env.xml") && note.contains("LAST_QUARTUS_VERSION"),
+        "{note}"
+    );
 }

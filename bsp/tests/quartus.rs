@@ -427,7 +427,11 @@ fn members_that_scripts_put_together() {
             "a script puts the members of the LogicLock region r together",
         );
         assert_eq!(notes.len(), 1, "{:?}", report.notes);
-        assert!(notes[0].starts_with("The vendor's top.qsf:"), "{}", notes[0]);
+        assert!(
+            notes[0].starts_with("The vendor's top.qsf:"),
+            "{}",
+            notes[0]
+        );
     }
 }
 

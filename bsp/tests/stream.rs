@@ -198,7 +198,10 @@ fn gen_3_has_256_bits() {
     let as_it_is = Work::new().sound(&format!("{STREAM}gen = 2\n"));
     assert_eq!(as_it_is.port_bits, Work::new().sound(STREAM).port_bits);
     let error = refused(&Work::new(), &format!("{STREAM}gen = 1\n"));
-    assert!(error.what.contains("port.gen = 1") && error.remedy.starts_with("Use 2, as it is, or 3"), "{error:?}");
+    assert!(
+        error.what.contains("port.gen = 1") && error.remedy.starts_with("Use 2, as it is, or 3"),
+        "{error:?}"
+    );
     let error = refused(&Work::new(), &format!("port_bits = 128\n{STREAM}gen = 3\n"));
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
 }

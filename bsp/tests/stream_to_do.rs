@@ -188,7 +188,10 @@ fn lines_to_act_on_are_those_of_the_copy() {
     let report = work.sound(GEN_3);
     let text = fs::read_to_string(work.out.join("peerlane-report.md")).unwrap();
     let head = text.split_once("\n## ").unwrap().0;
-    assert!(head.contains("A line number is one of the vendor's file under"), "{head}");
+    assert!(
+        head.contains("A line number is one of the vendor's file under"),
+        "{head}"
+    );
     let moved = |file: &str, word: &str| {
         let line = |text: String| text.lines().position(|line| line.contains(word)).unwrap() + 1;
         let vendors = line(fs::read_to_string(work.input(file)).unwrap());
@@ -197,7 +200,10 @@ fn lines_to_act_on_are_those_of_the_copy() {
     // A line of the vendor's is gone above this one.
     let (vendors, here) = moved("top.qsf", "REVISION_TYPE");
     let notes = report.to_do.join("\n");
-    assert!(notes.contains(&format!("top.qsf:{here} REVISION_TYPE")), "{vendors}: {notes}");
+    assert!(
+        notes.contains(&format!("top.qsf:{here} REVISION_TYPE")),
+        "{vendors}: {notes}"
+    );
 }
 
 /// The rules of quartus.ini are looked for.

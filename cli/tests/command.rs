@@ -196,7 +196,10 @@ fn wrong_use_has_status_2() {
 fn a_place_or_a_dry_run_is_asked_for() {
     let (code, said) = status(&["extend", "--bsp", "x"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--out") && said.contains("--dry-run"), "{said}");
+    assert!(
+        said.contains("--out") && said.contains("--dry-run"),
+        "{said}"
+    );
     let (_, help) = status(&["extend", "--help"]);
     assert!(help.contains("kind = \"stream\""), "{help}");
 }
@@ -220,11 +223,16 @@ fn the_last_line_of_a_check_counts_what_is_to_do() {
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = status(&["check", text(&out)]);
     assert_eq!(code, Some(0), "{said}");
-    let lines = said.lines().filter(|line| line.starts_with("to do: note: "));
+    let lines = said
+        .lines()
+        .filter(|line| line.starts_with("to do: note: "));
     let count = lines.count();
     assert!(count > 1, "{said}");
     let last = said.lines().last().unwrap();
-    assert!(last.ends_with(&format!(": sound, {count} things to do")), "{last}");
+    assert!(
+        last.ends_with(&format!(": sound, {count} things to do")),
+        "{last}"
+    );
 }
 
 /// What the command says, and its status.
@@ -445,7 +453,10 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
     for name in ["copy.html", "copy"] {
         let (code, said, copy) = copied(text(&work.path().join(name)));
         assert_eq!((code, copy), (Some(2), None), "{said}");
-        assert!(said.contains(".md or .txt") && said.contains(".json"), "{said}");
+        assert!(
+            said.contains(".md or .txt") && said.contains(".json"),
+            "{said}"
+        );
     }
     let (code, said, copy) = copied(text(&reference.join("copy.md")));
     assert_eq!((code, copy), (Some(2), None), "{said}");

@@ -399,7 +399,9 @@ impl Old<'_> {
                     "port.gen = {generation}, but {} is Gen{before}",
                     self.hip.name
                 ),
-                format!("Use {before}, as it is, or 3, or leave port.gen out of the configuration."),
+                format!(
+                    "Use {before}, as it is, or 3, or leave port.gen out of the configuration."
+                ),
             );
         }
         let Some(possible) = widths(lanes, generation) else {
