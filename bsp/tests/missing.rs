@@ -151,6 +151,13 @@ fn an_error_ends_with_them() {
     assert_eq!(want.len(), 4, "{want:#?}");
     fs::remove_dir_all(&work.out).unwrap();
 
+    // Scripts of the flow say nothing of the design.
+    work.append(
+        "top.qsf",
+        "set_global_assignment -name POST_FLOW_SCRIPT_FILE \"quartus_sh:scripts/gone.tcl\"\n",
+    );
+    want.push(format!("top.qsf:{} names scripts/gone.tcl", line(&work, "top.qsf", "gone.tcl")));
+    want.sort();
     let qsys = work.input("board.qsys");
     let whole = fs::read_to_string(&qsys).unwrap();
     fs::write(&qsys, &whole[..whole.len() / 2]).unwrap();
@@ -166,7 +173,7 @@ fn an_error_ends_with_them() {
     assert!(error.remedy.starts_with("Take board.qsys"), "{error:?}");
     let (note, lines) = error.details.split_first().unwrap();
     assert!(
-        note.contains("in 4 places. They are not the cause"),
+        note.contains("in 5 places. They are not the cause"),
         "{note}"
     );
     let mut said: Vec<_> = lines.iter().map(|line| line.trim().to_string()).collect();
@@ -176,6 +183,8 @@ fn an_error_ends_with_them() {
     // A component that is not there may well be why something is wrong.
     fs::write(work.input("top.v"), "module top; endmodule\n").unwrap();
     fs::write(work.input("top_post.sdc"), "").unwrap();
+    fs::create_dir_all(work.input("scripts")).unwrap();
+    fs::write(work.input("scripts/gone.tcl"), "").unwrap();
     work.edit(
         "board.ipx",
         "</library>",

@@ -17,13 +17,22 @@ pub struct Missing {
     line: Option<usize>,
     /// As written, relative to the hardware directory or to the file that names it.
     target: String,
+    /// Whether the design is read from it.
+    read: bool,
 }
 
 impl Missing {
     fn new(place: Place, target: impl Into<String>) -> Self {
         let Place { path, line } = place;
         let target = target.into();
-        Self { path, line, target }
+        let named = Path::new(&target);
+        let read = target.ends_with("_hw.tcl") || READ.iter().any(|end| has_extension(named, end));
+        Self {
+            path,
+            line,
+            target,
+            read,
+        }
     }
 
     /// For a person: what names it, from the hardware directory on, and its name.
@@ -57,6 +66,8 @@ const FILE_ASSIGNMENTS: [&str; 14] = [
     "POST_FLOW_SCRIPT_FILE",
     "POST_MODULE_SCRIPT_FILE",
 ];
+/// Endings of files that the design is read from, beside descriptions of components and scripts that settings take in.
+const READ: [&str; 6] = ["qsys", "ip", "ipx", "qip", "qsf", "qpf"];
 /// Assignments that name a revision.
 const REVISIONS: [&str; 2] = ["BASE_REVISION", "CVP_REVISION"];
 
@@ -111,7 +122,11 @@ fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
             if assignment.name == "SOURCE_TCL_SCRIPT_FILE" && file.is_file() {
                 open.push(file);
             }
-            found.push(Missing::new(place, target));
+            let missing = Missing::new(place, target);
+            found.push(Missing {
+                read: missing.read || assignment.name == "SOURCE_TCL_SCRIPT_FILE",
+                ..missing
+            });
         }
     }
     // A netlist among the sources may be the same file.
@@ -181,9 +196,6 @@ pub fn files(layout: &Layout) -> Result<Vec<Missing>> {
     Ok(missing.collect())
 }
 
-/// Endings of files that the design is read from.
-const READ: [&str; 7] = ["qsys", "ip", "ipx", "tcl", "qip", "qsf", "qpf"];
-
 /// An error about a BSP that lacks files: they are a note below it, since they need not be its cause.
 pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
     // What has nothing to do with the BSP's files.
@@ -199,11 +211,7 @@ pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
         return error;
     }
     let hardware = layout.hardware_dir();
-    let read = |missing: &Missing| {
-        let target = Path::new(&missing.target);
-        READ.iter().any(|ending| has_extension(target, ending))
-    };
-    let cause = match missing.iter().any(read) {
+    let cause = match missing.iter().any(|missing| missing.read) {
         true => "One that the design is read from may be the cause",
         false => "They are not the cause: without them a BSP is extended, too",
     };
