@@ -156,7 +156,10 @@ fn an_error_ends_with_them() {
         "top.qsf",
         "set_global_assignment -name POST_FLOW_SCRIPT_FILE \"quartus_sh:scripts/gone.tcl\"\n",
     );
-    want.push(format!("top.qsf:{} names scripts/gone.tcl", line(&work, "top.qsf", "gone.tcl")));
+    want.push(format!(
+        "top.qsf:{} names scripts/gone.tcl",
+        line(&work, "top.qsf", "gone.tcl")
+    ));
     want.sort();
     let qsys = work.input("board.qsys");
     let whole = fs::read_to_string(&qsys).unwrap();
