@@ -120,12 +120,13 @@ mod tests {
 
     #[test]
     fn a_number_is_good_and_fits() {
-        let source = Source {
-            path: Path::new("c.toml"),
-            text: "a = 1\nb = 300\n",
-        };
-        let number = |value, good: fn(i64) -> bool| {
-            source.number::<u8>("b", (value, 10..13), good, "Use less.")
+        let number = |value: i64, good: fn(i64) -> bool| {
+            let written = value.to_string();
+            let source = Source {
+                path: Path::new("c.toml"),
+                text: &format!("a = 1\nb = {written}\n"),
+            };
+            source.number::<u8>("b", (value, 10..10 + written.len()), good, "Use less.")
         };
         assert_eq!(number(255, |_| true).unwrap(), 255);
         for (value, good) in [
@@ -139,6 +140,10 @@ mod tests {
                 format!("c.toml:2: b = {value} is not possible")
             );
         }
+        let source = Source {
+            path: Path::new("c.toml"),
+            text: "a = 1\nb = 300\n",
+        };
         assert_eq!(source.place(1000..1001).line, Some(3));
     }
 }

@@ -321,12 +321,12 @@ fn every_bad_description_names_line_and_remedy() {
         (
             "#: bar_bytes = 0x40000",
             "bar_bytes = 0x30000",
-            "pcie.bar_bytes = 196608",
+            "pcie.bar_bytes = 0x30000",
         ),
         (
             "#: bar_bytes = 0x40000",
             "bar_bytes = 0x10000",
-            "pcie.bar_bytes = 65536",
+            "pcie.bar_bytes = 0x10000",
         ),
         (
             "#: bar_bytes = 0x40000",
@@ -360,7 +360,7 @@ fn every_bad_description_names_line_and_remedy() {
         (
             "bytes = 0x8000_0000",
             "bytes = 0xc000_0000",
-            "memory.bytes = 3221225472",
+            "memory.bytes = 0xc000_0000",
         ),
         (
             "bytes = 0x8000_0000",

@@ -358,7 +358,7 @@ fn steps_wait_where_they_can() {
         let report = work.sound("");
         let text = work.made("scripts/post_flow.tcl");
         assert!(text.ends_with(&want), "{text}");
-        let said = |n: &&String| n.starts_with("post_flow.tcl:") && n.contains("names an import");
+        let said = |n: &&String| n.contains("post_flow.tcl:") && n.contains("names an import");
         assert_eq!(
             told(&report).filter(said).count(),
             1,

@@ -148,7 +148,8 @@ fn short(version: &str) -> Option<String> {
     Some(format!("{major}.{minor}"))
 }
 
-/// Every version that the BSP names, with its place: the one that counts most first.
+/// Every version that the BSP names, with its place: the one that counts most first. A file that is none of its kind, an
+/// old copy say, names none.
 fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
     let hardware = layout.hardware_dir();
     let name = |path: &std::path::Path| {
@@ -157,7 +158,10 @@ fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
     };
     let mut found: Vec<(Source, String, String)> = Vec::new();
     for path in layout::with_extension(&hardware, "qsf")? {
-        for assignment in qsf::assignments(&text::read(&path)?) {
+        let Ok(settings) = text::read(&path) else {
+            continue;
+        };
+        for assignment in qsf::assignments(&settings) {
             if assignment.name == "LAST_QUARTUS_VERSION"
                 && let Some(version) = short(&assignment.value)
             {
@@ -167,7 +171,9 @@ fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
         }
     }
     for path in layout.qsys_files()? {
-        let document = Document::read(&path)?;
+        let Ok(document) = Document::read(&path) else {
+            continue;
+        };
         // Connections are Platform Designer's own, so they have its version.
         let connection = document.root.children("connection").next();
         let version = connection.and_then(|c| short(c.attribute("version")?));
@@ -179,7 +185,9 @@ fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
         }
     }
     for path in layout::with_extension(&hardware, "qpf")? {
-        let text = text::read(&path)?;
+        let Ok(text) = text::read(&path) else {
+            continue;
+        };
         let text = text.trim_start_matches(text::BYTE_ORDER_MARK);
         let line = text
             .lines()

@@ -156,8 +156,9 @@ fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
         _ if is_open('"', '"') || is_open('{', '}') => "a quote or brace of it is not closed",
         "set_location_assignment" if is_ended => return None,
         "set_location_assignment" => "",
-        _ if !named => "it has no -name",
+        // Quartus takes options that are written short.
         _ if is_ended => return None,
+        _ if !named => "it has no -name",
         _ => "",
     };
     if !lacks.is_empty() {
