@@ -416,7 +416,7 @@ impl Machine {
             return;
         }
         if resets != Resets::Configuration {
-            self.configure();
+            self.power_up();
         }
         self.board.reset_hard_ip();
         // The kernel writes the table again behind the reset, which the client keeps to itself.
@@ -445,12 +445,18 @@ impl Machine {
         self.build_id = Some(build_id);
     }
 
-    /// The block is as after power-up, its table of vectors and the OpenCL side, too.
+    /// The FPGA is configured with the right block, which is as after power-up.
     pub(crate) fn configure(&mut self) {
+        self.power_up();
+        self.build_id = None;
+    }
+
+    /// Whatever the FPGA is configured with is as after power-up: the block, its table of vectors
+    /// and the OpenCL side.
+    fn power_up(&mut self) {
         if self.dead {
             return;
         }
-        self.build_id = None;
         self.held_up = false;
         self.patience = Patience::new();
         self.hold_port(false);

@@ -102,17 +102,20 @@ fn without_memory_space_the_bar_is_all_ones() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn resets_reach_the_block_or_not() {
-    for (resets, after) in [
-        (Resets::Configuration, 1234),
-        (Resets::Fabric, csr::PORT_TIMEOUT_RESET),
+    // FLR, the way from D3hot to D0, a reset of the bus.
+    for (resets, reached) in [
+        (Resets::Configuration, [false; 3]),
+        (Resets::Link, [false, false, true]),
+        (Resets::Fabric, [true; 3]),
     ] {
         let guest = Guest::with_resets(params(Port::Txs, Irq::Msix), resets);
-        all_resets(guest, after);
+        all_resets(guest, reached);
     }
 }
 
-/// Each kind of reset forgets the configuration, and leaves this value in a register of the block.
-fn all_resets(mut guest: Guest, after: u32) {
+/// Each kind of reset forgets the configuration, and the block's registers if it reaches the block.
+/// None configures the FPGA with another block.
+fn all_resets(mut guest: Guest, reached: [bool; 3]) {
     type Reset = fn(&mut Guest);
     let resets: [(&str, Reset); 3] = [
         ("FLR", |guest| guest.write_config(0x88, 0xA810)),
@@ -122,7 +125,8 @@ fn all_resets(mut guest: Guest, after: u32) {
         }),
         ("client", |guest| guest.client.reset().unwrap()),
     ];
-    for (name, reset) in resets {
+    for ((name, reset), reached) in resets.into_iter().zip(reached) {
+        guest.handle.configure_other(0x1234_5678).unwrap();
         guest.enable();
         guest.write_csr(csr::PORT_TIMEOUT, 1234);
         assert_eq!(guest.read_csr(csr::PORT_TIMEOUT), 1234, "{name}");
@@ -130,7 +134,9 @@ fn all_resets(mut guest: Guest, after: u32) {
         assert_eq!(guest.read_config(4), 0x0010_0000, "{name}");
         guest.enable();
         let value = guest.read_csr(csr::PORT_TIMEOUT);
+        let after = if reached { csr::PORT_TIMEOUT_RESET } else { 1234 };
         assert_eq!(value, after, "{name}");
+        assert_eq!(guest.read_csr(csr::BUILD_ID), 0x1234_5678, "{name}");
     }
     assert_eq!(guest.handle.status().unwrap().resets, 3);
 }
