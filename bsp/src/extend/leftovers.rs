@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::extend::settings::{IMPORTS, marker};
+use crate::extend::settings::marker;
 use crate::extend::steps::WORDS;
 use crate::layout::Layout;
 use crate::system::project::Project;
+use crate::system::qsf::IMPORTS;
 use crate::text;
 
 /// Lines that are named one by one.

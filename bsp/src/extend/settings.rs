@@ -16,7 +16,7 @@ use crate::extend::report::Change;
 use crate::extend::steps;
 use crate::layout::{OWN_DIR, SCRIPT_DIR, has_extension};
 use crate::system::project::{Project, Role, Source};
-use crate::system::qsf::{Assignment, assignment};
+use crate::system::qsf::{Assignment, IMPORTS, assignment};
 use crate::system::tcl::{Command, Word};
 use crate::system::values::UNKNOWN;
 use crate::system::xml::Edits;
@@ -24,14 +24,6 @@ use crate::system::xml::Edits;
 /// Usual name of the compiled partition.
 const USUAL_QXP: &str = "acl_iface_partition.qxp";
 
-/// Assignments by which something compiled comes into a section of the design (Quartus Prime Standard Edition
-/// Settings File Reference Manual 683084).
-pub(crate) const IMPORTS: [&str; 4] = [
-    "PARTITION_IMPORT_FILE",
-    "PARTITION_LAST_IMPORTED_FILE",
-    "INPUT_PERSONA",
-    "QDB_FILE_PARTITION",
-];
 /// Commands that ask for an assignment or say its name.
 const ASKING: [&str; 12] = [
     "get_global_assignment",

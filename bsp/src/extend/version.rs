@@ -54,7 +54,7 @@ impl Version {
     /// What a BSP says, whose `board_env.xml`, if it is there, names `described`.
     ///
     /// # Errors
-    /// Those of reading the project and the systems.
+    /// Those of listing the project's files.
     pub fn of(layout: &Layout, described: Option<Option<&str>>) -> Result<Self> {
         if let Some(Some(version)) = described {
             return Ok(Self {

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::extend::settings::IMPORTS;
 use crate::layout::{Layout, has_extension, revisions_in, with_extension};
-use crate::system::qsf::assignments;
+use crate::system::qsf::{IMPORTS, assignments};
 use crate::system::xml::Document;
 use crate::text;
 

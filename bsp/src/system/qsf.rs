@@ -5,6 +5,15 @@ use std::ops::Range;
 
 use crate::system::tcl::{Command, commands};
 
+/// Assignments by which something compiled comes into a section of the design (Quartus Prime Standard Edition
+/// Settings File Reference Manual 683084).
+pub(crate) const IMPORTS: [&str; 4] = [
+    "PARTITION_IMPORT_FILE",
+    "PARTITION_LAST_IMPORTED_FILE",
+    "INPUT_PERSONA",
+    "QDB_FILE_PARTITION",
+];
+
 /// A `set_global_assignment` or `set_instance_assignment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {

@@ -60,7 +60,7 @@ const MEMBER: &str = "LL_MEMBER_OF";
 const SIZES: [&str; 3] = ["LL_HEIGHT", "LL_RECT", "LL_WIDTH"];
 
 /// A difference, and whether it is a fault.
-type Difference = (Place, String, bool);
+pub(super) type Difference = (Place, String, bool);
 /// What an assignment is about: its name, and its options but those of a size.
 type Key = (String, Vec<(String, String)>);
 /// An assignment, and what it says.
@@ -121,7 +121,8 @@ pub(super) fn globals(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             let wrong = SOURCES.contains(&lost.name);
             all.push((lost.place, lost.what, wrong));
         }
-        tell(findings, (TEST, pair.qsf), all, &mut said);
+        all.retain(|(_, what, _)| said.insert(what.clone()));
+        tell(findings, (TEST, pair.qsf), all, "settings");
     }
     Ok(())
 }
@@ -179,7 +180,8 @@ pub(super) fn regions(
             let wrong = SIZES.contains(&lost.name) && is_less && with_dma(region);
             all.push((lost.place, lost.what, wrong));
         }
-        tell(findings, (test, pair.qsf), all, &mut said);
+        all.retain(|(_, what, _)| said.insert(what.clone()));
+        tell(findings, (test, pair.qsf), all, "settings");
     }
     Ok(())
 }
@@ -304,25 +306,22 @@ fn differences<'a>(
     found
 }
 
-/// Says what differs in a revision, what is wrong first; what two revisions share, once.
-fn tell(
+/// Says what differs in a revision, what is wrong first, and of how many more of `kind` it does.
+pub(super) fn tell(
     findings: &mut Findings,
     (test, qsf): (&'static str, &Path),
-    mut all: Vec<Difference>,
-    said: &mut BTreeSet<String>,
+    all: Vec<Difference>,
+    kind: &str,
 ) {
-    all.retain(|(_, what, _)| said.insert(what.clone()));
-    for wrong in [true, false] {
-        let these: Vec<_> = all.iter().filter(|(.., bad)| *bad == wrong).collect();
+    let (faults, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(.., wrong)| *wrong);
+    for (mut these, wrong) in [(faults, true), (others, false)] {
         let more = these.len().saturating_sub(MOST);
-        let mut these: Vec<_> = (these.into_iter().take(MOST))
-            .map(|(place, what, _)| (place.clone(), what.clone()))
-            .collect();
+        these.truncate(MOST);
         if more > 0 {
-            let what = format!("{more} more settings are not the vendor's");
-            these.push((Place::file(qsf), what));
+            let what = format!("{more} more {kind} are not the vendor's");
+            these.push((Place::file(qsf), what, wrong));
         }
-        for (place, what) in these {
+        for (place, what, _) in these {
             match wrong {
                 true => bad(findings, test, place, what),
                 false => findings.note(test, place, what),

@@ -10,8 +10,9 @@ use crate::check::Findings;
 use crate::check::read::settings::{Assignment, LOCATION, Reader, Revision};
 use crate::check::read::tcl::{Command, Runs};
 use crate::check::result::hip_paths::{Hip, names_the_old};
+use crate::check::result::lines::{self, Difference};
 use crate::check::result::settings::IMPORTS;
-use crate::check::result::{BLOCK, Bsp, bad};
+use crate::check::result::{BLOCK, Bsp};
 use crate::error::{Place, Result};
 
 const TEST: &str = "pins and constraints";
@@ -21,15 +22,11 @@ const PARTITION: &str = "PARTITION_HIERARCHY";
 pub(super) const PHY: &str = "sv_xcvr_pipe_native";
 /// Assignments of the whole device.
 const DEVICE: [&str; 2] = ["DEVICE", "FAMILY"];
-/// Differences of one revision that are named one by one.
-const MOST: usize = 12;
 /// Characters of a command that are shown.
 const SHOWN: usize = 80;
 
 /// What an assignment is about: its name, and its options.
 type Key<'a> = (&'a str, &'a [(String, String)]);
-/// A difference, and whether it is a fault.
-type Difference = (Place, String, bool);
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
@@ -55,36 +52,19 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         constraints: BTreeSet::new(),
     };
     let mut said = BTreeSet::new();
-    for (qsf, revision) in bsp.project.whole() {
-        let inside = qsf.strip_prefix(&bsp.hardware).unwrap_or(qsf);
-        let Some(kept) = bsp.vendor.linked(&hardware.join(inside)) else {
-            continue;
-        };
-        let mut vendor = pair.was.read(&kept)?;
-        if let Some(hip) = &pair.hip {
-            hip.follow(&mut vendor);
-        }
+    for lines::Pair {
+        qsf,
+        now: revision,
+        was: vendor,
+    } in lines::pairs(bsp)?
+    {
         let mut found = pair.settings(qsf, revision, &vendor);
         found.extend(pair.partitions(revision));
         found.extend(pair.removals(revision, &vendor));
         found.extend(pair.constraints(qsf, revision, &vendor)?);
         // What two revisions source is wrong once.
         found.retain(|(place, what, _)| said.insert((place.to_string(), what.clone())));
-        let (faults, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|(.., wrong)| *wrong);
-        for (mut all, wrong) in [(faults, true), (others, false)] {
-            let more = all.len().saturating_sub(MOST);
-            all.truncate(MOST);
-            if more > 0 {
-                let what = format!("{more} more settings or constraints are not the vendor's");
-                all.push((Place::file(qsf), what, wrong));
-            }
-            for (place, what, _) in all {
-                match wrong {
-                    true => bad(findings, TEST, place, what),
-                    false => findings.note(TEST, place, what),
-                }
-            }
-        }
+        lines::tell(findings, (TEST, qsf), found, "settings or constraints");
     }
     if findings.unchanged(before) {
         let what = format!(

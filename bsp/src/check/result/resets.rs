@@ -31,6 +31,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
                 design,
                 vendor,
                 block: &block.name,
+                host_sinks: host_sinks(design, vendor, &block.name),
             };
             ours.added(findings);
             ours.more_roots("reset", findings);
@@ -226,31 +227,31 @@ struct Ours<'a> {
     design: &'a Design,
     vendor: &'a Design,
     block: &'a str,
+    host_sinks: BTreeSet<String>,
+}
+
+/// The sinks of the vendor's that the PCIe side's resets are taken from: those of what is first behind a BAR, by the
+/// names of Platform Designer's bridges.
+fn host_sinks(design: &Design, vendor: &Design, block: &str) -> BTreeSet<String> {
+    let bars = vendor.avalon();
+    let bars = bars.filter(|w| is_bar(vendor, &w.from) || is_bar(design, &w.from));
+    let first = bars.map(|w| instance(&w.to)).filter(|i| *i != block);
+    first
+        .flat_map(|name| ["reset", "s0_reset"].map(|sink| format!("{name}.{sink}")))
+        .collect()
 }
 
 impl Ours<'_> {
-    /// The sinks of the vendor's that the PCIe side's resets are taken from: those of what is first behind a BAR, by the
-    /// names of Platform Designer's bridges.
-    fn host_sinks(&self) -> BTreeSet<String> {
-        let bars = self.vendor.avalon();
-        let bars = bars.filter(|w| is_bar(self.vendor, &w.from) || is_bar(self.design, &w.from));
-        let first = bars.map(|w| instance(&w.to)).filter(|i| *i != self.block);
-        first
-            .flat_map(|name| ["reset", "s0_reset"].map(|sink| format!("{name}.{sink}")))
-            .collect()
-    }
-
     /// Whether a connection leads a reset of the host's bus to the block, or to a bridge that is new between a BAR and
     /// its slaves.
     fn is_of_host(&self, wire: &Wire) -> bool {
-        let sinks = self.host_sinks();
         let mut old = self.vendor.resets();
         let (name, interface) = wire.to.split_once('.').unwrap_or_default();
         let takes = match name == self.block {
             true => interface == "pcie_reset",
             false => interface == "reset" && self.is_bar_bridge(name),
         };
-        takes && old.any(|w| w.from == wire.from && sinks.contains(&w.to))
+        takes && old.any(|w| w.from == wire.from && self.host_sinks.contains(&w.to))
     }
 
     fn is_new(&self, name: &str) -> bool {
@@ -300,7 +301,7 @@ impl Ours<'_> {
     fn more_roots(&self, interface: &str, findings: &mut Findings) {
         let sink = format!("{}.{interface}", self.block);
         let sinks = match interface {
-            "pcie_reset" => self.host_sinks(),
+            "pcie_reset" => self.host_sinks.clone(),
             _ => BTreeSet::from([sink.clone()]),
         };
         let old: BTreeSet<_> = (sinks.iter())
