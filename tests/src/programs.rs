@@ -41,6 +41,24 @@ pub fn newest(program: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no program {program}: `cargo xtask test` builds it"))
 }
 
+/// The variable of the environment that names the module of the whole block which a mutant is in, for a proof of that
+/// module. `peerlane_verilog::mutants::SELECT` has the mutant's number.
+pub const MUTANT_OF: &str = "PEERLANE_MUTANT_OF";
+
+/// What the program of proofs ends with where one sees the mutant.
+pub const MUTANT_SEEN: i32 = 70;
+
+/// The names of a program's tests that need external tools.
+///
+/// # Panics
+/// It does not run.
+pub fn ignored_tests(program: &Path) -> Vec<String> {
+    let output = command(program).args(["--list", "--ignored"]).output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("names of tests");
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.map(str::to_owned).collect()
+}
+
 /// The command that runs a program where cargo would.
 pub fn command(program: &Path) -> Command {
     let hdl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hdl");

@@ -24,6 +24,7 @@ use peerlane_hdl::{
         room::RingRoom, txs::TxsAdapter,
     },
 };
+use peerlane_tests::programs::MUTANT_SEEN;
 use peerlane_tools::{Cache, Yosys};
 use peerlane_verilog::emit;
 use rust_hdl::prelude::*;
@@ -34,7 +35,7 @@ mod planted;
 mod target;
 #[path = "proofs/views.rs"]
 mod views;
-use planted::{SEEN, is_elsewhere, is_wanted, planted};
+use planted::{is_elsewhere, is_wanted, planted};
 use views::{Memories, memories, without};
 
 /// More than any proof takes on a busy machine; ABC gives up then.
@@ -240,7 +241,7 @@ fn holds_and_has_teeth(
         // A course from reset to a pin that is wrong, and nothing less: that a proof is not decided says nothing of a mutant.
         let with = [parameters, &[("MUTANT", PINS_ONLY)]].concat();
         if prove(&yosys, design, file, &with, reach) == Verdict::Broken {
-            exit(SEEN);
+            exit(MUTANT_SEEN);
         }
         return;
     }

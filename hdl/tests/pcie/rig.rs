@@ -155,13 +155,7 @@ impl Rig {
         self.bus.reset();
         self.bus.drive(&mut self.model);
         self.hip.host.forget(&self.bus.memory);
-        self.posts.clear();
-        self.asks.clear();
-        self.open.clear();
-        self.chunk = None;
-        self.beat = 0;
-        self.shows_post = false;
-        self.shows_ask = false;
+        self.forget();
         self.drive();
     }
 
@@ -170,6 +164,11 @@ impl Rig {
         self.set("pcie_reset", 1);
         self.run(20);
         self.set("pcie_reset", 0);
+        self.forget();
+    }
+
+    /// Nothing of the engine's is under way any more.
+    fn forget(&mut self) {
         self.posts.clear();
         self.asks.clear();
         self.open.clear();

@@ -221,6 +221,18 @@ fn exchange(rig: &mut Rig, some: &[Access], rng: &mut ChaCha8Rng) {
     rig.posted.clear();
 }
 
+/// Beside it the engine writes and reads.
+fn engine_goes_on(rig: &mut Rig) {
+    for number in 0..20 {
+        rig.post(0x10_0000 + 256 * number, 256);
+        rig.asks.push_back(Ask {
+            address: 0x2_0000_0000 + 512 * number,
+            bytes: 512,
+            tag: number as u8,
+        });
+    }
+}
+
 /// What was written is in memory, and nothing else.
 #[track_caller]
 fn memory_is_right(rig: &Rig) {
@@ -491,14 +503,7 @@ fn waiting_reads(library: &Library) {
     for number in 0..100 {
         write(&mut rig, 0x8000 + 64 * number, 1 + number as u32 % 16);
     }
-    for number in 0..20 {
-        rig.post(0x10_0000 + 256 * number, 256);
-        rig.asks.push_back(Ask {
-            address: 0x2_0000_0000 + 512 * number,
-            bytes: 512,
-            tag: number as u8,
-        });
-    }
+    engine_goes_on(&mut rig);
     rig.run(6000);
     memory_is_right(&rig);
     assert_eq!(

@@ -43,7 +43,7 @@ struct Holes {
 }
 
 /// Where a reason stands: `code` or `signal`, module, and what it is about.
-type Place = (&'static str, String, String);
+type Place<'a> = (&'static str, &'a str, &'a str);
 
 impl Holes {
     fn read() -> Self {
@@ -52,24 +52,24 @@ impl Holes {
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    fn all(&self) -> impl Iterator<Item = (Place, &str)> {
+    fn all(&self) -> impl Iterator<Item = (Place<'_>, &str)> {
         let tables = [("code", &self.code), ("signal", &self.signal)];
         tables.into_iter().flat_map(|(table, modules)| {
             modules.iter().flat_map(move |(module, reasons)| {
+                let reasons = reasons.iter();
                 reasons
-                    .iter()
-                    .map(move |(what, why)| ((table, module.clone(), what.clone()), why.as_str()))
+                    .map(move |(what, why)| ((table, module.as_str(), what.as_str()), why.as_str()))
             })
         })
     }
 
     /// The reason for a hole, that of its own module first.
-    fn reason(&self, kind: Kind, module: &str, what: &str) -> Option<(Place, &str)> {
+    fn reason(&self, kind: Kind, module: &str, what: &str) -> Option<(Place<'_>, &str)> {
         let of_kind = if kind == Kind::Edge { "signal" } else { "code" };
-        let about = |of: &str, reason: &Place| {
-            reason.0 == of_kind && reason.1 == of && covers(&reason.2, what)
+        let about = |of: &str, (table, module, about): Place<'_>| {
+            table == of_kind && module == of && covers(about, what)
         };
-        let in_module = |of| self.all().find(|(reason, _)| about(of, reason));
+        let in_module = |of| self.all().find(|(reason, _)| about(of, *reason));
         in_module(module).or_else(|| in_module("*"))
     }
 }

@@ -30,6 +30,7 @@ use std::{
 use peerlane_hdl::{Irq, Params, Port, generate};
 use peerlane_tests::programs::target;
 use peerlane_verilog::mutants::{Mutant, find};
+use proofs::Proofs;
 use report::{Found, Group};
 use tests::{Experience, Test};
 
@@ -149,11 +150,11 @@ fn tried(list: &Path, tests: &[Test], drawn: &[Candidate]) -> Vec<Found> {
 
 /// Tries the proofs on what no test has found.
 fn proved(found: Vec<Found>) -> Vec<Found> {
-    let proofs = proofs::all();
+    let proofs = Proofs::all();
     on_all_processors(&found, |_, one| {
         let mut one = one.clone();
         if one.by.is_none() {
-            one.by = proofs::first_that_fails(&proofs, &one.candidate);
+            one.by = proofs.first_that_fails(&one.candidate);
             if let Some(proof) = &one.by {
                 println!("{}: {proof}", one.candidate.mutant.number);
             }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use peerlane_tests::programs::{LEFT_OUT, command, newest};
+use peerlane_tests::programs::{LEFT_OUT, command, ignored_tests, newest};
 use peerlane_verilog::mutants::SELECT;
 
 use crate::{Candidate, on_all_processors};
@@ -114,14 +114,11 @@ pub(crate) fn timed(list: &Path, drawn: &[Candidate]) -> Vec<Test> {
     let mut names = Vec::new();
     for program in PROGRAMS {
         let program = newest(program);
-        let mut list_of = command(&program);
-        let output = list_of.args(["--list", "--ignored"]).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let of_program = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        let of_program = ignored_tests(&program).into_iter();
         names.extend(
             of_program
                 .filter(|name| LEFT_OUT.iter().all(|part| !name.contains(part)))
-                .map(|name| (program.clone(), name.to_owned())),
+                .map(|name| (program.clone(), name)),
         );
     }
     let known = on_all_processors(&names, |_, (program, name)| {

@@ -2,19 +2,14 @@
 
 use std::env;
 
+use peerlane_tests::programs::MUTANT_OF;
 use peerlane_verilog::mutants::{SELECT, apply};
-
-/// Names the module of the whole block that the mutant is in. [`SELECT`] has the mutant's number.
-const MODULE: &str = "PEERLANE_MUTANT_OF";
-
-/// What the program ends with where a proof sees the mutant.
-pub const SEEN: i32 = 70;
 
 /// Stands in the module that has it.
 const MARK: &str = "// has the mutant";
 
 fn wanted() -> Option<(String, u32)> {
-    let module = env::var(MODULE).ok()?;
+    let module = env::var(MUTANT_OF).ok()?;
     Some((module, env::var(SELECT).ok()?.parse().ok()?))
 }
 

@@ -1,7 +1,9 @@
 //! What nobody serves, a bus that does nothing, and resets.
 
-use super::{Access, BAR_0, accesses, courses, exchange, memory_is_right, read_all, write};
-use crate::rig::{Ask, BUS_PATIENCE, Rig, library};
+use super::{
+    Access, BAR_0, accesses, courses, engine_goes_on, exchange, memory_is_right, read_all, write,
+};
+use crate::rig::{BUS_PATIENCE, Rig, library};
 use peerlane_sim::hip::{HipConfig, Tlp};
 use peerlane_verilated::Library;
 use rand::{SeedableRng, seq::SliceRandom};
@@ -263,14 +265,7 @@ pub fn stuck(library: &Library, cycles: u64) {
     }
     rig.run(cycles);
     rig.bus.stuck = true;
-    for number in 0..20 {
-        rig.post(0x10_0000 + 256 * number, 256);
-        rig.asks.push_back(Ask {
-            address: 0x2_0000_0000 + 512 * number,
-            bytes: 512,
-            tag: number as u8,
-        });
-    }
+    engine_goes_on(&mut rig);
     rig.finish(20_000);
     assert_eq!(rig.hip.host.open(), 0);
     assert_eq!(rig.get("host_down"), 1);
