@@ -507,6 +507,16 @@ fn addresses() {
                 "host_link.Cra takes 0x4000 bytes and stands at 0x9000",
             ),
             mutation(
+                "a bridge that no longer reaches the vendor's slaves",
+                SYSTEM,
+                [
+                    "name=\"ADDRESS_WIDTH\" value=\"18\"",
+                    "name=\"ADDRESS_WIDTH\" value=\"15\"",
+                ],
+                "bases",
+                "control_pipe.s0 ends at 0x40000, past the 0x8000 that",
+            ),
+            mutation(
                 "a vendor's slave moved",
                 SYSTEM,
                 [

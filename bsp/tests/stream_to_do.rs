@@ -130,6 +130,12 @@ fn settings_that_are_off_and_macros_are_named() {
         assert!(note.contains(&words), "{words}: {note}");
     }
     assert!(!note.contains("LANES=8"), "{note}");
+    // The check tells what may have to go, and no more.
+    assert_eq!(places(&work, "CONFDONE"), []);
+    assert_eq!(
+        places(&work, "VERILOG_MACRO"),
+        [("top.qsf".into(), Some(line("CVPFIX")))]
+    );
 }
 
 /// Steps 2 and 3 of the README: what is imported with a persona falls away at Gen3, and a partition does not.

@@ -9,7 +9,7 @@ use crate::check::read::design::{Design, Instance, Wire, instance};
 use crate::check::read::number;
 use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip};
-use crate::check::result::{BLOCK, Bsp, OLD, bad};
+use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
 
 const TEST: &str = "bases";
 /// Systems inside of each other that are looked through.
@@ -22,29 +22,9 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     let mut count = 0;
     // What the extension does not change is the vendor's to answer for.
     for (design, vendor) in bsp.replaced() {
-        let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
-        for wire in design.wires.iter().filter(|w| w.kind == "avalon") {
-            count += 1;
-            match base(wire) {
-                Some(base) => masters.entry(&wire.from).or_default().push((base, wire)),
-                None => bad(
-                    findings,
-                    TEST,
-                    design.place(wire.line),
-                    format!(
-                        "the base address of {} on {} is \"{}\": no number",
-                        wire.to,
-                        wire.from,
-                        wire.parameters
-                            .get("baseAddress")
-                            .map_or("", String::as_str)
-                    ),
-                ),
-            }
-        }
-        for slaves in masters.into_values() {
-            apart(bsp, design, slaves, vendor, findings);
-        }
+        count += design.avalon().count();
+        let faults = |design: &Design| faults(bsp, design);
+        new_faults(findings, TEST, design, Some(vendor), faults);
         same_places(design, vendor, findings);
     }
     for (design, block) in bsp.with_block() {
@@ -93,18 +73,37 @@ pub(super) fn base(wire: &Wire) -> Option<u128> {
     text.map_or(Some(0), |text| number(text).map(u128::from))
 }
 
-/// The slaves of one master.
-fn apart(
-    bsp: &Bsp,
-    design: &Design,
-    mut slaves: Vec<(u128, &Wire)>,
-    vendor: &Design,
-    findings: &mut Findings,
-) {
+/// What is wrong with the base addresses of a system, each with its line.
+fn faults(bsp: &Bsp, design: &Design) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
+    for wire in design.avalon() {
+        match base(wire) {
+            Some(base) => masters.entry(&wire.from).or_default().push((base, wire)),
+            None => {
+                let text = wire.parameters.get("baseAddress");
+                let text = text.map_or("", String::as_str);
+                let what = format!(
+                    "the base address of {} on {} is \"{text}\": no number",
+                    wire.to, wire.from
+                );
+                faults.push((wire.line, what));
+            }
+        }
+    }
+    for slaves in masters.into_values() {
+        faults.extend(misplaced(bsp, design, slaves));
+    }
+    faults
+}
+
+/// What is wrong with those of one master's slaves.
+fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
     slaves.sort_by_key(|(base, _)| *base);
     let mut highest: Option<(u128, &Wire)> = None;
     for (base, wire) in slaves {
-        let place = design.place(wire.line);
+        let mut fault = |what: String| faults.push((wire.line, what));
         let known = span(bsp, design, &wire.to, DEPTH);
         // A slave whose span is not known takes a word.
         let bytes = known.unwrap_or(4).max(1);
@@ -112,53 +111,32 @@ fn apart(
         if let Some(bytes) = known.map(u128::next_power_of_two)
             && base % bytes != 0
         {
-            let what = format!(
+            fault(format!(
                 "{} takes {bytes:#x} bytes and stands at {base:#x}, not at a multiple",
                 wire.to
-            );
-            let old = vendor.wires.iter();
-            let mut old = old.filter(|w| (&w.from, &w.to) == (&wire.from, &wire.to));
-            if old.any(|w| w.parameters.get("baseAddress") == wire.parameters.get("baseAddress")) {
-                findings.note(
-                    TEST,
-                    place.clone(),
-                    format!("{what}; in the vendor's BSP too"),
-                );
-            } else {
-                bad(findings, TEST, place.clone(), what);
-            }
+            ));
         }
         if let Some((end, other)) = highest.filter(|(end, _)| *end > base) {
-            let what = format!(
+            fault(format!(
                 "on {}, {} at {base:#x} overlaps {}, which ends at {:#x}",
                 wire.from,
                 wire.to,
                 other.to,
                 end - 1
-            );
-            bad(findings, TEST, place, what);
+            ));
         }
         let end = base + bytes;
         if let Some(reach) = reach(bsp, design, &wire.from).filter(|reach| end > *reach) {
-            let what = format!(
+            fault(format!(
                 "{} ends at {end:#x}, past the {reach:#x} that {} reaches",
                 wire.to, wire.from
-            );
-            let mut old = vendor.avalon();
-            match old.any(|w| (&w.from, &w.to, self::base(w)) == (&wire.from, &wire.to, Some(base)))
-            {
-                true => findings.note(
-                    TEST,
-                    design.place(wire.line),
-                    format!("{what}; in the vendor's BSP too"),
-                ),
-                false => bad(findings, TEST, design.place(wire.line), what),
-            }
+            ));
         }
         if highest.is_none_or(|(other, _)| end > other) {
             highest = Some((end, wire));
         }
     }
+    faults
 }
 
 /// Bytes that a master reaches, where that is known.
@@ -197,7 +175,7 @@ pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<
     if found.kind == BLOCK {
         return bsp.declared.span(interface);
     }
-    if let (Some(inner), Some(depth)) = (bsp.system(&found.kind), depth.checked_sub(1)) {
+    if let (Some(inner), Some(depth)) = (bsp.inner(design, &found.kind), depth.checked_sub(1)) {
         let export = inner.outside.iter().find(|o| o.name == interface)?;
         return span(bsp, inner, &export.inside, depth);
     }

@@ -159,6 +159,14 @@ impl Bsp {
         }
     }
 
+    /// The only system of a kind inside of another: the vendor's inside of the vendor's.
+    fn inner(&self, outer: &Design, kind: &str) -> Option<&Design> {
+        let inner = self.system(kind)?;
+        let of_vendor = self.was.values().any(|was| std::ptr::eq(was, outer));
+        let was = self.was(inner).filter(|_| of_vendor);
+        Some(was.unwrap_or(inner))
+    }
+
     /// The systems in place of the vendor's, each with that.
     fn replaced(&self) -> impl Iterator<Item = (&Design, &Design)> {
         self.all()

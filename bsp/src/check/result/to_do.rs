@@ -21,6 +21,8 @@ const CVP: [&str; 4] = [
     "ENABLE_CVP_CONFDONE",
     "REVISION_TYPE",
 ];
+/// Defines a macro for the Verilog, which may be about it.
+const MACRO: &str = "VERILOG_MACRO";
 /// Rules of `quartus.ini` that have Quartus take a hard reset controller at Gen3.
 const RULES: [&str; 2] = [
     "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
@@ -102,15 +104,23 @@ fn configuration(bsp: &Bsp, findings: &mut Findings) {
             continue;
         };
         let value = value.trim();
-        let asks = match name.as_str() {
-            "REVISION_TYPE" => value.eq_ignore_ascii_case("CVP"),
-            _ => !value.is_empty() && !value.eq_ignore_ascii_case("OFF"),
+        let what = match name.as_str() {
+            "REVISION_TYPE" if !value.eq_ignore_ascii_case("CVP") => continue,
+            MACRO if value.to_uppercase().contains("CVP") => format!(
+                "{name} \"{value}\" may be about configuration over PCIe, which Gen3 does not have: take it out if it is"
+            ),
+            name if CVP.contains(&name)
+                && !value.is_empty()
+                && !value.eq_ignore_ascii_case("OFF") =>
+            {
+                format!(
+                    "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
+                )
+            }
+            _ => continue,
         };
         let place = &assignment.place;
-        if CVP.contains(&name.as_str()) && asks && seen.insert((place.path.clone(), place.line)) {
-            let what = format!(
-                "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
-            );
+        if seen.insert((place.path.clone(), place.line)) {
             findings.note(TO_DO, place.clone(), what);
         }
     }

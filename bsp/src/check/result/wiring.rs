@@ -163,12 +163,10 @@ fn numbered(design: &Design, vendor: &Design, findings: &mut Findings) {
 }
 
 fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
-    let there = |name: &str| design.instance(name).is_some();
     for was in &vendor.outside {
-        let inner = instance(&was.inside);
-        if was.inside.is_empty() || !there(inner) {
+        let Some(inner) = design.instance(instance(&was.inside)) else {
             continue;
-        }
+        };
         match design.outside.iter().find(|o| o.name == was.name) {
             Some(now) if now.inside == was.inside => {
                 for (port, inside) in was
@@ -194,8 +192,8 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
             None => bad(
                 findings,
                 TEST,
-                design.place(1),
-                format!("the export {} is gone", was.name),
+                design.place(inner.line),
+                format!("the export {} of {} is gone", was.name, was.inside),
             ),
         }
     }
