@@ -180,7 +180,7 @@ pub enum Error {
     /// nobody knows what the port still holds: memory that was registered is not given
     /// back.
     #[error(
-        "the board's PCIe port is dead: it takes nothing any more, or has lost data (STATUS.port_dead)"
+        "the board's PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer (STATUS.port_dead)"
     )]
     PortDead,
     /// The memory cannot be mapped.

@@ -668,7 +668,7 @@ fn posted_packets_are_well_formed_and_name_the_bytes_of_their_burst() {
 #[test]
 #[ignore = "external tools: cargo xtask test proofs"]
 fn read_requests_are_well_formed_and_have_a_tag_and_room() {
-    let block = verilog("peerlane_asks", Asks::default());
+    let block = verilog("peerlane_asks", Asks::new(16));
     let design = without(&block, "peerlane_asks_fifo_mlab_4x113");
     holds_and_has_teeth(
         "read requests",

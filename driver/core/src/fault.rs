@@ -119,7 +119,7 @@ impl Fault {
                 "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers. After a read that was never answered, reads are refused for a while: see to that one first."
             }
             (Self::ReadTimeout, Direction::Read) => {
-                "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come."
+                "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come, to other peers, too, where this one holds all that the board may have under way."
             }
             (Self::PortDown, _) => {
                 "If an earlier read was never answered, try again in a second: the kernel driver opens the port again by itself. A driver in the process does so when it is told, after a reset of the link. If the port stands still (STATUS.port_dead), only the block's reset inputs open it: configure the FPGA anew, or reset the link."

@@ -93,7 +93,7 @@ impl Board {
             ),
             Failure::PortDead => dev_err!(
                 self.device(),
-                "the PCIe port is dead: it takes nothing any more, or has lost data; the board is cut off from memory, reset and started again\n"
+                "the PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer; the board is cut off from memory, reset and started again\n"
             ),
             Failure::Forgotten => dev_err!(
                 self.device(),

@@ -20,9 +20,9 @@
 //!
 //! # Reads that were given up
 //! They keep their tag and their room, because a completer may answer at any time. A read that finds none waits for those
-//! under way. If no such read is left, and for 256 cycles it finds none all the same, nothing that can be relied on will
-//! give it any: it ends as one that was given up, and whoever waits behind it has his turn. What a completion has left is
-//! back in fewer cycles, and all tags are looked at.
+//! under way. If no such read is left, it goes on to wait for half of the shortest time in which a read is given up: a
+//! link that is being repaired comes back, and with it what was given up. If nothing does, the read ends as one that was
+//! given up. So do those behind it, until one finds a tag and room: each in 256 cycles, in which all tags are looked at.
 //!
 //! # Order
 //! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
@@ -98,6 +98,8 @@ pub struct Asks {
     pub opens_word: Signal<Out, Sent>,
     /// Reads were under way in the cycle before that were not given up.
     pub awaits: Signal<In, Bit>,
+    /// A read was given up, or a completion of one that has failed has come.
+    pub progress: Signal<In, Bit>,
     /// A read ends without having left, until it is taken; for want of a tag or of room, which others have that were given
     /// up.
     pub refuses: Signal<Out, Bit>,
@@ -151,8 +153,11 @@ pub struct Asks {
     room_ok: DFF<Bit>,
     /// It was looked for.
     looked: DFF<Bit>,
-    /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some; too many.
+    /// Cycles in which it has found no tag or no room, and nothing was under way that would leave some: this read, up to
+    /// 256; all reads since one was given up or has come after all, up to the limit, which was reached.
     hopeless: DFF<Bits<9>>,
+    hope: DFF<Bits<22>>,
+    despairs: DFF<Bit>,
     lost: DFF<Bit>,
     /// The part has ended, and with it the read.
     ended: DFF<Bit>,
@@ -184,15 +189,21 @@ pub struct Asks {
     has_room: Signal<Local, Bit>,
     go: Signal<Local, Bit>,
     lacks: Signal<Local, Bit>,
+    at_limit: Signal<Local, Bit>,
     ends_here: Signal<Local, Bit>,
     idle_most: Signal<Local, Bit>,
     all_lanes: Constant<Bits<4>>,
+    limit: Constant<Bits<22>>,
 }
 
-impl Default for Asks {
-    fn default() -> Self {
+impl Asks {
+    /// Beside completions that are given up between 64 and 128 times `2^patience_log2` cycles after their read was sent; at
+    /// most 16.
+    pub fn new(patience_log2: usize) -> Self {
+        assert!(patience_log2 <= 16, "2^{patience_log2} cycles");
         Self::fresh(AsksGiven {
             all_lanes: Constant::new(0xF.into()),
+            limit: Constant::new((32u64 << patience_log2).into()),
         })
     }
 }
@@ -210,8 +221,8 @@ impl Part<Measuring> for Asks {
         dff_setup!(
             self, clock, state, from, left, name, off, old, accepted, gone, stamp, in_order, part,
             dwords, first, last, lines, chosen, tag_ok, of_all, next_tag, next_flush, given, fresh,
-            spare, room_ok, looked, hopeless, lost, ended, ended_bad, stands, leaves, used,
-            is_crowded, idle
+            spare, room_ok, looked, hopeless, hope, despairs, lost, ended, ended_bad, stands,
+            leaves, used, is_crowded, idle
         );
         clock!(self, clock, waiting);
         self.waiting.reset.next = self.reset.val();
@@ -283,7 +294,18 @@ impl Part<Measuring> for Asks {
         self.stalled.next = self.lacks.val();
         self.hopeless.d.next = 0.into();
         if self.lacks.val() & !self.awaits.val() {
-            self.hopeless.d.next = self.hopeless.q.val() + 1;
+            if !self.hopeless.q.val().get_bit(8) {
+                self.hopeless.d.next = self.hopeless.q.val() + 1;
+            } else {
+                self.hopeless.d.next = self.hopeless.q.val();
+            }
+        }
+        self.at_limit.next = self.hope.q.val() == self.limit.val();
+        self.despairs.d.next = self.at_limit.val();
+        if self.progress.val() {
+            self.hope.d.next = 0.into();
+        } else if self.lacks.val() & !self.awaits.val() & !self.at_limit.val() {
+            self.hope.d.next = self.hope.q.val() + 1;
         }
     }
 }
@@ -383,7 +405,7 @@ impl Part<Leaving> for Asks {
                 if self.go.val() {
                     self.state.d.next = AskState::Stand;
                     self.stands.d.next = true;
-                } else if self.hopeless.q.val().get_bit(8) {
+                } else if self.hopeless.q.val().get_bit(8) & self.despairs.q.val() {
                     self.state.d.next = AskState::Refuse;
                     self.lost.d.next = true;
                 }
@@ -460,6 +482,7 @@ impl Part<Leaving> for Asks {
             self.stands.d.next = false;
             self.leaves.d.next = false;
             self.fresh.d.next = false;
+            self.hope.d.next = 0.into();
             self.used.d.next = 0.into();
         }
     }

@@ -48,9 +48,11 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub opens: Signal<In, Bit>,
     pub opens_tag: Signal<In, Bits<6>>,
     pub opens_word: Signal<In, Sent>,
-    /// Tags whose completion may come, whether anybody waits for it or not; one that is waited for.
+    /// Tags whose completion may come, whether anybody waits for it or not; one that is waited for, or is coming in.
     pub busy: Signal<Out, Bits<64>>,
     pub awaits: Signal<Out, Bit>,
+    /// In the cycle before a read was given up, or a completion of one that has failed has come.
+    pub progresses: Signal<Out, Bit>,
     /// A read has ended, well or not; lines of 64 bytes that are free in the hard IP's buffer.
     pub closes: Signal<Out, Bit>,
     pub closes_tag: Signal<Out, Bits<6>>,
@@ -134,6 +136,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     b_name: DFF<Bits<7>>,
     b_left: DFF<Bits<10>>,
     b_at: DFF<Bits<7>>,
+    moved: DFF<Bit>,
     lines_held: DFF<Bits<5>>,
     lines_free: DFF<Bits<5>>,
     /// Beats to their lanes: this packet's beat, and the two before it.
@@ -287,6 +290,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             b_name,
             b_left,
             b_at,
+            moved,
             lines_held,
             lines_free,
             c_on,

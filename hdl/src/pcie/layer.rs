@@ -123,6 +123,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub stalled_tags: Signal<Out, Bit>,
 
     posts: Posts<W, B>,
+    #[given]
     asks: Asks,
     credits: Credits,
     transmit: Transmit<W>,
@@ -168,6 +169,7 @@ impl<const W: usize, const B: usize, const E: usize> Layer<W, B, E> {
     /// One that lets the host reach so much.
     pub fn reaching(patience_log2: usize, reach: Reach) -> Self {
         Self::fresh(LayerGiven {
+            asks: Asks::new(patience_log2),
             completions: Completions::new(patience_log2),
             target: Target::new(reach),
         })
@@ -267,6 +269,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.completions.refuses_lost.next = self.asks.refuses_lost.val();
         self.completions.patient.next = self.settings.patient.val();
         self.asks.awaits.next = self.pending.q.val();
+        self.asks.progress.next = self.completions.progresses.val();
         self.asks.refuses_take.next = self.completions.refuses_take.val();
         self.transmit.master.next = self.settings.master.val();
         self.transmit.id.next = self.settings.id.val();

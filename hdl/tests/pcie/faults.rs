@@ -37,6 +37,8 @@ fn ask(number: u64) -> Ask {
 
 /// Longer than any read is waited for.
 const TOO_LONG: u64 = 130 << PATIENCE_LOG2;
+/// As long a read finds no tag or no room, with nothing under way, before it ends.
+const HOPE: u64 = 32 << PATIENCE_LOG2;
 
 /// Forty reads, of which the twentieth has a fate; then forty more. The code of that one, and the counts.
 pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
@@ -252,9 +254,8 @@ pub fn late(library: &Library) {
     rig.finish(20_000);
 }
 
-/// With every tag lost, for data or for flushes, no such read leaves, and the engine is told that it waits; as the late
-/// completions come, reads go on.
-/// Reads that find no tag end, and when what was given up has come they leave again.
+/// With every tag lost, for data or for flushes, no such read leaves, and the engine is told that it waits. Reads that
+/// find no tag for too long end, and when what was given up has come they leave again.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn with_all_tags_lost_reads_end_until_they_come_back() {
@@ -275,6 +276,8 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
                 .extend((0..8).map(|n| short(100 + n, first + n as u8)));
             rig.run(200);
             assert_eq!((rig.get("stalled_tags"), rig.ends.len()), (1, 0));
+            rig.run(HOPE - 200);
+            assert_eq!((rig.get("rx_failed"), rig.ends.len()), (0, 0));
             rig.run(8 * 300);
             assert_eq!(rig.hip.root.reads(), tags);
             assert_eq!(rig.ends.len(), 8);
@@ -290,6 +293,29 @@ fn with_all_tags_lost_reads_end_until_they_come_back() {
             // Until a reset.
             assert_eq!(rig.get("rx_failed"), 1);
             rig.reset();
+            assert_eq!(rig.get("rx_failed"), 0);
+        }
+    }
+}
+
+/// A link or a peer that stands still for longer than reads are waited for, and goes on: what waits is not ended, and no
+/// reset is asked for.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn reads_that_wait_outlive_a_pause() {
+    for bits in [128, 256] {
+        for (first, tags) in [(0, 56), (64, 8)] {
+            let mut rig = Rig::new(&library(bits), config(7));
+            for number in 0..tags {
+                rig.hip.root.strike(number, Fate::Late(TOO_LONG + HOPE / 2));
+            }
+            rig.asks
+                .extend((0..tags + 4).map(|n| short(n, first + (n % tags) as u8)));
+            rig.finish(2 * TOO_LONG);
+            let codes: Vec<u8> = rig.ends.iter().map(|end| end.code).collect();
+            let given_up = codes.iter().filter(|code| **code == GIVEN_UP).count();
+            assert_eq!(given_up as u64, tags, "{codes:?}");
+            assert_eq!(codes[tags as usize..], [0; 4]);
             assert_eq!(rig.get("rx_failed"), 0);
         }
     }

@@ -64,7 +64,7 @@ pub struct Status {
     /// Answers to reads that timed out are still owed; reads are refused, or where they
     /// have tags, these tags are not used.
     pub read_quarantine: bool,
-    /// The PCIe port takes nothing any more, or has lost data; see [`Error::PortDead`].
+    /// The PCIe port takes nothing any more, has lost data, or waits for peers that do not answer; see [`Error::PortDead`].
     pub port_dead: bool,
 }
 

@@ -89,6 +89,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
     fn update(&mut self) {
         self.b_bit.next = self.one.val() << self.b_tag.q.val();
         self.closes.next = self.judge.val() & (self.shut.val() | self.fails.val());
+        // One that was given up is looked at again and again.
+        self.moved.d.next = self.judge.val()
+            & self.b_known.q.val()
+            & (self.b_expires.q.val() != self.b_failed.q.val());
+        self.progresses.next = self.moved.q.val();
         self.closes_tag.next = self.b_tag.q.val();
         self.closes_bad.next = self.fails.val() | self.b_failed.q.val();
         self.shuts.next = 0.into();
@@ -102,7 +107,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Ends> for Completions<
         self.open.d.next = (self.open.q.val() & !self.shuts.val()) | self.opened.val();
         self.failed.d.next = (self.failed.q.val() | self.failing.val()) & !self.opened.val();
         self.busy.next = self.open.q.val();
-        self.awaits.next = (self.open.q.val() & !self.failed.q.val()).any();
+        self.awaits.next = (self.open.q.val() & !self.failed.q.val()).any() | self.within.q.val();
 
         self.progress.write_enable.next =
             (self.judge.val() & self.good.val()) | self.admits.q.val();

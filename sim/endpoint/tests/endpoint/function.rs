@@ -134,7 +134,11 @@ fn all_resets(mut guest: Guest, reached: [bool; 3]) {
         assert_eq!(guest.read_config(4), 0x0010_0000, "{name}");
         guest.enable();
         let value = guest.read_csr(csr::PORT_TIMEOUT);
-        let after = if reached { csr::PORT_TIMEOUT_RESET } else { 1234 };
+        let after = if reached {
+            csr::PORT_TIMEOUT_RESET
+        } else {
+            1234
+        };
         assert_eq!(value, after, "{name}");
         assert_eq!(guest.read_csr(csr::BUILD_ID), 0x1234_5678, "{name}");
     }
