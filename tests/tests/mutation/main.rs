@@ -89,12 +89,22 @@ fn candidates(groups: &[&'static str]) -> Vec<Candidate> {
     found
 }
 
-/// So many of them, at even distances.
+/// So many of them: of each module its share, those with the smallest numbers. These are digests, so a module's are drawn
+/// from all of it, and are the same ones while other modules change.
 fn drawn(candidates: &[Candidate], number: usize) -> Vec<Candidate> {
     let number = number.min(candidates.len());
-    (0..number)
-        .map(|index| candidates[index * candidates.len() / number].clone())
-        .collect()
+    let mut drawn = Vec::new();
+    let mut before = 0;
+    for module in candidates.chunk_by(|a, b| a.module == b.module) {
+        let share = |count: usize| count * number / candidates.len();
+        let mut own: Vec<_> = module.iter().collect();
+        own.sort_by_key(|candidate| candidate.mutant.number);
+        own.truncate(share(before + module.len()) - share(before));
+        own.sort_by_key(|candidate| candidate.mutant.line);
+        drawn.extend(own.into_iter().cloned());
+        before += module.len();
+    }
+    drawn
 }
 
 /// What `work` makes of each item and its index, on all processors.
@@ -217,10 +227,35 @@ fn what_is_explained_is_there() {
 
 #[test]
 fn a_draw_is_even() {
-    let all = candidates(&["fence"]);
-    let some = drawn(&all, 10);
-    assert_eq!(some.len(), 10);
-    let lines: Vec<_> = some.iter().map(|c| c.mutant.line).collect();
-    assert!(lines.is_sorted());
+    let all = candidates(&GROUPS.map(|(group, _)| group));
+    let some = drawn(&all, DRAWN);
+    assert_eq!(some.len(), DRAWN);
     assert_eq!(drawn(&all, usize::MAX).len(), all.len());
+    for module in all.chunk_by(|a, b| a.module == b.module) {
+        let of: Vec<_> = (some.iter())
+            .filter(|c| c.module == module[0].module)
+            .map(|c| c.mutant.line)
+            .collect();
+        let share = module.len() * DRAWN;
+        assert!(share.abs_diff(of.len() * all.len()) < all.len());
+        assert!(of.is_sorted());
+    }
+}
+
+/// What is explained stays so while another module changes.
+#[test]
+fn a_draw_stays_beside_a_change() {
+    let all = candidates(&["pcie"]);
+    let mut fewer = all.clone();
+    let mut index = 0;
+    fewer.retain(|c| {
+        index += 1;
+        c.module != "peerlane_pcie_asks" || index % 20 != 0
+    });
+    assert!(fewer.len() < all.len());
+    let numbers = |all: &[Candidate]| -> BTreeSet<u32> {
+        drawn(all, 100).iter().map(|c| c.mutant.number).collect()
+    };
+    let stay = numbers(&all).intersection(&numbers(&fewer)).count();
+    assert!(stay > 90, "{stay} of 100");
 }
