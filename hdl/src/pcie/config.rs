@@ -28,7 +28,8 @@ pub struct Config {
     pub patient: Signal<Out, Bit>,
     /// Link Control: the root complex's Read Completion Boundary is 128, not 64.
     pub boundary: Signal<Out, Bit>,
-    /// Command: Bus Master Enable; not before the Requester ID is known, behind a reset.
+    /// Command: Bus Master Enable; not before the Requester ID has been shown beside it. The write that sets it may be the
+    /// first of all, which gives the function its number (PCI Express Base Specification 2.1, section 2.2.6.2).
     pub master: Signal<Out, Bit>,
     /// MSI-X Control: enabled, and the function's mask.
     pub msix_enable: Signal<Out, Bit>,
@@ -54,6 +55,8 @@ pub struct Config {
     msi_word: DFF<Bits<16>>,
     number: DFF<Bits<13>>,
     numbered: DFF<Bit>,
+    /// As master.
+    named: DFF<Bit>,
     changed: Signal<Local, Bit>,
 }
 
@@ -73,7 +76,8 @@ impl Logic for Config {
             msi_to,
             msi_word,
             number,
-            numbered
+            numbered,
+            named
         );
         clock!(self, clock, changes);
         self.changes.unsynced.next = self.add.val().get_bit(0);
@@ -116,7 +120,11 @@ impl Logic for Config {
                 self.msi_word.d.next = self.ctl.val().get_bits::<16>(16);
                 self.number.d.next = self.ctl.val().get_bits::<13>(0);
                 self.numbered.d.next = true;
+                self.named.d.next = self.master_bit.q.val();
             }
+        }
+        if !self.master_bit.q.val() {
+            self.named.d.next = false;
         }
         self.payload.next = self.device.q.val().get_bits::<3>(21);
         self.request.next = self.device.q.val().get_bits::<3>(28);
@@ -124,7 +132,7 @@ impl Logic for Config {
         self.boundary.next = self.boundary_bit.q.val();
         self.patient.next = self.device.q.val().get_bit(4);
         self.known.next = self.numbered.q.val();
-        self.master.next = self.master_bit.q.val() & self.numbered.q.val();
+        self.master.next = self.master_bit.q.val() & self.named.q.val();
         self.msix_enable.next = self.msix.q.val().get_bit(1);
         self.msix_mask.next = self.msix.q.val().get_bit(0);
         self.msi_enable.next = self.msi.q.val();
@@ -142,6 +150,7 @@ impl Logic for Config {
             self.msi_word.d.next = 0.into();
             self.number.d.next = 0.into();
             self.numbered.d.next = false;
+            self.named.d.next = false;
         }
     }
 }

@@ -329,3 +329,38 @@ pub fn toggled(library: &Library, seed: u64) {
     assert_eq!((rig.get("unexpected"), rig.get("malformed")), (0, 0));
     assert_eq!((rig.get("unsupported"), rig.get("expired")), (0, 0));
 }
+
+/// The first write of all to the configuration gives the function its number and sets the bit: no packet leaves with the
+/// number of before.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_number_comes_before_the_bit() {
+    for bits in [128, 256] {
+        let library = library(bits);
+        for moment in 0..128 {
+            let mut rig = Rig::new(
+                &library,
+                HipConfig {
+                    id: 0,
+                    master: false,
+                    ..HipConfig::default()
+                },
+            );
+            rig.run(SEEN + moment);
+            rig.hip.config.id = 0x0300;
+            rig.hip.config.master = true;
+            for number in 0..8 {
+                rig.run(20);
+                rig.asks.push_back(ask(number));
+                rig.post(0x8000 + 64 * u64::from(number), 32);
+            }
+            rig.run(2 * SEEN);
+            assert_eq!(rig.hip.breaches(), [], "{moment}");
+            rig.posted.clear();
+            rig.post(0x9000, 64);
+            rig.asks.push_back(ask(8));
+            rig.finish(10_000);
+            assert_eq!(rig.ends.last().unwrap().code, 0);
+        }
+    }
+}
