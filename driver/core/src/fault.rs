@@ -20,7 +20,7 @@ pub enum Fault {
     AttPermission,
     /// The entry has another page size than the descriptor says.
     AttPageSize,
-    /// The peer did not answer a read in time.
+    /// A read was not answered in time, or found no room behind such reads.
     ReadTimeout,
     /// Reads are refused until answers owed after a timeout are accounted for, or the port
     /// takes nothing at all.
@@ -164,7 +164,7 @@ impl fmt::Display for Fault {
             Self::AttOwner => "the ATT entry does not belong to the channel",
             Self::AttPermission => "the ATT entry does not permit this direction",
             Self::AttPageSize => "the ATT entry has another page size",
-            Self::ReadTimeout => "the peer did not answer a read in time",
+            Self::ReadTimeout => "a read was not answered in time, or found no room behind such reads",
             Self::PortDown => {
                 "the PCIe port is closed: answers to earlier reads are owed, or it takes nothing any more, or has lost data"
             }

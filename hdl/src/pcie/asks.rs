@@ -20,9 +20,10 @@
 //!
 //! # Reads that were given up
 //! They keep their tag and their room, because a completer may answer at any time. A read that finds none waits for those
-//! under way. If no such read is left, it goes on to wait for half of the shortest time in which a read is given up: a
-//! link that is being repaired comes back, and with it what was given up. If nothing does, the read ends as one that was
-//! given up. So do those behind it, until one finds a tag and room: each in 256 cycles, in which all tags are looked at.
+//! under way. If no such read is left, it goes on to wait, for 56 times `2^patience_log2` cycles (15 ms): a link that is
+//! being repaired comes back, and with it what was given up. If nothing does, the read ends as one that was given up,
+//! 48 ms after it came at the latest: before the engine takes the port for dead, by default in 50. So do those behind it,
+//! until one finds a tag and room: each in 256 cycles, in which all tags are looked at.
 //!
 //! # Order
 //! A read waits until the posted packets that were accepted before it have left. A few reads wait behind each other,
@@ -203,7 +204,7 @@ impl Asks {
         assert!(patience_log2 <= 16, "2^{patience_log2} cycles");
         Self::fresh(AsksGiven {
             all_lanes: Constant::new(0xF.into()),
-            limit: Constant::new((32u64 << patience_log2).into()),
+            limit: Constant::new((56u64 << patience_log2).into()),
         })
     }
 }

@@ -104,7 +104,7 @@ fn impatient(params: &Params) -> Library {
     let mut design = peerlane_hdl::generate(params).unwrap();
     for (long, short) in [
         ("last_time = 20'hffff;", "last_time = 20'hff;"),
-        ("limit = 22'h200000;", "limit = 22'h2000;"),
+        ("limit = 22'h380000;", "limit = 22'h3800;"),
     ] {
         let mut has = (design.modules.iter_mut()).filter(|module| module.verilog.contains(long));
         let module = has.next().unwrap();

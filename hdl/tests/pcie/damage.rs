@@ -79,7 +79,7 @@ pub fn completions(library: &Library) {
         assert_eq!(rig.hip.root.writes.len(), 1);
         rig.reset();
         assert_eq!(rig.get("rx_failed"), 0);
-        rig.run(200);
+        rig.run(300);
         rig.ends.clear();
         rig.asks.extend((0..30).map(ask));
         rig.finish(10_000);
@@ -150,7 +150,7 @@ pub fn writes(library: &Library) {
                 );
                 answered += ends;
                 rig.reset();
-                rig.run(200);
+                rig.run(300);
                 host(&mut rig, &mut rng, 12_288);
                 rig.finish(2000);
                 assert!(rig.bus.memory.contains_key(&12_288));

@@ -38,7 +38,7 @@ fn ask(number: u64) -> Ask {
 /// Longer than any read is waited for.
 const TOO_LONG: u64 = 130 << PATIENCE_LOG2;
 /// As long a read finds no tag or no room, with nothing under way, before it ends.
-const HOPE: u64 = 32 << PATIENCE_LOG2;
+const HOPE: u64 = 56 << PATIENCE_LOG2;
 
 /// Forty reads, of which the twentieth has a fate; then forty more. The code of that one, and the counts.
 pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
@@ -187,7 +187,7 @@ fn a_read_that_is_lost_behind_a_reset_is_given_up() {
             rig.asks.extend((0..20).map(ask));
             rig.run(110 + moment);
             rig.reset();
-            rig.run(200);
+            rig.run(300);
             rig.ends.clear();
             rig.hip.root.strike(0, Fate::Never);
             rig.asks.push_back(short(0, 0));

@@ -166,7 +166,7 @@ fn credits_without_a_limit_are_none() {
             rig.hip.config.reads = reads;
             rig.hip.config.replies = replies;
             rig.reset();
-            rig.run(200);
+            rig.run(300);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             for number in 0..600 {
                 rig.post(0x8000 + 256 * number, 256);

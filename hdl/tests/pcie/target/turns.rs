@@ -100,7 +100,7 @@ fn a_completion_waits_for_writes_behind_a_reset_too() {
             if round < 3 {
                 rig.reset();
                 rig.posted.clear();
-                rig.run(200);
+                rig.run(300);
             }
         }
         rig.hip.grant(1, 4, 0);
