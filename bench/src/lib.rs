@@ -37,7 +37,7 @@ pub mod transfers;
 pub use error::{Error, Result};
 pub use limits::Limit;
 pub use page::html;
-pub use results::{Bar, Report, Row, Stalls, Verdict};
+pub use results::{Bar, Block, Report, Row, Stalls, Verdict};
 pub use run::{Options, Progress, run};
 pub use scenario::{SCENARIOS, Scenario, UnknownName, select};
 pub use sweep::{Curve, Drawing, Point, Sweep};

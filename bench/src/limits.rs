@@ -36,7 +36,8 @@ pub struct Limit {
     pub link: f64,
     /// What the port in front of it allows: the contract of `Txs`, or beats, tags and room for completions.
     pub contract: f64,
-    /// Which of these does.
+    /// Whose limit `contract` is.
+    #[serde(rename = "contract_of")]
     pub by: &'static str,
 }
 

@@ -176,6 +176,7 @@ pub fn html(report: &Report) -> Result<String> {
 mod tests {
     use super::*;
     use crate::SCENARIOS;
+    use crate::results::Block;
 
     #[test]
     fn the_page_shows_every_row_and_asks_for_nothing() {
@@ -184,9 +185,12 @@ mod tests {
             .map(|s| Row::new(s, 3.5e9, "B/s", Some(3.657e9)))
             .collect();
         let report = Report {
-            build: "port_bits=128".into(),
-            build_id: 1,
-            link: "PCIe <Gen2>".into(),
+            blocks: vec![Block {
+                name: "a block",
+                build: "port_bits=128".into(),
+                build_id: 1,
+                link: "PCIe <Gen2>".into(),
+            }],
             rows,
             sweep: None,
         };

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::limits::{Limit, TXS};
+use crate::scenario::Variant;
 use crate::sweep::Sweep;
 
 /// What a row is to reach.
@@ -90,6 +91,8 @@ pub struct Row {
     pub ratio: Option<f64>,
     /// What is measured, in words.
     pub what: &'static str,
+    /// The build of the block, by its [`Block::name`]; none of a modelled design.
+    pub block: Option<&'static str>,
     /// What it is to reach.
     pub bar: Option<Bar>,
     /// Whether it does.
@@ -133,6 +136,7 @@ impl Row {
             limit,
             ratio,
             what: scenario.what,
+            block: scenario.block().map(Variant::words),
             bar: scenario.bar,
             verdict,
             limits: None,
@@ -222,16 +226,25 @@ pub(crate) fn hexadecimal<S: Serializer>(id: &u32, serializer: S) -> Result<S::O
     serializer.collect_str(&format_args!("{id:#010x}"))
 }
 
-/// All that was measured. As JSON the rows are `results`.
+/// A build of the block that rows were measured with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
-    /// The build of the block, in words.
+pub struct Block {
+    /// What rows call it, [`Row::block`].
+    pub name: &'static str,
+    /// Its parameters, in words.
     pub build: String,
     /// Its BUILD_ID; in JSON as documents and logs have it, `"0x06b48e0d"`.
     #[serde(serialize_with = "hexadecimal")]
     pub build_id: u32,
-    /// The link, in words.
+    /// The link, in words; rows that name another round trip have that one.
     pub link: String,
+}
+
+/// All that was measured. As JSON the rows are `results`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The builds of the rows.
+    pub blocks: Vec<Block>,
     /// The rows, in their order.
     #[serde(rename = "results")]
     pub rows: Vec<Row>,
@@ -314,9 +327,7 @@ mod tests {
     #[test]
     fn json_has_the_five_fields_of_each_row() {
         let report = Report {
-            build: String::new(),
-            build_id: 0,
-            link: String::new(),
+            blocks: Vec::new(),
             rows: vec![Row::new(SCENARIOS.last().unwrap(), 5.0, "cycles/s", None)],
             sweep: None,
         };

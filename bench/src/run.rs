@@ -9,7 +9,7 @@ use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
 use crate::measure::{self, Bench};
-use crate::results::{Report, Row};
+use crate::results::{Block, Report, Row};
 use crate::rig::Way;
 use crate::scenario::{Kind, Scenario, Variant};
 use crate::sweep::{self, Curve, Drawing, Sweep};
@@ -141,7 +141,7 @@ impl Job {
     /// The build that it needs; a row that is calculated needs none.
     fn variant(&self) -> Option<Variant> {
         match self {
-            Self::Row(scenario) => scenario.design().is_none().then_some(scenario.variant),
+            Self::Row(scenario) => scenario.block(),
             Self::Sweep(_, variant, _) => Some(*variant),
         }
     }
@@ -273,12 +273,31 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
             })
             .collect(),
     });
+    let is_measured = |variant: &Variant| {
+        let mut scenarios = options.rows.iter();
+        scenarios.any(|scenario| scenario.block() == Some(*variant))
+    };
+    let blocks = Variant::ALL.into_iter().filter(is_measured);
     Report {
-        build: options.params.canonical(),
-        build_id: options.params.build_id(),
-        link: describe(&config.link),
+        blocks: blocks
+            .map(|variant| block(variant, options.params))
+            .collect(),
         rows,
         sweep,
+    }
+}
+
+fn block(variant: Variant, asked: Params) -> Block {
+    let params = variant.params(asked);
+    let config = variant.config();
+    Block {
+        name: variant.words(),
+        build: params.canonical(),
+        build_id: params.build_id(),
+        link: match config.stream.link {
+            true => describe(&config.link),
+            false => "no link".into(),
+        },
     }
 }
 
@@ -287,4 +306,39 @@ pub(crate) fn describe(link: &LinkConfig) -> String {
         "PCIe {:?} x{}, {}-byte payloads, {} ns read round trip",
         link.generation, link.lanes, link.max_payload, link.read_round_trip_ns
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_names_the_block_and_the_link_it_was_measured_with() {
+        let names = ["tlp.gen3.doorbell", "write.bulk", "thesis"].map(String::from);
+        let rows = crate::select(&names).unwrap();
+        let done = rows.iter().map(|scenario| {
+            let row = Row::new(scenario, 1.0, "u", None);
+            Done::Row(Box::new(row))
+        });
+        let options = Options {
+            rows: rows.clone(),
+            ..Options::default()
+        };
+        let report = assemble(&options, done.collect());
+        let of = |name: &str| {
+            let row = report.rows.iter().find(|row| row.name == name).unwrap();
+            let block = row.block?;
+            report.blocks.iter().find(|one| one.name == block)
+        };
+        let (gen3, txs) = (of("tlp.gen3.doorbell").unwrap(), of("write.bulk").unwrap());
+        assert!(gen3.link.starts_with("PCIe Gen3 x8"), "{}", gen3.link);
+        assert!(gen3.build.contains("port=tlp"), "{}", gen3.build);
+        assert!(txs.link.starts_with("PCIe Gen2 x8"), "{}", txs.link);
+        assert!(txs.build.contains("port=txs"), "{}", txs.build);
+        assert_ne!(gen3.build_id, txs.build_id);
+        // The thesis's designs are calculated.
+        let calculated = report.rows.iter().filter(|row| row.block.is_none());
+        assert_eq!(calculated.count(), rows.len() - 2);
+        assert_eq!(report.blocks.len(), 2);
+    }
 }

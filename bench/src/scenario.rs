@@ -32,6 +32,11 @@ impl Scenario {
             _ => None,
         }
     }
+
+    /// The build of the block that it needs.
+    pub(crate) fn block(&self) -> Option<Variant> {
+        self.design().is_none().then_some(self.variant)
+    }
 }
 
 /// The build that a row measures, and its surroundings.

@@ -366,7 +366,8 @@ impl Reader<'_> {
             return Err(self.error(
                 file.generation.span(),
                 format!("pcie.generation = {generation} with pcie.lanes = {lanes} is not possible"),
-                "Use Gen1 x8, Gen2 x4 or Gen2 x8: what the hard IP has with a port of 128 bits, without Gen3.",
+                "Use Gen1 x8, Gen2 x4 or Gen2 x8: what the hard IP has with a port of 128 bits. For Gen3, `gen = 3` in [port] of \
+                 --config, with kind = \"stream\".",
             ));
         }
         self.number::<u32>(

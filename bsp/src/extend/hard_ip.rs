@@ -120,6 +120,13 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("subsystem_device_id_hwtcl", "0"),
 ];
 
+/// The value that a parameter has behind the extension where the vendor's file says nothing.
+pub(super) fn default(name: &str) -> Option<&'static str> {
+    let mut all = DEFAULTS.iter();
+    all.find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+}
+
 /// Forces the hard reset controller.
 const HARD_RESET: &str = "force_hrc";
 const SOFT_RESET: &str = "at Gen3 Quartus uses the soft reset controller, and the hard one is forced for configuration over PCIe \

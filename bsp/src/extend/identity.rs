@@ -8,8 +8,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Identity};
+use crate::config::{Config, Identity, PortKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::extend::hard_ip;
 use crate::extend::report::Change;
 use crate::keys::Key;
 use crate::system::qsys::{Module, System};
@@ -134,11 +135,16 @@ pub struct PciIds {
 }
 
 impl PciIds {
-    /// Those that the board of a site gets.
-    pub fn of(site: &Site<'_>, identity: &Identity) -> Self {
+    /// Those that the board of a site gets. With a streaming port all are written.
+    pub fn of(site: &Site<'_>, config: &Config) -> Self {
+        let identity = &config.identity;
         let id = |asked: Option<u16>, name: &str| {
             let has = || site.hip.number(name);
-            let id = asked.map(u64::from).or_else(has);
+            let written = || match config.port.kind {
+                PortKind::Stream => hard_ip::default(name)?.parse().ok(),
+                PortKind::Txs => None,
+            };
+            let id = asked.map(u64::from).or_else(has).or_else(written);
             id.map_or("not set".into(), |id| format!("{id:04x}"))
         };
         Self {
@@ -170,7 +176,7 @@ pub fn note(site: &Site<'_>, config: &Config) -> Result<String> {
         )
         .of_key(Key::SubsystemDevice));
     }
-    let ids = PciIds::of(site, identity);
+    let ids = PciIds::of(site, config);
     let mut all = site.library.systems().flat_map(|s| &s.modules);
     let versions = all.any(|module| version(module).is_some());
     let version = match versions {

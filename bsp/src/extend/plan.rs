@@ -574,7 +574,7 @@ impl<'a> Builder<'a> {
             vendors_board: &self.name.old,
             hardware: &self.name.hardware,
             version: &version,
-            ids: PciIds::of(site, &config.identity),
+            ids: PciIds::of(site, config),
             map_id: block.ids.map,
             build_id: block.ids.build,
             compile: &self.compile,

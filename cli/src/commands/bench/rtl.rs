@@ -30,7 +30,8 @@ pub struct Args {
     /// Write the results to this file too.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a page with plots of rate against size.
+    /// Write a page with plots of rate against size, 64 B to 64 MiB. They are measured in both directions with three
+    /// models, whatever the rows: minutes more.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// The rows to measure; all without. The beginning of a name up to a dot stands for all rows that have it:
@@ -210,7 +211,9 @@ impl Progress for Shown {
 }
 
 fn print(report: &Report) {
-    outln!("{}; block: {}", report.link, report.build);
+    for block in &report.blocks {
+        outln!("{}: {}; {}", block.name, block.link, block.build);
+    }
     let mut table = Table::new();
     table.load_preset(presets::UTF8_BORDERS_ONLY).set_header(
         [
