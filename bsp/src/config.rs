@@ -307,12 +307,16 @@ impl Config {
             };
         }
         let page = |v: i64| (0..1 << 31).contains(&v) && v % 4096 == 0;
-        let remedy = "Use a multiple of 4096 (a page) below 2 GiB.";
+        let of_size = |what: &str, bytes: u64| {
+            format!("Use a multiple of the size of the {what}, {bytes:#x}, below 2 GiB.")
+        };
         if let Some(value) = &file.bar.chan_base {
-            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, remedy)?);
+            let remedy = of_size("channels", config.chan_bytes());
+            config.bar.chan_base = Some(checker.number("bar.chan_base", value, page, &remedy)?);
         }
         if let Some(value) = &file.bar.att_base {
-            config.bar.att_base = Some(checker.number("bar.att_base", value, page, remedy)?);
+            let remedy = of_size("table", config.att_bytes());
+            config.bar.att_base = Some(checker.number("bar.att_base", value, page, &remedy)?);
         }
         if let Some(value) = &file.bar.msix_base {
             if config.irq != Irq::Msix {
@@ -323,7 +327,8 @@ impl Config {
                     "Set irq = \"msix\", or leave the key out.",
                 ));
             }
-            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, remedy)?);
+            let remedy = of_size("vectors' table", u64::from(block::MSIX_BYTES));
+            config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &remedy)?);
         }
         config.identity = identity(&checker, &file.identity)?;
         for (key, value) in [
@@ -572,6 +577,41 @@ mod tests {
         let vendors = parse("interconnect_stages = \"vendor\"").unwrap();
         assert_eq!(vendors.interconnect_stages, None);
         assert!(config.irq == Irq::Msix && config.bar.msix_base.is_some());
+    }
+
+    #[test]
+    fn remedies_say_what_to_write() {
+        for (text, line, what, remedy) in [
+            (
+                "# x\n[port]\nkind = \"txs\"\nkind = \"stream\"",
+                4,
+                "kind stands in line 3 already",
+                "Take one of the two lines out.",
+            ),
+            (
+                "[port]\nkind = \"stream\"\n[bar]\n[port]\ngen = 3",
+                4,
+                "[port] stands in line 1 already",
+                "Write it once, with the keys of both",
+            ),
+            (
+                "port = \"stream\"",
+                1,
+                "port: a section is expected",
+                "Write [port] in a line of its own",
+            ),
+            (
+                "[bar]\nchan_base = 0x20001",
+                2,
+                "bar.chan_base",
+                "a multiple of the size of the channels, 0x8000",
+            ),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.place.line, Some(line), "{error}");
+            assert!(error.what.contains(what), "{error}");
+            assert!(error.remedy.contains(remedy), "{error}");
+        }
     }
 
     #[test]

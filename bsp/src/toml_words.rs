@@ -29,13 +29,28 @@ pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, 
         let what = "no value, which would be a number or a word in quotes";
         return (of_key(text, span, what), None);
     }
+    if let (true, Some((key, line))) = (message == "duplicate key", twice(text, span.clone())) {
+        let meant = match key.starts_with('[') {
+            true => "Write it once, with the keys of both below it.",
+            false => "Take one of the two lines out.",
+        };
+        return (
+            format!("{key} stands in line {line} already"),
+            Some(meant.into()),
+        );
+    }
     if let Some((found, wanted)) = mistyped(&message) {
+        let section = wanted_in_words(wanted) == "a section";
+        let meant = key_at(text, span.clone()).filter(|_| section);
+        let meant = meant.map(|key| {
+            format!("Write [{key}] in a line of its own, and its keys with their values below it.")
+        });
         let what = format!(
             "{} is expected, not {}",
             wanted_in_words(wanted),
             found_in_words(found)
         );
-        return (of_key(text, span, &what), None);
+        return (of_key(text, span, &what), meant);
     }
     (message, None)
 }
@@ -73,16 +88,44 @@ fn found_in_words(found: &str) -> String {
     }
 }
 
+/// The key, or the section, that stands at these bytes and in a line above, and that line.
+fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
+    let (above, rest) = text.split_at_checked(span?.start)?;
+    let begin = above.rfind('\n').map_or(0, |at| at + 1);
+    let name = |line: &str| {
+        let line = line.trim();
+        match line.starts_with('[') {
+            true => line.split(']').next().map(|name| format!("{name}]")),
+            false => line.split_once('=').map(|(key, _)| key.trim().to_string()),
+        }
+    };
+    let line = &text[begin..above.len() + rest.find('\n').unwrap_or(rest.len())];
+    let own = name(line)?;
+    let mut found = None;
+    for (n, line) in text[..begin].lines().enumerate() {
+        // A key of another section is another one.
+        if line.trim_start().starts_with('[') && !own.starts_with('[') {
+            found = None;
+        }
+        if name(line).as_deref() == Some(&own) {
+            found = found.or(Some(n + 1));
+        }
+    }
+    Some((own, found?))
+}
+
+/// The key of the line in which these bytes are.
+fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
+    let before = text.get(..span?.start)?;
+    let line = &text[before.rfind('\n').map_or(0, |at| at + 1)..];
+    let (key, _) = line.lines().next()?.split_once('=')?;
+    let key = key.trim();
+    (!key.is_empty() && !key.starts_with('#')).then_some(key)
+}
+
 /// The message with the key of its line.
 fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
-    let key = span.and_then(|span| {
-        let before = text.get(..span.start)?;
-        let line = &text[before.rfind('\n').map_or(0, |at| at + 1)..];
-        let (key, _) = line.lines().next()?.split_once('=')?;
-        let key = key.trim();
-        (!key.is_empty() && !key.starts_with('#')).then_some(key)
-    });
-    match key {
+    match key_at(text, span) {
         Some(key) => format!("{key}: {what}"),
         None => what.into(),
     }
