@@ -674,3 +674,19 @@ fn verilator_has_nothing_to_say_about_the_top() {
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(run.status.success() && said.is_empty(), "{said}");
 }
+
+/// The board's README says what the configuration makes of the board.
+#[test]
+fn the_readme_is_of_the_link_that_is_made() {
+    for (config, link, driver) in [
+        ("", "Gen2 x8", true),
+        ("[port]\nkind = \"stream\"\ngen = 3\n", "Gen3 x8", false),
+    ] {
+        let desk = Desk::new(DE5NET, PINS);
+        desk.sound(config);
+        let readme = desk.text("README.md");
+        assert!(readme.contains(&format!("hard IP ({link})")), "{readme}");
+        assert_eq!(readme.contains("A driver for the transceivers"), driver);
+        assert!(!readme.contains("\n\n- **A place"), "{readme}");
+    }
+}

@@ -6,6 +6,7 @@ use crate::board::design;
 use crate::board::model::{Bank, Board, FAMILY};
 use crate::board::ports::Port;
 use crate::board::system::System;
+use crate::config::Config;
 use crate::extend::component::Written;
 use crate::system::xml::escape;
 
@@ -71,6 +72,8 @@ struct Groups<'a> {
 #[template(path = "board/README.md")]
 struct Readme<'a> {
     board: &'a Board,
+    /// Generation of PCIe that the link gets.
+    generation: u32,
     /// The board's name with the block in it.
     name: String,
 }
@@ -81,7 +84,7 @@ pub fn files(
     ports: &[Port],
     pins: &str,
     description: &str,
-    suffix: &str,
+    config: &Config,
 ) -> Vec<Written> {
     let inner = design::board(board);
     let outer = design::top(&inner);
@@ -151,7 +154,8 @@ pub fn files(
             "README.md",
             render(&Readme {
                 board,
-                name: format!("{}{suffix}", board.name),
+                generation: config.port.generation.unwrap_or(board.pcie.generation),
+                name: format!("{}{}", board.name, config.identity.board_suffix),
             }),
         ),
         ("board.toml", description.into()),

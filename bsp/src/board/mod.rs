@@ -204,8 +204,8 @@ pub fn make(options: &Options) -> Result<Report> {
         .map_err(|e| output::not_writable(&parent, &e))?;
     let without = temporary.path().join(&board.name);
     let made = temporary.path().join("out");
-    let suffix = &options.config.identity.board_suffix;
-    for file in files::files(&board, &ports, &fragment, &description.text, suffix) {
+    let config = &options.config;
+    for file in files::files(&board, &ports, &fragment, &description.text, config) {
         layout::write_below(&without, &file.path, file.text.as_bytes())
             .map_err(|e| e.named_as_given(&without, &options.out))?;
     }
