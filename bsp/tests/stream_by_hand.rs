@@ -92,16 +92,37 @@ fn the_fix_that_forces_it_is_excluded() {
 #[test]
 fn a_place_for_the_exclusion_may_be_added() {
     let work = Work::new();
-    work.sound(GEN_3);
+    let report = work.sound(GEN_3);
     let made = work.made(SPECIFICATION);
     assert!(!made.contains("<compile"));
-    let element = "<compile><auto_migrate platform_type=\"s5_net\"><exclude fixes=\"cvphrcfix\"/></auto_migrate></compile>";
-    edit(
-        &work.output(SPECIFICATION),
+    let mut told = report
+        .to_do
+        .iter()
+        .filter(|note| note.contains("cvphrcfix"));
+    let told = told.next().unwrap();
+    let at = told.find("<compile><").unwrap();
+    let element = &told[at..told.find("</compile>").unwrap() + "</compile>".len()];
+    assert_eq!(notes(&work, &["cvphrcfix"]), 1);
+    // At either end.
+    for place in ["  <device ", "</board>"] {
+        edit(
+            &work.output(SPECIFICATION),
+            place,
+            &format!("{element}\n{place}"),
+        );
+        is_sound(&work);
+        assert_eq!(notes(&work, &["cvphrcfix"]), 0);
+        fs::write(work.output(SPECIFICATION), &made).unwrap();
+    }
+    // Without the fix it does not count.
+    finds_in(
+        &work,
+        SPECIFICATION,
         "</board>",
-        &format!("{element}</board>"),
+        &format!("{}</board>", element.replace("cvphrcfix", "")),
+        "automigration",
+        "cvphrcfix",
     );
-    is_sound(&work);
     // Nothing else.
     fs::write(work.output(SPECIFICATION), &made).unwrap();
     finds_in(

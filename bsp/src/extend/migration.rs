@@ -68,6 +68,8 @@ pub struct Told {
     pub changes: Vec<Change>,
     /// What a person should know if there is no place to say it.
     pub note: Option<String>,
+    /// What a person has to do then.
+    pub to_do: Option<String>,
 }
 
 /// Says the type in `board_spec.xml`, wherever the SDK would have to look for it; and, where the hard reset controller must
@@ -89,7 +91,8 @@ pub fn tell(
     let mut places = specification.root.children("compile").peekable();
     if places.peek().is_none() {
         return Told {
-            note: nowhere(detected, not_forced),
+            note: detected.map(untold),
+            to_do: not_forced.then(|| unexcluded(detected)),
             ..Told::default()
         };
     }
@@ -127,31 +130,28 @@ pub fn tell(
     }
     Told {
         changes: teller.changes,
-        note: None,
+        ..Told::default()
     }
 }
 
 /// What a person should know if there is no `<compile>`.
-fn nowhere(detected: Option<&str>, not_forced: bool) -> Option<String> {
-    let kind = detected.map(|kind| {
-        format!(
-            "A newer OpenCL SDK takes the vendor's BSP for {kind} by a file that is left out here, and applies no fixes until \
-             that is made anew: compile the base with the SDK that the BSP is for, or see automigration.rpt for the fixes of \
-             the vendor's BSP."
-        )
-    });
-    let fix = not_forced.then(|| {
-        format!(
-            "At Gen3 the SDK's fix {FORCES} must not be applied, because it forces the hard reset controller (force_hrc) again. \
-             If automigration.rpt of a compile says that it was, put <compile><auto_migrate platform_type=\"s5_net\"><exclude \
-             fixes=\"{FORCES}\"/></auto_migrate></compile> into <board>."
-        )
-    });
-    let all: Vec<String> = kind.into_iter().chain(fix).collect();
-    (!all.is_empty()).then(|| {
-        let all = all.join(" ");
-        format!("board_spec.xml has no <compile>, where the platform's type and unwanted fixes could be told. {all}")
-    })
+fn untold(kind: &str) -> String {
+    format!(
+        "board_spec.xml has no <compile>, where the platform's type could be told. A newer OpenCL SDK takes the vendor's BSP \
+         for {kind} by a file that is left out here, and applies no fixes until that is made anew: compile the base with the \
+         SDK that the BSP is for, or see automigration.rpt for the fixes of the vendor's BSP."
+    )
+}
+
+/// What a person has to do at Gen3 if there is no `<compile>`.
+fn unexcluded(detected: Option<&str>) -> String {
+    let kind = detected.unwrap_or(AUTO);
+    format!(
+        "board_spec.xml has no <compile>, where an unwanted fix could be excluded. At Gen3 the SDK's fix {FORCES} must not be \
+         applied, because it forces the hard reset controller (force_hrc) again. Put <compile><auto_migrate \
+         platform_type=\"{kind}\"><exclude fixes=\"{FORCES}\"/></auto_migrate></compile> into <board>, and see in \
+         automigration.rpt of a compile that the fix was not applied."
+    )
 }
 
 /// Edits of a specification.

@@ -511,6 +511,7 @@ impl<'a> Builder<'a> {
         let told = migration::tell(specification, detected, not_forced, &mut edits);
         self.changes.extend(told.changes);
         self.notes.extend(told.note);
+        self.to_do.extend(told.to_do);
         self.replace(
             &specification.path,
             edits.apply(&specification.path, &specification.source)?,

@@ -9,6 +9,7 @@ use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::names::OWN_HIP;
 use crate::check::result::{BLOCK, Bsp, bad};
+use crate::config::PortKind;
 use crate::error::{Place, Result};
 use crate::layout::{hw_tcl_path, with_extension};
 
@@ -16,12 +17,12 @@ use crate::layout::{hw_tcl_path, with_extension};
 const USED: [&str; 3] = ["alms", "ffs", "rams"];
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
-    components(bsp, findings)?;
+    components(bsp, build, findings)?;
     resources(bsp, build, findings)
 }
 
 /// The block is listed once, with its own file and version.
-fn components(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component list";
     let before = findings.errors();
     let mut listed = 0;
@@ -52,8 +53,8 @@ fn components(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             }
         }
     }
-    let own = bsp.all().flat_map(|design| &design.instances);
-    let own = own.filter(|i| i.kind == OWN_HIP).count() > 0;
+    // That the hard IP is of that kind, the test of packets says.
+    let own = build.config.port.kind == PortKind::Stream;
     let mut entries = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         let list = xml(&path)?;
@@ -166,7 +167,19 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
             found.push((now.line, what));
         }
     }
-    let mut rest = now.inside.iter();
+    // Where there was none, a place to say which fixes are excluded.
+    let told = |node: &&Node| match (at, node.tag.as_str()) {
+        ("board/compile", "auto_migrate") => true,
+        ("board/compile/auto_migrate", "exclude") => is_gen_3,
+        ("board", "compile") => {
+            is_gen_3
+                && was.all("compile").next().is_none()
+                && node.inside.iter().all(|inner| inner.tag == "auto_migrate")
+        }
+        _ => false,
+    };
+    let is_new = |node: &&Node| node.tag == "compile" && told(node);
+    let mut rest = now.inside.iter().filter(|node| !is_new(node));
     for old in &was.inside {
         let path = format!("{at}/{}", old.tag);
         match rest.next() {
@@ -184,17 +197,6 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
             }
         }
     }
-    let told = |node: &&Node| match (at, node.tag.as_str()) {
-        ("board/compile", "auto_migrate") => true,
-        ("board/compile/auto_migrate", "exclude") => is_gen_3,
-        // Where there was none, a place for that.
-        ("board", "compile") => {
-            is_gen_3
-                && was.all("compile").next().is_none()
-                && node.inside.iter().all(|inner| inner.tag == "auto_migrate")
-        }
-        _ => false,
-    };
     if let Some(more) = rest.find(|node| !told(node)) {
         found.push((
             more.line,

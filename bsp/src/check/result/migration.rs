@@ -8,6 +8,7 @@ use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::settings::{Files, Reader};
 use crate::check::read::{Node, xml};
+use crate::check::result::gen3::TO_DO;
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 
@@ -24,9 +25,20 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         return Ok(());
     };
     let before = findings.errors();
+    let nothing = Node::default();
+    // Without a <compile> of the vendor's, a person puts one in.
+    let olds = was.all("compile").chain(std::iter::repeat(&nothing));
+    let pairs: Vec<_> = olds.zip(now.all("compile")).collect();
     if build.config.port.generation == Some(3) {
-        for (old, new) in was.all("compile").zip(now.all("compile")) {
+        for (old, new) in &pairs {
             excluded(&path, old, new, findings);
+        }
+        if pairs.is_empty() {
+            let what = format!(
+                "there is no <compile>, where the SDK's fix {FORCES} could be excluded, which would force the hard reset \
+                 controller: Gen3 does not have it (\"What to do\" of peerlane-report.md says what to write)"
+            );
+            findings.note(TO_DO, Place::line(&path, now.line), what);
         }
     }
     let Some((kind, file)) = by_files(bsp)? else {
@@ -38,9 +50,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         }
         return Ok(());
     };
-    let mut places = 0;
-    for (old, new) in was.all("compile").zip(now.all("compile")) {
-        places += 1;
+    for (old, new) in &pairs {
         let want = match told(old) {
             None | Some("" | "auto") => kind,
             Some(own) => own,
@@ -59,7 +69,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
             bad(findings, TEST, Place::line(&path, new.line), what);
         }
     }
-    if places == 0 {
+    if pairs.is_empty() {
         let what = format!(
             "there is no <compile>, where the platform's type could be told; the SDK goes by {file}, which is not there \
              until it is made anew"
