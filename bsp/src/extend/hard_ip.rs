@@ -5,6 +5,7 @@
 
 mod table;
 
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::keys::Key;
 use crate::system::kinds::OWN_HIP;
@@ -412,6 +413,9 @@ impl Old<'_> {
             );
         }
         let Some(possible) = widths(lanes, generation) else {
+            if wanted.generation.is_none() {
+                return Err(self.width(width, (lanes, before)));
+            }
             return asked(
                 Key::Generation,
                 format!(
@@ -462,11 +466,17 @@ impl Old<'_> {
                 .iter()
                 .map(|(lanes, generation, _)| format!("Gen{generation} {lanes}"));
             let links: Vec<_> = links.collect();
+            let or = match widths(lanes, 3) {
+                Some(_) => {
+                    " Or set gen = 3 below [port] of the configuration, if the board carries 8 GT/s."
+                }
+                None => "",
+            };
             return self.refuse(
                 place,
                 format!("{has}, for which there is no streaming port of 128 or 256 bits"),
                 format!(
-                    "Set the hard IP to one of these links in Platform Designer: {}.",
+                    "Set the hard IP to one of these links in Platform Designer: {}.{or}",
                     links.join(", ")
                 ),
             );
@@ -563,6 +573,16 @@ impl HardIp {
     /// Whether it is run at Gen3, and was not.
     pub fn becomes_gen_3(&self) -> bool {
         self.generation.0 != 3 && self.generation.1 == 3
+    }
+
+    /// A configuration with the generation that the vendor's hard IP has, where that is Gen3: the block's interfaces and the
+    /// check go by it.
+    pub fn settle(&self, config: &Config) -> Config {
+        let mut config = config.clone();
+        if self.generation.1 == 3 {
+            config.port.generation = Some(3);
+        }
+        config
     }
 
     /// Its link, for people.

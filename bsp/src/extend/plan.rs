@@ -19,7 +19,9 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
-use crate::extend::{compiled, gen3_settings, hip_paths, ipx, leftovers, migration, readme};
+use crate::extend::{
+    compiled, gen3_settings, hip_paths, ipx, leftovers, migration, readme, stream,
+};
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
@@ -70,6 +72,10 @@ impl Plan {
             .map(|missing| missing.words(&hardware))
             .collect();
         let new = rewrite::rewrite(&site, config).map_err(|e| config.places.point(e))?;
+        let config = &match &new.hip {
+            Some(hip) => hip.settle(config),
+            None => config.clone(),
+        };
         let specification = Document::read(&hardware.join("board_spec.xml"))?;
         let platform = Platform::of(layout)?;
         let name = Name::of(&platform.boards, &specification, config)?;
@@ -97,6 +103,10 @@ impl Plan {
         let after = builder.settings(&site, &project, (&moved, cvp_lost))?;
         builder.cvp = Cvp::of((&project, &after), &site, cvp_lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
+        if new.hip.is_some() {
+            let sdk = platform.version(layout)?.text;
+            builder.to_do.extend(stream::other_quartus(&site, &sdk));
+        }
         if new.hip.as_ref().is_some_and(HardIp::becomes_gen_3) {
             (builder.to_do).extend(gen3_settings::to_do(layout, &after)?);
         }

@@ -180,6 +180,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
 /// Rewrites the system for a streaming port.
 fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let streaming = stream::plan(site, config)?;
+    let config = &streaming.hip.settle(config);
     let Streaming {
         hip,
         bus,

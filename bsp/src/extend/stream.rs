@@ -17,6 +17,7 @@ use crate::extend::host_bus::HostBus;
 use crate::generator::{self, Board};
 use crate::system::host_bus::{BarEntry, HostPath, bar_map, bar_number};
 use crate::system::interrupts::{RXM_IRQ, other_senders};
+use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Connection, End};
 use crate::system::site::Site;
 
@@ -222,14 +223,6 @@ impl Streaming<'_> {
              them.{sequencer}",
             hip.kind, site.dma.name
         )];
-        if let Some(version) = version(site).filter(|version| !version.starts_with("13.1")) {
-            to_do.push(format!(
-                "{name} is of Quartus {version}. {} takes the hard IP's description from the installed Quartus, by the names that \
-                 13.1 has. Where {version} has others, Platform Designer stops with \"Quartus's description of the hard IP has no \
-                 ..., as 13.1 has it\": report that line, with the version.",
-                hip.kind
-            ));
-        }
         if hip.generation.0 != hip.generation.1 {
             let (before, mhz) = hip.clock;
             let clock = match before == mhz {
@@ -249,9 +242,25 @@ impl Streaming<'_> {
     }
 }
 
-/// The version of Quartus that the hard IP is of.
-fn version<'a>(site: &Site<'a>) -> Option<&'a str> {
-    site.hip.element.attribute("version")
+/// What somebody has to see to where another Quartus than 13.1 compiles the board: that of the SDK, or that which the hard
+/// IP is of.
+pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
+    let name = &site.hip.name;
+    let of_hip = site.hip.element.attribute("version").unwrap_or(sdk);
+    let is_other = |version: &&str| !version.starts_with("13.1");
+    let (version, who) = match (Some(of_hip).filter(is_other), Some(sdk).filter(is_other)) {
+        (Some(version), _) => (version, format!("{name} is of Quartus {version}")),
+        (None, Some(sdk)) => (
+            sdk,
+            format!("The board is compiled with Quartus {sdk}, that of its OpenCL SDK"),
+        ),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 has. Where {version} \
+         has others, Platform Designer stops with \"Quartus's description of the hard IP has no ..., as 13.1 has it\": report \
+         that line, with the version."
+    ))
 }
 
 /// Refuses what hangs on an interface that goes.

@@ -47,6 +47,10 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     if was.is_some_and(|was| was.number("in_cvp_mode_hwtcl").unwrap_or(0) != 0) {
         configuration(bsp, findings);
     }
+    // What was compiled at Gen3 stays good.
+    if was.is_some_and(is_gen_3) {
+        return Ok(());
+    }
     rules(bsp, findings)?;
     places(bsp, findings)?;
     widths(bsp, design, hip, findings)

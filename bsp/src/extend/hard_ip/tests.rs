@@ -202,6 +202,18 @@ fn another_width_is_asked_for() {
     };
     let fast = made(&four, gen3).unwrap();
     assert_eq!((fast.port_bits, fast.clock), (128, (250, 250)));
+    // What the configuration does not say is not what is wrong with it.
+    let slow = [
+        four[0],
+        four[1],
+        ("gen123_lane_rate_mode_hwtcl", "Gen1 (2.5 Gbps)"),
+    ];
+    let error = made(&slow, bits).unwrap_err();
+    assert!(!error.what.contains("port.gen"), "{error}");
+    assert!(error.what.contains("64 bits"), "{error}");
+    assert!(error.remedy.contains("gen = 3"), "{error}");
+    let fast = made(&slow, gen3).unwrap();
+    assert_eq!((fast.port_bits, fast.clock), (128, (125, 250)));
     // Three words are a list.
     let error = made(&[("rxbuffer_rxreq_hwtcl", "High")], WANTED).unwrap_err();
     assert!(error.remedy.contains("Minimum, Low or Balanced"), "{error}");
