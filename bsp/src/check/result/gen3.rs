@@ -4,6 +4,7 @@
 
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, instance};
+use crate::check::result::addresses::DEPTH;
 use crate::check::result::names::is_hard_ip;
 use crate::check::result::stream::{TEST, is_joined};
 use crate::check::result::{Bsp, bad};
@@ -36,6 +37,58 @@ fn is_exported(design: &Design, end: &str) -> bool {
     design.outside.iter().any(|outside| outside.inside == end)
 }
 
+/// Whether an exported interface is used: connected in a system around its own, or exported from every one up to the top.
+fn leaves(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> bool {
+    let kind = bsp.designs.iter().find(|(_, designs)| {
+        let mut designs = designs.iter();
+        designs.any(|one| std::ptr::eq(one, design))
+    });
+    let mut exports = design.outside.iter().filter(|o| o.inside == end);
+    exports.any(|export| {
+        let mut around = bsp.all().flat_map(|outer| {
+            let inner = outer.instances.iter();
+            let inner = inner.filter(move |i| kind.is_some_and(|(kind, _)| *kind == i.kind));
+            inner.map(move |i| (outer, format!("{}.{}", i.name, export.name)))
+        });
+        around.all(|(outer, end)| {
+            let used = outer.wires.iter().any(|w| w.from == end || w.to == end);
+            used || depth > 0 && leaves(bsp, outer, &end, depth - 1)
+        })
+    })
+}
+
+/// Interfaces of the transceivers' reconfiguration that a hard IP has at Gen3: a lane each, and a PLL that sends for the
+/// lanes at Gen3 and for those below; eight lanes have one more (683093, "Transceiver Reconfiguration").
+fn interfaces(hip: &Instance) -> u64 {
+    let lanes = hip.parameters.get("lane_mask_hwtcl");
+    let lanes = lanes.map_or("x4", String::as_str).trim_start_matches('x');
+    let lanes: u64 = lanes.parse().unwrap_or(8);
+    lanes + if lanes == 8 { 3 } else { 2 }
+}
+
+/// Whether the vendor's system has all that the driver needs, free for it: then the extension put one in.
+fn had_room(was: &Design, hip: &Instance) -> bool {
+    let end = format!("{}.reconfig_to_xcvr", hip.name);
+    let controller = others(was, "conduit", &end);
+    let Some(controller) = controller.first().and_then(|c| was.instance(instance(c))) else {
+        return false;
+    };
+    let own = |interface: &str| format!("{}.{interface}", controller.name);
+    let is_free = |end: &String| {
+        !is_exported(was, end) && !was.wires.iter().any(|w| w.from == *end || w.to == *end)
+    };
+    let speed = format!("{}.hip_currentspeed", hip.name);
+    let groups = controller.parameters.get("gui_split_sizes");
+    controller.enabled
+        && groups.is_none_or(|groups| groups.trim().is_empty())
+        && !was.instances.iter().any(|i| i.kind == DRIVER)
+        && [own("reconfig_mgmt"), own("reconfig_busy"), speed]
+            .iter()
+            .all(is_free)
+        && was.clock(&own("mgmt_clk_clk")).is_some()
+        && !others(was, "reset", &own("mgmt_rst_reset")).is_empty()
+}
+
 /// The equalisation is on in the controller, where that is in the system, and there is what starts it.
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     for (design, block) in bsp.with_block() {
@@ -55,20 +108,95 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
                 );
                 bad(findings, TEST, design.place(controller.line), what);
             }
+            let was = bsp.was(design);
+            let vendors = was.and_then(|was| was.instance(&controller.name)?.number(COUNT));
+            let (has, needs) = (controller.number(COUNT), interfaces(hip));
+            // That it is less than the vendor's, the test of parameters says.
+            if has.is_some_and(|has| has < needs && vendors.is_none_or(|vendors| has >= vendors)) {
+                let what = format!(
+                    "{COUNT} of {} is {}: at Gen3 {} alone has {needs}",
+                    controller.name,
+                    has.unwrap_or(0),
+                    hip.name
+                );
+                bad(findings, TEST, design.place(controller.line), what);
+            }
         }
-        let status = format!("{}.hip_status_drv", block.name);
-        let drivers = design.instances.iter().filter(|i| i.kind == DRIVER);
-        let drivers: Vec<_> = drivers.filter(|i| i.enabled).collect();
-        for driver in &drivers {
+        let drivers: Vec<_> = (design.instances.iter())
+            .filter(|i| i.kind == DRIVER)
+            .collect();
+        // That one is not enabled, the test of names says.
+        for driver in drivers.iter().filter(|i| i.enabled) {
             started(design, (driver, hip, block), findings);
+            outside(bsp, design, driver, findings);
         }
-        if drivers.is_empty() && !is_exported(design, &status) {
+        if drivers.is_empty() {
+            elsewhere(bsp, design, (hip, block), findings);
+        }
+    }
+}
+
+/// Whether a clock is used outside, itself or by a bridge.
+fn clock_leaves(bsp: &Bsp, design: &Design, clock: &str) -> bool {
+    let fed = design.wires.iter();
+    let fed = fed.filter(|w| w.kind == "clock" && w.from == clock);
+    let bridges = fed.filter_map(|w| design.instance(instance(&w.to)));
+    let bridges = bridges.filter(|i| i.kind == "altera_clock_bridge");
+    let mut ends = bridges.map(|i| format!("{}.out_clk", i.name));
+    leaves(bsp, design, clock, DEPTH) || ends.any(|end| leaves(bsp, design, &end, DEPTH))
+}
+
+/// A driver beside a controller that is outside: what leads there leads all the way.
+fn outside(bsp: &Bsp, design: &Design, driver: &Instance, findings: &mut Findings) {
+    for interface in ["reconfig_mgmt", "reconfig_busy"] {
+        let end = format!("{}.{interface}", driver.name);
+        if is_exported(design, &end) && !leaves(bsp, design, &end, DEPTH) {
             let what = format!(
-                "there is no {DRIVER} at {status}: nothing starts the receivers' equalisation at 8 GT/s (\"What to do\" of \
-                 peerlane-report.md says how one is put in)"
+                "{end} ends in a system around this one: export it from each, up to where the transceivers' controller is"
             );
-            findings.note(TO_DO, design.place(block.line), what);
+            findings.note(TO_DO, design.place(driver.line), what);
         }
+    }
+}
+
+/// Without a driver in the system: one is outside, or is still to be put in.
+fn elsewhere(
+    bsp: &Bsp,
+    design: &Design,
+    (hip, block): (&Instance, &Instance),
+    findings: &mut Findings,
+) {
+    let status = format!("{}.hip_status_drv", block.name);
+    let place = design.place(block.line);
+    if !is_exported(design, &status) {
+        let what = format!(
+            "there is no {DRIVER} at {status}: nothing starts the receivers' equalisation at 8 GT/s"
+        );
+        match bsp.was(design) {
+            Some(was) if had_room(was, hip) => bad(findings, TEST, place, what),
+            _ => {
+                let where_said = "\"What to do\" of peerlane-report.md says how one is put in";
+                findings.note(TO_DO, place, format!("{what} ({where_said})"));
+            }
+        }
+        return;
+    }
+    let clock = format!("{}.coreclkout", block.name);
+    let speed = format!("{}.hip_currentspeed", hip.name);
+    let mut missing: Vec<String> = [status, speed]
+        .into_iter()
+        .filter(|end| !leaves(bsp, design, end, DEPTH))
+        .collect();
+    if !clock_leaves(bsp, design, &clock) {
+        missing.push(clock);
+    }
+    if !missing.is_empty() {
+        let what = format!(
+            "{} must be exported from each system up to where the {DRIVER} is: without it nothing starts the receivers' \
+             equalisation at 8 GT/s",
+            missing.join(" and ")
+        );
+        findings.note(TO_DO, place, what);
     }
 }
 

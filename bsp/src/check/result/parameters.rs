@@ -114,12 +114,9 @@ fn set(
             }
         }
     }
-    if now.kind == "alt_xcvr_reconfig" && build.config.port.generation.is_some() {
-        // Another generation has more PLLs that send (683093, "Transceiver Reconfiguration").
-        set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
-    }
     if now.kind == "alt_xcvr_reconfig" && build.config.port.kind == PortKind::Stream {
-        // For Gen3: the test of packets says where it must be on.
+        // For Gen3: the test of packets says how many there must be, and where it must be on.
+        set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
         set.insert("enable_adce".into(), Set::AtLeast);
     }
     if is_bridge(&now.kind) && beside_block && leads_to_block(design, &now.name) {
