@@ -333,7 +333,7 @@ fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
     let Some(instance) = design.instance(name) else {
         return Some(format!("there is no instance {name}"));
     };
-    let known = match bsp.system(&instance.kind) {
+    let known = match bsp.inner(design, &instance.kind) {
         _ if instance.kind == super::BLOCK => bsp.declared.interfaces.contains_key(interface),
         Some(inner) => inner.outside.iter().any(|o| o.name == interface),
         None => true,
