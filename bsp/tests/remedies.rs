@@ -108,6 +108,13 @@ fn findings() {
             "{file}: {found:#?}"
         );
     }
+    // What is not there is not to be mended.
+    fs::remove_file(work.output("../../board_env.xml")).unwrap();
+    let found = remedies(&work);
+    let (_, said) = (found.iter())
+        .find(|(place, _)| place.ends_with("board_env.xml"))
+        .unwrap();
+    assert!(said.starts_with("Put it back"), "{found:#?}");
 }
 
 /// Files that cannot be read: of the vendor's, of the result, and of whoever runs the command.

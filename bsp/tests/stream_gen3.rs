@@ -2,8 +2,12 @@
 
 mod common;
 
-use common::{Work, edit, finds_in, reference_net};
+use std::fs;
+
+use common::{Work, edit, finds_in, reference_net, vendor_bsp};
+use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::extend::report::Change;
+use peerlane_bsp::layout::Layout;
 
 const STREAM: &str = "[port]\nkind = \"stream\"\n";
 const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
@@ -122,4 +126,209 @@ fn groups_of_a_shared_controller_are_told() {
             .iter()
             .any(|note| note.contains("gui_split_sizes"))
     );
+}
+
+/// Findings of the check with all these words.
+fn findings(work: &Work, level: Level, words: &[&str]) -> Vec<Finding> {
+    let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
+    let all = all.into_iter().filter(|f| f.level == level);
+    all.filter(|f| words.iter().all(|word| f.what.contains(word)))
+        .collect()
+}
+
+/// Where the vendor's hard IP is at Gen3, it stays there, with or without the key.
+#[test]
+fn a_board_at_gen_3_stays_there() {
+    let rate = |rate: &str| parameter("gen123_lane_rate_mode_hwtcl", rate);
+    let (before, after) = (rate("Gen2 (5.0 Gbps)"), rate("Gen3 (8.0 Gbps)"));
+    let lanes = |lanes: &str| parameter("lane_mask_hwtcl", lanes);
+    for (file, bsp) in [
+        (BOARD, reference_net()),
+        ("acl_iface_system.qsys", common::reference()),
+    ] {
+        let mut made = Vec::new();
+        for config in [STREAM, GEN_3] {
+            let work = Work::of(&bsp);
+            work.edit(file, &before, &after);
+            work.edit(file, &lanes("x8"), &lanes("x4"));
+            let place =
+                "set_location_assignment HSSIPMATXCGB_X0_Y9 -to \"*|sv_xcvr_pipe_native*\"\n";
+            work.append("top.qsf", place);
+            work.sound(config);
+            assert!(
+                work.made("iface/peerlane/peerlane_dma_hw.tcl")
+                    .contains("hip_status_drv")
+            );
+            assert!(
+                work.made("iface/peerlane/build.json")
+                    .contains("\"gen\": 3")
+            );
+            // The places of the vendor's compile are of that generation.
+            assert!(findings(&work, Level::Note, &["are of a compile"]).is_empty());
+            made.push(work.made(file));
+        }
+        assert_eq!(made[0], made[1]);
+    }
+}
+
+/// Eight lanes have eleven interfaces of the reconfiguration at Gen3 (parameter validation of `altera_pcie_sv_hip_ast`,
+/// ACDS 13.1), of which a vendor's controller may have had ten.
+#[test]
+fn the_controller_has_enough_interfaces() {
+    let count = |n: u32| parameter("number_of_reconfig_interfaces", &n.to_string());
+    let words = ["number_of_reconfig_interfaces of lane_tuner is 10", "11"];
+    for vendors in [9, 10] {
+        let work = Work::of(&reference_net());
+        work.edit(BOARD, &count(11), &count(vendors));
+        work.sound(GEN_3);
+        let made = work.made(BOARD);
+        assert_eq!(made.matches(&count(11)).count(), 2);
+        fs::write(work.output(BOARD), made.replace(&count(11), &count(10))).unwrap();
+        assert_eq!(findings(&work, Level::Bad, &words).len(), 1, "{vendors}");
+    }
+    // At Gen2 ten are enough, and a vendor's nine become ten.
+    let work = Work::of(&reference_net());
+    work.edit(BOARD, &count(11), &count(9));
+    work.sound(STREAM);
+    assert!(work.made(BOARD).contains(&count(10)));
+}
+
+/// What the extension put in must be there.
+#[test]
+fn the_driver_stays_in() {
+    let work = Work::of(&reference_net());
+    work.sound(GEN_3);
+    let made = work.made(BOARD);
+    let name = "pcie_reconfig_driver";
+    // Elements of this system begin, and end, on lines of their own.
+    let mut elements: Vec<String> = Vec::new();
+    for part in made.split("\n <") {
+        match elements.last_mut().filter(|_| part.starts_with('/')) {
+            Some(element) => *element += &format!("\n <{part}"),
+            None => elements.push(part.into()),
+        }
+    }
+    elements.retain(|element| !element.contains(name));
+    let left = elements.join("\n <");
+    assert!(!left.contains(name) && left.contains("</system>"), "{left}");
+    fs::write(work.output(BOARD), left).unwrap();
+    let words = ["altera_pcie_reconfig_driver", "copier.hip_status_drv"];
+    assert_eq!(findings(&work, Level::Bad, &words).len(), 1);
+    assert!(findings(&work, Level::Note, &["What to do"]).is_empty());
+}
+
+/// The driver may be beside a controller outside: then what it needs leads out of every system.
+#[test]
+fn a_driver_outside_is_reached() {
+    let work = Work::new();
+    work.sound(GEN_3);
+    let words = ["altera_pcie_reconfig_driver"];
+    let notes = |work: &Work| findings(work, Level::Note, &words);
+    assert_eq!(notes(&work).len(), 1);
+    let put = |file: &str, name: &str, inside: &str, kind: &str| {
+        let export = format!(
+            "<interface name=\"{name}\" internal=\"{inside}\" type=\"{kind}\" dir=\"end\" />"
+        );
+        let text = work.made(file);
+        let at = text.find(" <module").unwrap();
+        let text = format!("{}{export}\n{}", &text[..at], &text[at..]);
+        fs::write(work.output(file), text).unwrap();
+    };
+    let ends = [
+        ("dma_engine.hip_status_drv", "conduit"),
+        ("host_link.hip_currentspeed", "conduit"),
+        ("dma_engine.coreclkout", "clock"),
+    ];
+    for (n, (end, kind)) in ends.into_iter().enumerate() {
+        put(
+            "acl_iface_system.qsys",
+            &format!("for_driver_{n}"),
+            end,
+            kind,
+        );
+        assert_eq!(notes(&work).len(), 1, "{end}");
+    }
+    for (n, (_, kind)) in ends.into_iter().enumerate() {
+        let inside = format!("acl_iface.for_driver_{n}");
+        assert_eq!(notes(&work).len(), 1, "{inside}");
+        put("system.qsys", &format!("top_{n}"), &inside, kind);
+    }
+    let left = notes(&work);
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+/// An export that the vendor's board has is missed, and is not taken for the vendor's own fault.
+#[test]
+fn an_export_that_is_gone_is_a_fault() {
+    let work = Work::of(&reference_net());
+    work.sound(STREAM);
+    edit(
+        &work.output(BOARD),
+        "name=\"pcie_npor\"\n   internal",
+        "name=\"pcie_reset_n\"\n   internal",
+    );
+    let words = ["export pcie_npor: board", "has no interface pcie_npor"];
+    assert_eq!(findings(&work, Level::Bad, &words).len(), 1);
+    assert!(findings(&work, Level::Note, &words).is_empty());
+}
+
+/// What leads nowhere is said to lead to nothing.
+#[test]
+fn nothing_is_called_so() {
+    let work = Work::of(&reference_net());
+    work.sound(STREAM);
+    let made = work.made(BOARD);
+    for (from, to, test, words) in [
+        (
+            "name=\"pcie_npor\"\n   internal=\"endpoint.npor\"",
+            "name=\"pcie_npor\"",
+            "wiring",
+            "pcie_npor is nothing, in the vendor's BSP endpoint.npor",
+        ),
+        (
+            "start=\"copier.mem_rd\"",
+            "start=\"copier.mem_rdx\"",
+            "memory order",
+            "copier.mem_rd reaches nothing:",
+        ),
+    ] {
+        finds_in(&work, BOARD, from, to, test, words);
+        fs::write(work.output(BOARD), &made).unwrap();
+    }
+}
+
+/// Another hard IP is one fault, and not one for each of its parameters.
+#[test]
+fn a_wrong_hard_ip_is_told_once() {
+    for (kind, most) in [
+        ("altera_pcie_sv_hip_avmm", 1),
+        ("altera_pcie_sv_hip_ast", 2),
+    ] {
+        let work = Work::of(&reference_net());
+        work.sound(GEN_3);
+        edit(&work.output(BOARD), "peerlane_pcie_hip", kind);
+        let bad = findings(&work, Level::Bad, &[]);
+        assert!(bad.iter().any(|f| f.what.contains(kind)), "{bad:#?}");
+        assert!(bad.len() <= most, "{bad:#?}");
+        let of_vendor = format!("in the vendor's BSP a {kind}");
+        assert!(!bad.iter().any(|f| f.what.contains(&of_vendor)), "{bad:#?}");
+    }
+}
+
+/// The Quartus that compiles the board may be another one than its hard IP is of.
+#[test]
+fn the_quartus_of_the_sdk_is_told() {
+    let told = |notes: &[String], version: &str| {
+        let of = format!("Quartus {version}");
+        let notes = notes.iter();
+        notes
+            .filter(|note| note.contains(&of) && note.contains("as 13.1 has it"))
+            .count()
+    };
+    let work = Work::of(&reference_net());
+    assert_eq!(told(&work.sound(STREAM).to_do, "14.0"), 1);
+    let Some(bsp) = vendor_bsp() else { return };
+    let work = Work::of(&bsp);
+    let to_do = work.sound(STREAM).to_do;
+    assert_eq!(told(&to_do, "14.1"), 1, "{to_do:#?}");
 }

@@ -29,7 +29,10 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
         };
         let (read, written) = (slaves("mem_rd"), slaves("mem_wr"));
         if read != written {
-            let list = |ends: BTreeSet<String>| ends.into_iter().collect::<Vec<_>>().join(", ");
+            let list = |ends: BTreeSet<String>| match ends.is_empty() {
+                true => "nothing".into(),
+                false => ends.into_iter().collect::<Vec<_>>().join(", "),
+            };
             findings.bad(
                 TEST,
                 design.place(block.line),

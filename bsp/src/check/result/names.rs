@@ -45,8 +45,9 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     }
     own_hip(bsp, findings)?;
     if findings.unchanged(before) {
-        let what =
-            format!("{instances} instances, each once, enabled, of the vendor's kind and version");
+        let what = format!(
+            "{instances} instances, each once and enabled; those that the extension left are of the vendor's kinds and versions"
+        );
         findings.good(TEST, what);
     }
     Ok(())

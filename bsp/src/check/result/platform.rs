@@ -51,11 +51,11 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
 fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let path = bsp.layout.root.join("board_env.xml");
     if !path.is_file() {
-        bad(
-            findings,
+        findings.bad(
             TEST,
             Place::file(&path),
-            "aoc finds no board without it".into(),
+            "aoc finds no board without it",
+            "Put it back, or extend the vendor's BSP again.",
         );
         return Ok(());
     }

@@ -183,9 +183,13 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
                 }
             }
             Some(now) => {
+                let inside = match now.inside.as_str() {
+                    "" => "nothing",
+                    inside => inside,
+                };
                 let what = format!(
-                    "{} is {}, in the vendor's BSP {}",
-                    now.name, now.inside, was.inside
+                    "{} is {inside}, in the vendor's BSP {}",
+                    now.name, was.inside
                 );
                 bad(findings, TEST, design.place(now.line), what);
             }
