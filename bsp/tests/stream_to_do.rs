@@ -60,19 +60,20 @@ fn the_list_for_configuration_over_pcie_is_whole() {
         ("top.qsf", "CVP_MODE"),
         ("top.qsf", "ENABLE_CVP_CONFDONE"),
         ("top.qsf", "REVISION_TYPE"),
+        ("top.qsf", "BASE_REVISION"),
     ] {
         let place = format!("{file}:{} {name}", line(file, name));
         assert!(note.contains(&place), "{place}: {note}");
     }
-    let step = format!(
-        "pack_fpga_bin.tcl:{}",
-        line("scripts/pack_fpga_bin.tcl", "core.rbf")
-    );
-    assert!(note.contains(&step), "{step}: {note}");
-    assert!(
-        note.contains("cvp_update_reset") && note.contains("INPUT_PERSONA"),
-        "{note}"
-    );
+    let pack = "scripts/pack_fpga_bin.tcl";
+    let steps = [("core alone", "core.rbf"), ("base.aocx", "base.aocx get")];
+    for (of, word) in steps {
+        let step = format!("{pack}:{}", line(pack, word));
+        assert!(note.contains(&step), "{step}: {note}");
+        let told = places(&work, of);
+        assert_eq!(told, [("pack_fpga_bin.tcl".into(), Some(line(pack, word)))]);
+    }
+    assert!(note.contains("INPUT_PERSONA"), "{note}");
     // The check ticks them off.
     assert_eq!(places(&work, "CVP_MODE").len(), 2);
     assert_eq!(places(&work, "ENABLE_CVP_CONFDONE").len(), 2);
@@ -94,12 +95,56 @@ fn the_list_for_configuration_over_pcie_is_whole() {
             without(&work, file, word);
         }
     }
-    assert_eq!(places(&work, "CVP_"), []);
-    assert_eq!(places(&work, "REVISION_TYPE"), []);
+    // It goes with the type.
+    assert_eq!(places(&work, "BASE_REVISION").len(), 1);
+    without(&work, "top.qsf", "BASE_REVISION");
+    edit(&work.output(pack), " .acl.core.rbf $revision.core.rbf", "");
+    let whole = work.made(pack);
+    let (before, rest) = whole.split_once("    if {$revision").unwrap();
+    let (_, after) = rest.split_once("    }\n").unwrap();
+    fs::write(work.output(pack), format!("{before}{after}")).unwrap();
+    for word in [
+        "CVP_",
+        "_REVISION",
+        "REVISION_TYPE",
+        "core alone",
+        "base.aocx",
+    ] {
+        assert_eq!(places(&work, word), [], "{word}");
+    }
     // At Gen2 it stays.
     let work = Work::of(&reference_net());
     work.sound(STREAM);
     assert!(to_do(&work).is_empty(), "{:#?}", to_do(&work));
+}
+
+/// The module that holds a reset while a core is loaded: a revision that is compiled whole needs the one that passes it on.
+#[test]
+fn a_reset_that_is_always_0_has_to_go() {
+    let work = Work::of(&reference_net());
+    let report = work.sound(GEN_3);
+    let settings = work.made("top.qsf");
+    let line = settings.lines().position(|line| line.contains("_zero"));
+    let line = 1 + line.unwrap();
+    let is = |note: &&String| note.contains("configuration over PCIe (CvP");
+    let note = report.to_do.iter().find(is).unwrap();
+    let want = format!(
+        "Where cvp_update_reset_zero is named (top.qsf:{line}), whose output is always 0, name cvp/cvp_update_reset.v"
+    );
+    assert!(note.contains(&want), "{want}: {note}");
+    let (_, stays) = note
+        .split_once("The module cvp_update_reset can stay")
+        .unwrap();
+    let (stays, _) = stays.split_once(')').unwrap();
+    assert!(!stays.contains(&format!("top.qsf:{line}")), "{stays}");
+    let told = "always 0";
+    assert_eq!(places(&work, told), [("top.qsf".into(), Some(line))]);
+    edit(&work.output("top.qsf"), "reset_zero.v", "reset.v");
+    assert_eq!(places(&work, told), []);
+    // Configuration over PCIe takes it.
+    let work = Work::of(&reference_net());
+    work.sound(STREAM);
+    assert_eq!(places(&work, told), []);
 }
 
 /// Settings that are off and macros are named, too, so that nobody has to search for them.
@@ -375,4 +420,43 @@ fn other_files_are_no_settings_of_cvp() {
         (0, 0),
         "{to_do:?}"
     );
+}
+
+/// A step that puts the vendor's Verilog in the place of the hard IP's, as BSPs for `s5_net` have it.
+#[test]
+fn patches_of_the_hard_ip_are_told() {
+    const INTO: &str = "system/synthesis/submodules/";
+    let mut steps = String::new();
+    for file in [
+        "altpcie_hip_256_pipen1b.v",
+        "altpcie_sv_hip_ast_hwtcl.v",
+        "cvp_update_reset.v",
+    ] {
+        steps += &format!("file copy -force scripts/cvpupdatefix/{file} {INTO}{file}\n");
+    }
+    for (config, test, remedy) in [
+        (GEN_3, "to do", "take the lines out"),
+        (STREAM, "files", "the lines stay"),
+    ] {
+        let work = Work::of(&reference_net());
+        work.append("scripts/pre_flow.tcl", &steps);
+        let report = work.sound(config);
+        let script = work.made("scripts/pre_flow.tcl");
+        let line = script.lines().position(|line| line.contains("pipen1b"));
+        let line = 1 + line.unwrap();
+        let want = format!(
+            "scripts/pre_flow.tcl:{line}, scripts/pre_flow.tcl:{}. ",
+            line + 1
+        );
+        let is = |note: &&String| note.contains(&want) && note.contains(remedy);
+        let told = report.to_do.iter().filter(is).count();
+        assert_eq!(told, 1, "{want}: {:#?}", report.to_do);
+        let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
+        let notes = all
+            .iter()
+            .filter(|f| f.level == Level::Note && f.test == test);
+        let notes = notes.filter(|f| f.place.ends_with("scripts/pre_flow.tcl"));
+        let lines: Vec<_> = notes.filter_map(|f| f.line).collect();
+        assert_eq!(lines, [line, line + 1], "{all:#?}");
+    }
 }

@@ -14,11 +14,16 @@ const OF_HIP: &str = "in_cvp_mode_hwtcl";
 const MODE: &str = "CVP_MODE";
 const REVISION: &str = "CVP_REVISION";
 const TYPE: &str = "REVISION_TYPE";
+/// Names the revision whose periphery one of type CVP has.
+const BASE: &str = "BASE_REVISION";
 
 /// Brings out a pin that tells when the core is there; of no use without configuration over PCIe.
 const DONE: &str = "ENABLE_CVP_CONFDONE";
-/// The vendors' module that holds the kernels in reset while a core is loaded.
+/// The vendors' module that a reset goes through (in BSPs for `s5_net` that of the transmitters): revision `base` compiles
+/// one that passes it on, the revision for a core alone one whose output is 0, `cvp_update_reset_zero.v`.
 const RESET: &str = "cvp_update_reset";
+/// The file of the one whose output is 0.
+const ZERO: &str = "cvp_update_reset_zero";
 /// Defines a macro for the Verilog.
 const MACRO: &str = "VERILOG_MACRO";
 /// What a step that makes a core alone names.
@@ -53,24 +58,46 @@ struct Left {
     others: Vec<String>,
     /// Macros of the Verilog that are called after it, in the same way.
     macros: Vec<String>,
-    /// Where the module is that holds the kernels in reset.
+    /// Partitions and files of the module that passes a reset on.
     reset: Vec<String>,
+    /// Files in its place whose output is 0.
+    zero: Vec<String>,
+    /// The file that passes the reset on.
+    passes: Option<String>,
     /// Steps that make a core alone.
     steps: Vec<String>,
+    /// Steps that take an image which is not made again.
+    images: Vec<String>,
     /// Whether kernels are compiled on the base's persona.
     persona: bool,
 }
 
 impl Left {
-    fn of(project: &Project, after: &Project) -> Self {
+    fn of(project: &Project, after: &Project, images: &[String]) -> Self {
         let mut left = Self {
             persona: !project.settings(&["INPUT_PERSONA"]).is_empty(),
             ..Self::default()
         };
-        for (source, assignment) in after.settings(&[MODE, DONE, REVISION, TYPE]) {
+        let place = |source: &Source, line: usize| {
+            let inside = source.path.strip_prefix(&after.directory);
+            let path = inside.unwrap_or(&source.path).display();
+            format!("{path}:{line}")
+        };
+        let types = after.settings(&[TYPE]);
+        let is_for_cvp = |source: &Source| {
+            let mut own = types
+                .iter()
+                .filter(|(of, _)| !of.revisions.is_disjoint(&source.revisions));
+            own.any(|(_, assignment)| asks(TYPE, &assignment.value))
+        };
+        for (source, assignment) in after.settings(&[MODE, DONE, REVISION, TYPE, BASE]) {
             let name = &assignment.name;
             let place = place(source, assignment.line);
-            if asks(name, &assignment.value) {
+            if name == BASE {
+                if is_for_cvp(source) {
+                    left.settings.push(format!("{place} {name}"));
+                }
+            } else if asks(name, &assignment.value) {
                 left.settings.push(format!("{place} {name}"));
             } else if name != TYPE && !assignment.value.trim().is_empty() {
                 left.others.push(format!("{place} {name}"));
@@ -85,8 +112,14 @@ impl Left {
         }
         for (source, assignment) in after.settings(&["VERILOG_FILE", "PARTITION_HIERARCHY"]) {
             let about = [Some(&assignment.value), assignment.to.as_ref()];
-            if about.into_iter().flatten().any(|text| text.contains(RESET)) {
-                left.reset.push(place(source, assignment.line));
+            let place = place(source, assignment.line);
+            if assignment.value.contains(ZERO) {
+                left.zero.push(place);
+            } else if about.into_iter().flatten().any(|text| text.contains(RESET)) {
+                if assignment.name != "PARTITION_HIERARCHY" {
+                    left.passes = Some(assignment.value.trim().to_string());
+                }
+                left.reset.push(place);
             }
         }
         let scripts = after
@@ -95,8 +128,15 @@ impl Left {
             .filter(|source| source.role > Role::Settings);
         for source in scripts {
             for (n, line) in source.text.lines().enumerate() {
-                if line.contains(CORE) && !line.trim_start().starts_with('#') {
+                if line.trim_start().starts_with('#') {
+                    continue;
+                }
+                if line.contains(CORE) {
                     left.steps.push(place(source, n + 1));
+                }
+                let mut names = images.iter().filter_map(|image| image.rsplit('/').next());
+                if left.persona && names.any(|name| line.contains(name)) {
+                    left.images.push(place(source, n + 1));
                 }
             }
         }
@@ -108,7 +148,7 @@ impl Left {
         let mut words = String::new();
         if !self.settings.is_empty() {
             words += &format!(
-                " Take these settings out, which ask for it: {}.",
+                " Take these settings out, which are for it: {}.",
                 self.settings.join(", ")
             );
         }
@@ -131,11 +171,28 @@ impl Left {
                 self.steps.join(", ")
             );
         }
+        if !self.images.is_empty() {
+            words += &format!(
+                " These steps take an image of the base compile (.aocx), which was left out and is not made again: {}; take \
+                 them out, with what is done with it.",
+                self.images.join(", ")
+            );
+        }
         if !self.reset.is_empty() {
             words += &format!(
-                " The module {RESET}, which holds the kernels in reset while a core is loaded, can stay with its partition \
-                 ({}).",
+                " The module {RESET} can stay with its partition ({}).",
                 self.reset.join(", ")
+            );
+        }
+        if !self.zero.is_empty() {
+            let other = self
+                .passes
+                .as_deref()
+                .unwrap_or("one that passes the reset on");
+            words += &format!(
+                " Where {ZERO} is named ({}), whose output is always 0, name {other} in its place: that revision is \
+                 compiled whole now.",
+                self.zero.join(", ")
             );
         }
         if self.persona {
@@ -144,10 +201,6 @@ impl Left {
         }
         words
     }
-}
-
-fn place(source: &Source, line: usize) -> String {
-    format!("{}:{line}", source.name())
 }
 
 /// Whether a setting asks for configuration over PCIe.
@@ -160,9 +213,13 @@ fn asks(name: &str, value: &str) -> bool {
 }
 
 impl Cvp {
-    /// What settings and hard IP say; `None` if neither says that it is. `after`: the project as it will be. `lost`: the hard IP
-    /// that is put in does not have it.
-    pub fn of((project, after): (&Project, &Project), site: &Site<'_>, lost: bool) -> Option<Self> {
+    /// What settings and hard IP say; `None` if neither says that it is. `after`: the project as it will be. `lost`: the images
+    /// that were left out, if the hard IP that is put in does not have it.
+    pub fn of(
+        (project, after): (&Project, &Project),
+        site: &Site<'_>,
+        lost: Option<&[String]>,
+    ) -> Option<Self> {
         let mut said = Vec::new();
         let mut initializes = false;
         for (source, assignment) in project.settings(&[MODE, REVISION, TYPE]) {
@@ -187,7 +244,7 @@ impl Cvp {
         (!said.is_empty()).then(|| Self {
             said: said.join("; "),
             initializes,
-            lost: lost.then(|| Left::of(project, after)),
+            lost: lost.map(|images| Left::of(project, after, images)),
         })
     }
 

@@ -18,7 +18,7 @@ use crate::extend::report::Change;
 use crate::extend::rewrite::Rewritten;
 use crate::extend::settings::{self, FileEdits, Settings};
 use crate::layout::{Layout, has_extension};
-use crate::system::project::{Project, Role};
+use crate::system::project::{Project, Role, Source};
 use crate::system::site::Site;
 use crate::system::xml::Edits;
 use crate::text::{self, ranges};
@@ -27,6 +27,13 @@ use crate::text::{self, ranges};
 const LEVEL: &str = "altera_s5_a2p";
 /// The entity of the variant that is replaced.
 const OLD_ENTITY: &str = "altpcie_sv_hip_avmm_hwtcl";
+/// Files of the Avalon-ST variant, by how their names begin and end: what Platform Designer generates (ACDS 13.1), and the
+/// same of the variant that is replaced.
+const FILES: [(&str, &str); 3] = [
+    ("altpcie_sv_hip_", "_hwtcl.v"),
+    ("altpcie_hip_256_pipen1b", ".v"),
+    ("altpcie_rs_", ".v"),
+];
 /// The assignment that makes an instance a partition.
 const PARTITION: &str = "PARTITION_HIERARCHY";
 /// Rows of the report for one file's paths, each by itself.
@@ -306,5 +313,48 @@ pub fn to_do(hip: &Hip, lines: &[String]) -> Option<String> {
              entity {ENTITY}, and what else {OLD_ENTITY} had in it is gone. Quartus ignores what matches nothing.",
             lines.join(", ")
         )
+    })
+}
+
+/// What a person has to know of steps that put the vendor's files in the place of the hard IP's: `lost` is whether
+/// configuration over PCIe is, which BSPs for `s5_net` patch them for (`scripts/cvpupdatefix`).
+pub fn patches(after: &Project, lost: bool) -> Option<String> {
+    let mut lines = Vec::new();
+    let is_script =
+        |source: &&Source| source.role > Role::Settings && !has_extension(&source.path, "qip");
+    for source in after.sources.iter().filter(is_script) {
+        let inside = source.path.strip_prefix(&after.directory);
+        let file = inside.unwrap_or(&source.path).display();
+        let all = source.text.lines().enumerate();
+        let all = all.filter(|(_, line)| !line.trim_start().starts_with('#') && names_a_file(line));
+        lines.extend(all.map(|(n, _)| format!("{file}:{}", n + 1)));
+    }
+    let then = match lost {
+        true => {
+            "What they change for configuration over PCIe (cvp_update_reset) is of no use at Gen3: take the lines out, unless \
+             the files have other changes."
+        }
+        false => {
+            "If the files are patched for configuration over PCIe (cvp_update_reset), the lines stay. See that the files are \
+             of the Quartus version that compiles the board: the hard IP's component is that version's."
+        }
+    };
+    (!lines.is_empty()).then(|| {
+        format!(
+            "These lines name files that Platform Designer generates for the hard IP, and may put the vendor's in their \
+             place: {}. {then}",
+            lines.join(", ")
+        )
+    })
+}
+
+/// Whether a line names a file of the hard IP.
+fn names_a_file(line: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let mut words = line.split(|c| !part(c));
+    words.any(|word| {
+        let rest =
+            |(begin, end): &(&str, &str)| word.strip_prefix(begin)?.strip_suffix(end).map(|_| ());
+        FILES.iter().any(|file| rest(file).is_some())
     })
 }

@@ -101,7 +101,8 @@ impl Plan {
         let moved = Moved::new(&site, &new, config);
         let cvp_lost = new.hip.as_ref().is_some_and(|hip| hip.loses_cvp);
         let after = builder.settings(&site, &project, (&moved, cvp_lost))?;
-        builder.cvp = Cvp::of((&project, &after), &site, cvp_lost);
+        let lost = cvp_lost.then_some(builder.compile.images.as_slice());
+        builder.cvp = Cvp::of((&project, &after), &site, lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
         if new.hip.is_some() {
             let sdk = platform.version(layout)?.text;
@@ -378,6 +379,7 @@ impl<'a> Builder<'a> {
                 &mut settings,
             )?);
             self.to_do.extend(hip_paths::to_do(hip, &lines));
+            self.to_do.extend(hip_paths::patches(&after, cvp_lost));
         }
         let root = &self.layout.root;
         let mut left_out = compiled::left_out(self.layout, &settings.compiled)?;

@@ -98,8 +98,8 @@ impl<'a> Writer<'a> {
                  their connections and addresses"
             }
             true => {
-                "the block takes the old DMA's place under its name, and that of the hard IP's bridge; clock, reset and \
-                 s_nondma keep their connections, and all slaves their addresses"
+                "the block takes the old DMA's place under its name, and that of the hard IP's bridge; clock and reset keep \
+                 their connections, and all slaves their addresses"
             }
         };
         self.note(

@@ -115,6 +115,16 @@ pub(super) fn names_the_old(path: &str) -> bool {
     path.contains(LEVEL) || path.contains(&format!("{OLD}:"))
 }
 
+/// Whether a line names a file that Platform Designer generates for the hard IP (ACDS 13.1).
+pub(super) fn names_a_file(line: &str) -> bool {
+    let ends = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.');
+    line.split(ends).any(|word| {
+        let stem = word.strip_suffix(".v").unwrap_or_default();
+        let of_variant = stem.starts_with("altpcie_sv_hip_") && stem.ends_with("_hwtcl");
+        of_variant || stem.starts_with("altpcie_rs_") || stem.starts_with("altpcie_hip_256_pipen1b")
+    })
+}
+
 fn instance(element: &str) -> &str {
     element.rsplit(':').next().unwrap_or(element)
 }

@@ -13,6 +13,7 @@ use crate::check::read::tcl::Runs;
 use crate::check::result::hip_paths::{Hip, names_the_old};
 use crate::check::result::regions::{Shape, area};
 use crate::check::result::settings::{IMPORTS, TEST};
+use crate::check::result::to_do;
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 
@@ -118,7 +119,7 @@ pub(super) fn globals(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         let was = lines(&pair.was, is_global);
         let mut all = Vec::new();
         for lost in differences(bsp, &pair, &was) {
-            let wrong = SOURCES.contains(&lost.name);
+            let wrong = SOURCES.contains(&lost.name) && !to_do::has_to_go(bsp, lost.vendor);
             all.push((lost.place, lost.what, wrong));
         }
         all.retain(|(_, what, _)| said.insert(what.clone()));

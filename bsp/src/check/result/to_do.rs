@@ -6,23 +6,34 @@ use std::path::{Path, PathBuf};
 use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance};
-use crate::check::result::Bsp;
+use crate::check::read::settings::{Assignment, Revision};
 use crate::check::result::gen3::{TO_DO, is_gen_3};
-use crate::check::result::hip_paths::names_the_old;
+use crate::check::result::hip_paths::{names_a_file, names_the_old};
+use crate::check::result::lines::pairs;
 use crate::check::result::names::is_streaming;
 use crate::check::result::pins::PHY;
+use crate::check::result::{Bsp, FILES};
 use crate::error::{Place, Result};
+use crate::layout::SCRIPT_DIR;
 use crate::text;
 
 /// Settings of configuration over PCIe (Configuration via Protocol in V-series FPGA devices user guide 683889, 4.2).
-const CVP: [&str; 4] = [
+const CVP: [&str; 5] = [
+    "BASE_REVISION",
     "CVP_MODE",
     "CVP_REVISION",
     "ENABLE_CVP_CONFDONE",
-    "REVISION_TYPE",
+    TYPE,
 ];
+const TYPE: &str = "REVISION_TYPE";
+/// What a step that takes a core alone names.
+const CORE: &str = "core.rbf";
+/// Endings of scripts.
+const SCRIPTS: [&str; 9] = ["tcl", "sh", "bash", "csh", "bat", "cmd", "pl", "py", "mk"];
 /// Defines a macro for the Verilog, which may be about it.
 const MACRO: &str = "VERILOG_MACRO";
+/// The vendors' module in place of `cvp_update_reset` whose output is 0, in the revision that is for a core alone.
+const ZERO: &str = "cvp_update_reset_zero";
 /// Rules of `quartus.ini` that have Quartus take a hard reset controller at Gen3.
 const RULES: [&str; 2] = [
     "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
@@ -38,14 +49,13 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         return Ok(());
     };
     constraints(bsp, findings)?;
+    patches(bsp, findings);
     if !is_gen_3(hip) || build.config.port.generation.is_none() {
         return Ok(());
     }
-    let was = bsp
-        .was(design)
-        .and_then(|vendor| vendor.instance(&hip.name));
-    if was.is_some_and(|was| was.number("in_cvp_mode_hwtcl").unwrap_or(0) != 0) {
+    if lost_cvp(bsp) {
         configuration(bsp, findings);
+        cores(bsp, findings)?;
     }
     // What was compiled at Gen3 stays good.
     if was.is_some_and(is_gen_3) {
@@ -54,6 +64,29 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     rules(bsp, findings)?;
     places(bsp, findings)?;
     widths(bsp, design, hip, findings)
+}
+
+/// Whether the vendor's hard IP has configuration over PCIe, and the new one has none, since it is at Gen3.
+fn lost_cvp(bsp: &Bsp) -> bool {
+    bsp.replaced().any(|(design, vendor)| {
+        let mut hips = design.instances.iter();
+        hips.any(|hip| {
+            let was = vendor.instance(&hip.name);
+            is_streaming(&hip.kind)
+                && is_gen_3(hip)
+                && was.is_some_and(|was| was.number("in_cvp_mode_hwtcl").unwrap_or(0) != 0)
+        })
+    })
+}
+
+/// Whether a setting of the vendor's names the module whose output is 0, which has to go with configuration over PCIe.
+pub(super) fn has_to_go(bsp: &Bsp, vendor: &Assignment) -> bool {
+    names_zero(vendor) && lost_cvp(bsp)
+}
+
+fn names_zero(assignment: &Assignment) -> bool {
+    let value = assignment.value.as_deref().unwrap_or_default();
+    assignment.name.as_deref() == Some("VERILOG_FILE") && value.contains(ZERO)
 }
 
 /// The BSP's files with these endings, but for what Peerlane generates.
@@ -90,6 +123,35 @@ fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
+/// Steps that may put the vendor's files in the place of the hard IP's. Where they are for configuration over PCIe, they
+/// have to go with it; else a person has to see what they are.
+fn patches(bsp: &Bsp, findings: &mut Findings) {
+    let (test, then) = match lost_cvp(bsp) {
+        true => (
+            TO_DO,
+            "take it out if that is for configuration over PCIe, which Gen3 does not have",
+        ),
+        false => (
+            FILES,
+            "see that it is of the Quartus version that compiles the board",
+        ),
+    };
+    for path in scripts(bsp) {
+        for line in lines(path, names_a_file).unwrap_or_default() {
+            let what = format!(
+                "this step may put the vendor's file in the place of one of the hard IP: {then}"
+            );
+            findings.note(test, Place::line(path, line), what);
+        }
+    }
+}
+
+/// Scripts but Peerlane's.
+fn scripts(bsp: &Bsp) -> impl Iterator<Item = &PathBuf> {
+    let own = bsp.hardware.join(SCRIPT_DIR);
+    files(bsp, &SCRIPTS).filter(move |path| !path.starts_with(&own))
+}
+
 /// Lines in words.
 fn counted(lines: &[usize]) -> String {
     match lines {
@@ -102,14 +164,33 @@ fn counted(lines: &[usize]) -> String {
 /// Settings that ask for configuration over PCIe, which the hard IP has no more.
 fn configuration(bsp: &Bsp, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
-    let all = bsp.project.revisions.values().flat_map(|r| &r.assignments);
-    for assignment in all {
+    let for_cvp = |revision: &Revision| {
+        let mut types = revision
+            .assignments
+            .iter()
+            .filter(|a| a.name.as_deref() == Some(TYPE));
+        types.all(|a| {
+            a.value
+                .as_deref()
+                .is_some_and(|v| v.trim().eq_ignore_ascii_case("CVP"))
+        })
+    };
+    let all = bsp.project.revisions.values().flat_map(|revision| {
+        let for_cvp = for_cvp(revision);
+        revision.assignments.iter().map(move |a| (a, for_cvp))
+    });
+    for (assignment, for_cvp) in all {
         let (Some(name), Some(value)) = (&assignment.name, &assignment.value) else {
             continue;
         };
         let value = value.trim();
         let what = match name.as_str() {
-            "REVISION_TYPE" if !value.eq_ignore_ascii_case("CVP") => continue,
+            "BASE_REVISION" if !for_cvp => continue,
+            TYPE if !value.eq_ignore_ascii_case("CVP") => continue,
+            _ if names_zero(assignment) => format!(
+                "{name} {value}: the output of this module is always 0, and the revision is compiled whole now: name the one \
+                 that passes the reset on"
+            ),
             MACRO if value.to_uppercase().contains("CVP") => format!(
                 "{name} \"{value}\" may be about configuration over PCIe, which Gen3 does not have: take it out if it is"
             ),
@@ -128,6 +209,36 @@ fn configuration(bsp: &Bsp, findings: &mut Findings) {
             findings.note(TO_DO, place.clone(), what);
         }
     }
+}
+
+/// Steps that take a core alone, or an image of the base compile, which falls away with the persona that it left.
+fn cores(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let pairs = pairs(bsp)?;
+    let mut vendors = pairs.iter().flat_map(|pair| &pair.was.assignments);
+    let whole = vendors.any(|a| a.name.as_deref() == Some("INPUT_PERSONA"));
+    let images: Vec<_> = (bsp.vendor.files())
+        .filter(|path| whole && path.extension().is_some_and(|e| e == "aocx"))
+        .filter(|path| !bsp.hardware.join(path).exists())
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    for path in scripts(bsp) {
+        for line in lines(path, |line| line.contains(CORE)).unwrap_or_default() {
+            let what = format!(
+                "this step takes a core alone (.{CORE}), of which there is none at Gen3: take the core out of it"
+            );
+            findings.note(TO_DO, Place::line(path, line), what);
+        }
+        for image in &images {
+            for line in lines(path, |line| line.contains(image.as_str())).unwrap_or_default() {
+                let what = format!(
+                    "this step takes {image}, which was left out and is not made again at Gen3: take it out, with what is \
+                     done with it"
+                );
+                findings.note(TO_DO, Place::line(path, line), what);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Rules that would let a hard reset controller pass.
