@@ -6,7 +6,9 @@ mod common;
 use std::fs;
 
 use common::{Work, finds_in, reference_net};
+use peerlane_bsp::check::{Finding, check};
 use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::layout::Layout;
 
 const STREAM: &str = "[port]\nkind = \"stream\"\n";
 const ABOVE: &str = "system:system_inst|system_board:board";
@@ -68,7 +70,7 @@ fn the_partition_for_configuration_over_pcie_follows() {
 }
 
 /// How lines are written, and how they are written afterwards.
-const LINES: [(&str, &str); 8] = [
+const LINES: [(&str, &str); 9] = [
     (
         "set_output_delay -clock {system_inst|board|endpoint|altera_s5_a2p|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
         "set_output_delay -clock {system_inst|board|endpoint|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
@@ -101,14 +103,20 @@ const LINES: [(&str, &str); 8] = [
         "set_false_path -from [get_clocks {*endpoint|altera_s5_a2p|*coreclkout*}]",
         "set_false_path -from [get_clocks {*endpoint|*coreclkout*}]",
     ),
+    (
+        "set_false_path -from {b|altpcie_sv_hip_*_hwtcl:endpoint|altera_s5_a2p|r}",
+        "set_false_path -from {b|altpcie_sv_hip_*_hwtcl:endpoint|r}",
+    ),
 ];
 /// What cannot be done surely.
-const UNSURE: [&str; 5] = [
+const UNSURE: [&str; 7] = [
     "set_false_path -from {*altera_s5_a2p*}",
     "set_false_path -from {*end*|altera_s5_a2p|r}",
     "set_false_path -to {altera_s5_a2p|r}",
     "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:endpoint|altpcierd_hip_rs:rs_hip|app_rstn}",
     "set_false_path -to {b|altpcie_sv_hip_avmm_hwtcl:end*|r}",
+    "set_false_path -to {b|*hip_avmm_hwtcl:endpoint|altera_s5_a2p|r}",
+    "set_false_path -to [get_keepers {*altpcie_sv_hip_avmm_hwtcl*}]",
 ];
 
 #[test]
@@ -135,6 +143,18 @@ fn constraints_follow_or_are_told() {
         assert!(note.contains(&format!("top.sdc:{at}")), "{line}: {note}");
     }
     assert!(made.contains("# altera_s5_a2p was here"));
+    // The check tells of the same lines.
+    let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
+    let is = |f: &&Finding| f.test == "to do" && f.place.ends_with("top.sdc");
+    let notes: Vec<_> = all.iter().filter(is).map(|f| f.what.as_str()).collect();
+    let at = |line: &str| made.lines().position(|l| l == line).unwrap() + 1;
+    let first = at(UNSURE[0]);
+    let last = at(UNSURE[UNSURE.len() - 1]);
+    let want = format!("{} lines from {first} to {last} name", UNSURE.len());
+    assert!(
+        notes.len() == 1 && notes[0].starts_with(&want),
+        "{want}: {notes:#?}"
+    );
     let (old, new) = LINES[0];
     finds_in(
         &work,

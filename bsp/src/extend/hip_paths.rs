@@ -119,8 +119,13 @@ fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
     let mut new = Vec::new();
     for (at, element) in elements.iter().enumerate() {
         let (entity, instance) = parts(element);
+        // A pattern of the entity that went would match nothing.
+        let other = |entity: &str| entity.contains(['*', '?']) && !matches(entity, ENTITY);
         if is_level(at) {
             let before = elements[at.checked_sub(1)?];
+            if parts(before).0.is_some_and(other) {
+                return None;
+            }
             let variable = before.contains('$') || before.is_empty() && at == 1 && behind_variable;
             match parts(before) {
                 (None, "*") => new.push(element.replace(LEVEL, &hip.name)),

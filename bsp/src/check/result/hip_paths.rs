@@ -70,6 +70,13 @@ impl Hip {
                 return path.into();
             };
             let above = elements[before].clone();
+            // A pattern of the old entity matches nothing any more.
+            if let Some((entity, _)) = above.split_once(':')
+                && entity.contains(['*', '?'])
+                && !is(entity, NEW)
+            {
+                return path.into();
+            }
             let of_old = above
                 .strip_prefix(OLD)
                 .and_then(|rest| rest.strip_prefix(':'));
@@ -110,9 +117,10 @@ impl Hip {
     }
 }
 
-/// Whether a path names what a streaming port does not have.
+/// Whether a path names what a streaming port does not have. A file of the old entity's name is none.
 pub(super) fn names_the_old(path: &str) -> bool {
-    path.contains(LEVEL) || path.contains(&format!("{OLD}:"))
+    let mut after = path.split(OLD).skip(1);
+    path.contains(LEVEL) || after.any(|rest| !rest.starts_with('.'))
 }
 
 /// Whether a line names a file that Platform Designer generates for the hard IP (ACDS 13.1).
