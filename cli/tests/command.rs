@@ -230,7 +230,8 @@ fn the_last_line_of_a_check_counts_what_is_to_do() {
     assert!(count > 1, "{said}");
     let last = said.lines().last().unwrap();
     assert!(
-        last.ends_with(&format!(": sound, {count} things to do")),
+        last.contains(&format!(": sound, {count} things to do; "))
+            && last.ends_with("\"What to do\" of peerlane-report.md may have more"),
         "{last}"
     );
 }

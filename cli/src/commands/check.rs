@@ -42,6 +42,8 @@ pub fn run(args: &Args) -> Outcome {
         dir: args.dir.display().to_string(),
         faults: findings.errors(),
         findings: findings.0.iter().map(|f| Line::of(f, &args.dir)).collect(),
+        report_has_more: fs::read_to_string(layout.root.join(REPORT))
+            .is_ok_and(|report| report.contains(TO_DO)),
     };
     match (args.json, std::io::stdout().is_terminal()) {
         (true, _) => outln!(
@@ -57,6 +59,11 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
+/// What the extension wrote of what it did and what is left.
+const REPORT: &str = "peerlane-report.md";
+/// Its list of the latter.
+const TO_DO: &str = "\n## What to do\n";
+
 /// What is printed.
 #[derive(Debug, Serialize)]
 struct Said<'a> {
@@ -65,6 +72,9 @@ struct Said<'a> {
     /// Number of findings that are `wrong`.
     faults: usize,
     findings: Vec<Line<'a>>,
+    /// Whether the report is there and has a list of what is left to a person.
+    #[serde(skip)]
+    report_has_more: bool,
 }
 
 /// One finding.
@@ -143,13 +153,19 @@ impl Said<'_> {
 
     /// The last line.
     fn close(&self) -> String {
-        match self.faults {
-            0 => match self.findings.iter().filter(|line| line.is_to_do()).count() {
-                0 => format!("{}: sound", self.dir),
-                n => format!("{}: sound, {} to do", self.dir, count(n, "thing")),
-            },
-            n => format!("{}: {}", self.dir, count(n, "fault")),
+        if self.faults > 0 {
+            return format!("{}: {}", self.dir, count(self.faults, "fault"));
         }
+        let to_do = match self.findings.iter().filter(|line| line.is_to_do()).count() {
+            0 => String::new(),
+            n => format!(", {} to do", count(n, "thing")),
+        };
+        // A check sees no compile, for one.
+        let more = match self.report_has_more {
+            true => format!("; \"What to do\" of {REPORT} may have more"),
+            false => String::new(),
+        };
+        format!("{}: sound{to_do}{more}", self.dir)
     }
 }
 
