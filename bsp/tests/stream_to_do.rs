@@ -115,7 +115,43 @@ fn the_list_for_configuration_over_pcie_is_whole() {
     // At Gen2 it stays.
     let work = Work::of(&reference_net());
     work.sound(STREAM);
-    assert!(to_do(&work).is_empty(), "{:#?}", to_do(&work));
+    for word in [
+        "CVP_",
+        "_REVISION",
+        "REVISION_TYPE",
+        "core alone",
+        "base.aocx",
+    ] {
+        assert_eq!(places(&work, word), [], "{word}");
+    }
+}
+
+/// What the report lists at Gen2, too: the import that waits for the base's compile, and a constraint of a bridge that is gone.
+#[test]
+fn imports_that_are_off_and_bridges_that_are_gone_are_told() {
+    let work = Work::of(&reference_net());
+    let settings = fs::read_to_string(work.input("top.qsf")).unwrap();
+    let persona = settings.lines().find(|line| line.contains("INPUT_PERSONA"));
+    work.sound(STREAM);
+    let import = "INPUT_PERSONA of Top is off";
+    assert_eq!(places(&work, import), [("top.qsf".into(), None)]);
+    let bridge = "cross_to_endpoint, which is gone";
+    let line = work.made("top_post.sdc").lines().count();
+    assert_eq!(places(&work, bridge), [("top_post.sdc".into(), Some(line))]);
+    assert_eq!(to_do(&work).len(), 2, "{:#?}", to_do(&work));
+    // As the script does it, with what a compile has made.
+    let made = work.output("persona/base.root_partition.personax");
+    fs::create_dir_all(made.parent().unwrap()).unwrap();
+    fs::write(made, "made anew").unwrap();
+    let text = work.made("top.qsf") + persona.unwrap() + "\n";
+    fs::write(work.output("top.qsf"), text).unwrap();
+    without(&work, "top_post.sdc", "cross_to_endpoint");
+    assert_eq!(to_do(&work), []);
+    // Where each kernel's compile is one of the whole board, the import stays off.
+    let work = Work::of(&reference_net());
+    work.sound(GEN_3);
+    assert_eq!(places(&work, import), []);
+    assert_eq!(places(&work, bridge).len(), 1);
 }
 
 /// The module that holds a reset while a core is loaded: a revision that is compiled whole needs the one that passes it on.

@@ -160,7 +160,7 @@ impl Said<'_> {
             0 => String::new(),
             n => format!(", {} to do", count(n, "thing")),
         };
-        // A check sees no compile, for one.
+        // A check does not see all, such as room in a region.
         let more = match self.report_has_more {
             true => format!("; \"What to do\" of {REPORT} may have more"),
             false => String::new(),

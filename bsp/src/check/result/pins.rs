@@ -379,7 +379,7 @@ fn beginning(text: &str) -> String {
 }
 
 /// Whether a text has an instance as an element of a path.
-fn names(text: &str, instance: &str) -> bool {
+pub(super) fn names(text: &str, instance: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut all = text.match_indices(instance);
     all.any(|(at, _)| {

@@ -7,11 +7,13 @@ use crate::build::Build;
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance};
 use crate::check::read::settings::{Assignment, Revision};
+use crate::check::read::tcl::Runs;
 use crate::check::result::gen3::{TO_DO, is_gen_3};
 use crate::check::result::hip_paths::{names_a_file, names_the_old};
-use crate::check::result::lines::pairs;
+use crate::check::result::lines::{Pair, pairs};
 use crate::check::result::names::is_streaming;
-use crate::check::result::pins::PHY;
+use crate::check::result::pins::{PHY, names};
+use crate::check::result::settings::IMPORTS;
 use crate::check::result::{Bsp, FILES};
 use crate::error::{Place, Result};
 use crate::layout::SCRIPT_DIR;
@@ -49,6 +51,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         return Ok(());
     };
     constraints(bsp, findings)?;
+    bridges(bsp, findings)?;
+    imports(bsp, findings)?;
     patches(bsp, findings);
     if !is_gen_3(hip) || build.config.port.generation.is_none() {
         return Ok(());
@@ -121,6 +125,69 @@ fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Constraints of instances that are gone.
+fn bridges(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let all = bsp.replaced().flat_map(|(design, vendor)| {
+        let was = vendor.instances.iter().map(|was| was.name.as_str());
+        was.filter(|name| design.instance(name).is_none())
+    });
+    let gone: BTreeSet<&str> = all.collect();
+    for path in files(bsp, &["sdc"]) {
+        for name in &gone {
+            let lines = lines(path, |line| names(line, name))?;
+            if let Some(first) = lines.first() {
+                let what = format!(
+                    "{} name {name}, which is gone: Quartus ignores what matches nothing",
+                    counted(&lines)
+                );
+                findings.note(TO_DO, Place::line(path, *first), what);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Imports of the vendor's that are off until the board was compiled. Where each kernel's compile is one of the whole board
+/// they stay off.
+fn imports(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+    let pairs = pairs(bsp)?;
+    if lost_cvp(bsp) && had_persona(&pairs) {
+        return Ok(());
+    }
+    let name = |a: &Assignment| {
+        a.name
+            .clone()
+            .filter(|name| IMPORTS.contains(&name.as_str()))
+    };
+    for pair in &pairs {
+        let is_on = |section: &str| {
+            let mut now = pair.now.assignments.iter();
+            now.any(|a| a.section == section && a.runs != Runs::Held && name(a).is_some())
+        };
+        let mut seen = BTreeSet::new();
+        for was in pair.was.assignments.iter().filter(|a| a.runs != Runs::Held) {
+            let (Some(name), section) = (name(was), &was.section) else {
+                continue;
+            };
+            // A netlist among the sources has no section, and stays.
+            if section.is_empty() || is_on(section) || !seen.insert(section) {
+                continue;
+            }
+            let what = format!(
+                "{name} of {section} is off until the board was compiled with the block: {SCRIPT_DIR}/rebuild.tcl turns it on"
+            );
+            findings.note(TO_DO, Place::file(pair.qsf), what);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the vendor's kernels were compiled on what the base compile left.
+fn had_persona(pairs: &[Pair<'_>]) -> bool {
+    let mut vendors = pairs.iter().flat_map(|pair| &pair.was.assignments);
+    vendors.any(|a| a.name.as_deref() == Some("INPUT_PERSONA"))
 }
 
 /// Steps that may put the vendor's files in the place of the hard IP's. Where they are for configuration over PCIe, they
@@ -213,9 +280,7 @@ fn configuration(bsp: &Bsp, findings: &mut Findings) {
 
 /// Steps that take a core alone, or an image of the base compile, which falls away with the persona that it left.
 fn cores(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    let pairs = pairs(bsp)?;
-    let mut vendors = pairs.iter().flat_map(|pair| &pair.was.assignments);
-    let whole = vendors.any(|a| a.name.as_deref() == Some("INPUT_PERSONA"));
+    let whole = had_persona(&pairs(bsp)?);
     let images: Vec<_> = (bsp.vendor.files())
         .filter(|path| whole && path.extension().is_some_and(|e| e == "aocx"))
         .filter(|path| !bsp.hardware.join(path).exists())
