@@ -61,8 +61,12 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         configuration(bsp, findings);
         cores(bsp, findings)?;
     }
+    let was = bsp.was(design);
     // What was compiled at Gen3 stays good.
-    if was.is_some_and(is_gen_3) {
+    if was
+        .and_then(|vendor| vendor.instance(&hip.name))
+        .is_some_and(is_gen_3)
+    {
         return Ok(());
     }
     rules(bsp, findings)?;
