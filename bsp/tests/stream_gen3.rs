@@ -116,6 +116,24 @@ fn groups_of_a_shared_controller_are_told() {
             .all(|word| note.contains(word))
     };
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
+    // The check says so until it is done.
+    let open = |work: &Work| findings(work, Level::Note, &["gui_split_sizes", "has 11 interfaces"]);
+    assert_eq!(open(&work).len(), 1);
+    let wrong = |work: &Work| findings(work, Level::Bad, &["lane_tuner"]);
+    fs::write(
+        work.output(BOARD),
+        made.replace(&groups, &parameter("gui_split_sizes", "11,4"))
+            .replace(&count(14), &count(15)),
+    )
+    .unwrap();
+    assert_eq!((open(&work), wrong(&work)), (vec![], vec![]));
+    // Another's group stays.
+    fs::write(
+        work.output(BOARD),
+        made.replace(&groups, &parameter("gui_split_sizes", "11,3")),
+    )
+    .unwrap();
+    assert_eq!(wrong(&work).len(), 1);
     // As many as before: nothing is to be done.
     let work = Work::of(&reference_net());
     work.edit(BOARD, &count(11), &format!("{}{groups}", count(14)));
@@ -331,4 +349,50 @@ fn the_quartus_of_the_sdk_is_told() {
     let work = Work::of(&bsp);
     let to_do = work.sound(STREAM).to_do;
     assert_eq!(told(&to_do, "14.1"), 1, "{to_do:#?}");
+}
+
+/// The driver that was put in stays as it was: at the controller's first register, with its reset.
+#[test]
+fn the_driver_is_held() {
+    let work = Work::of(&reference_net());
+    work.sound(GEN_3);
+    let made = work.made(BOARD);
+    let wrong = || findings(&work, Level::Bad, &["pcie_reconfig_driver"]);
+    assert_eq!(wrong(), []);
+    let spoil = |from: &str, to: &str, word: &str| {
+        let at = made.find(from).unwrap();
+        let (before, behind) = made.split_at(at);
+        fs::write(
+            work.output(BOARD),
+            before.to_string() + &behind.replacen(from, to, 1),
+        )
+        .unwrap();
+        let wrong = wrong();
+        assert_eq!(wrong.len(), 1, "{to}: {wrong:#?}");
+        assert!(wrong[0].what.contains(word), "{wrong:#?}");
+    };
+    let wire = |kind: &str, end: &str| {
+        let mut all = made.split("<connection").skip(1);
+        all.find(|wire| {
+            wire.contains(&format!("kind=\"{kind}\""))
+                && wire.contains(&format!("pcie_reconfig_driver.{end}\""))
+        })
+        .unwrap()
+        .split("<connection")
+        .next()
+        .unwrap()
+        .to_string()
+    };
+    let slave = wire("avalon", "reconfig_mgmt");
+    spoil(
+        &slave,
+        &slave.replace("0x0000", "0x1000"),
+        "it must be at 0",
+    );
+    let reset = wire("reset", "reconfig_xcvr_rst");
+    spoil(
+        &reset,
+        &reset.replace("power_reset.out_reset", "endpoint_reset.reset_out"),
+        "does not have the reset power_reset.out_reset",
+    );
 }

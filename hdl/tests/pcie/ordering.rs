@@ -169,3 +169,48 @@ fn writes_leave_at_the_rate_of_the_interface() {
         }
     }
 }
+
+/// A reset while a read waits for a write that has no credits: how many have left before is forgotten with the rest, so the
+/// next one waits, too.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_read_waits_for_the_writes_before_it_behind_a_reset_too() {
+    for bits in [128, 256] {
+        // The other end grants one posted packet at a time.
+        let mut rig = Rig::new(
+            &library(bits),
+            HipConfig {
+                posted: Grant {
+                    headers: Some(1),
+                    data: Some(16),
+                },
+                credit_delay: 1 << 40,
+                ..HipConfig::default()
+            },
+        );
+        for round in 0..4 {
+            rig.post(0x10_0000, 64);
+            rig.run(100);
+            assert_eq!(rig.get("stalled_credits"), 0, "nobody waits");
+            rig.post(0x10_1000, 64);
+            rig.run(100);
+            assert_eq!(rig.get("stalled_credits"), 1);
+            let before = rig.hip.root.reads();
+            rig.asks.push_back(Ask {
+                address: 0x4000,
+                bytes: 64,
+                tag: 1,
+            });
+            rig.run(500);
+            assert_eq!(rig.hip.root.reads(), before, "round {round}");
+            if round < 3 {
+                rig.reset();
+                rig.posted.clear();
+                rig.run(300);
+            }
+        }
+        rig.hip.grant(1, 4, 0);
+        rig.finish(1000);
+        assert_eq!(rig.ends.len(), 1);
+    }
+}

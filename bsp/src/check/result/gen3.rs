@@ -4,7 +4,7 @@
 
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, instance};
-use crate::check::result::addresses::DEPTH;
+use crate::check::result::addresses::{DEPTH, base};
 use crate::check::result::names::is_hard_ip;
 use crate::check::result::stream::{TEST, is_joined};
 use crate::check::result::{Bsp, bad};
@@ -121,6 +121,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
                 );
                 bad(findings, TEST, design.place(controller.line), what);
             }
+            grouped(design, was, (hip, controller), findings);
         }
         let drivers: Vec<_> = (design.instances.iter())
             .filter(|i| i.kind == DRIVER)
@@ -133,6 +134,32 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         if drivers.is_empty() {
             elsewhere(bsp, design, (hip, block), findings);
         }
+    }
+}
+
+/// A controller that serves others, too, has a group of interfaces for the hard IP, which a person makes larger.
+fn grouped(
+    design: &Design,
+    vendor: Option<&Design>,
+    (hip, controller): (&Instance, &Instance),
+    findings: &mut Findings,
+) {
+    let groups = |controller: &Instance| {
+        let groups = controller.parameters.get("gui_split_sizes")?;
+        Some(groups.trim().to_string()).filter(|groups| !groups.is_empty())
+    };
+    let Some(has) = groups(controller) else {
+        return;
+    };
+    let needs = interfaces(hip).to_string();
+    let was = vendor.and_then(|vendor| groups(vendor.instance(&controller.name)?));
+    let is_large = has.split(',').any(|group| group.trim() == needs);
+    if was.as_ref() == Some(&has) && !is_large {
+        let what = format!(
+            "gui_split_sizes of {} is {has}: at Gen3 the group of {} has {needs} interfaces, and {COUNT} as many more",
+            controller.name, hip.name
+        );
+        findings.note(TO_DO, design.place(controller.line), what);
     }
 }
 
@@ -251,7 +278,32 @@ fn started(
                     want.as_deref().unwrap_or("nothing"),
                 ));
             }
-            if driver.number(COUNT) != controller.number(COUNT) {
+            let base = design.avalon().find(|w| w.from == master).and_then(base);
+            if base != Some(0) {
+                wrong(format!(
+                    "{master} reaches {}.reconfig_mgmt at {}, it must be at 0",
+                    controller.name,
+                    base.map_or("no number".into(), |base| format!("{base:#x}"))
+                ));
+            }
+            let rst = format!("{}.mgmt_rst_reset", controller.name);
+            let (has, wants) = (
+                others(design, "reset", &own("reconfig_xcvr_rst")),
+                others(design, "reset", &rst),
+            );
+            if let Some(lacks) = wants
+                .iter()
+                .find(|reset| !has.contains(reset))
+                .filter(|_| !has.is_empty())
+            {
+                wrong(format!(
+                    "{} does not have the reset {lacks}, which {rst} has",
+                    own("reconfig_xcvr_rst")
+                ));
+            }
+            // One that serves others, too, has more than this hard IP's.
+            let counts = [controller.number(COUNT), Some(interfaces(hip))];
+            if !counts.contains(&driver.number(COUNT)) {
                 let text = |i: &Instance| {
                     i.parameters
                         .get(COUNT)

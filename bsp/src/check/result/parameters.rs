@@ -46,6 +46,8 @@ pub(super) enum Set {
     Is(String),
     /// The vendor's or more.
     AtLeast,
+    /// A list of as many numbers as the vendor's, each of them that or more.
+    EachAtLeast,
     /// Anything: another parameter makes it void.
     Void,
 }
@@ -118,6 +120,8 @@ fn set(
         // For Gen3: the test of packets says how many there must be, and where it must be on.
         set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
         set.insert("enable_adce".into(), Set::AtLeast);
+        // Where it serves others, too, the hard IP's group grows.
+        set.insert("gui_split_sizes".into(), Set::EachAtLeast);
     }
     if is_bridge(&now.kind) && beside_block && leads_to_block(design, &now.name) {
         let was = vendor.instance(&now.name);
@@ -176,6 +180,7 @@ fn compare(
             (Some(Set::Is(value)), Some(has)) => same(has, value),
             (Some(Set::Is(_)), None) => false,
             (Some(Set::AtLeast), _) => now.number(name) >= was.number(name),
+            (Some(Set::EachAtLeast), _) => each_at_least(old, has),
             (Some(Set::Void), _) => true,
             (None, Some(has)) => old.is_some_and(|old| same(has, old)),
             (None, None) => old.is_none(),
@@ -191,6 +196,21 @@ fn compare(
         let what = format!("{}: {name} is {}, {want}", now.name, text(has));
         bad(findings, TEST, design.place(now.line), what);
     }
+}
+
+/// Whether of two lists, with commas, the second has as many numbers, and none is less.
+fn each_at_least(old: Option<&String>, has: Option<&String>) -> bool {
+    let numbers = |list: &String| -> Option<Vec<u64>> {
+        let numbers = list.split(',').map(|number| number.trim().parse().ok());
+        numbers.collect()
+    };
+    if old == has {
+        return true;
+    }
+    let (Some(old), Some(has)) = (old.and_then(numbers), has.and_then(numbers)) else {
+        return false;
+    };
+    old.len() == has.len() && old.iter().zip(&has).all(|(old, has)| has >= old)
 }
 
 /// A parameter, what it may be in words, and whether a number is that.
