@@ -90,7 +90,7 @@ pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
 fn each_fault_ends_its_read_and_is_counted() {
     for bits in [128, 256] {
         for seed in 1..4 {
-            let table: [(Fate, &[u8], [u64; 6]); 11] = [
+            let table: [(Fate, &[u8], [u64; 6]); 13] = [
                 (Fate::Status(1), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::Status(4), &[ABORT], [0, 1, 0, 0, 0, 0]),
                 // Configuration Request Retry, and a status that is none.
@@ -101,7 +101,10 @@ fn each_fault_ends_its_read_and_is_counted() {
                 (Fate::Count, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Address, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Never, &[GIVEN_UP], [0, 0, 0, 0, 0, 1]),
-                (Fate::Stray, &[], [0, 0, 0, 0, 1, 0]),
+                // No tags of this hard IP.
+                (Fate::Stray(0x40), &[], [0, 0, 0, 0, 1, 0]),
+                (Fate::Stray(0x80), &[], [0, 0, 0, 0, 1, 0]),
+                (Fate::Stray(0xC0), &[], [0, 0, 0, 0, 1, 0]),
                 (Fate::Long, &[POISONED], [0, 0, 0, 1, 0, 0]),
             ];
             for (fate, codes, counts) in table {

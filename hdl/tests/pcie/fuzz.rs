@@ -92,7 +92,7 @@ fn event(rig: &mut Rig, rng: &mut ChaCha8Rng, number: &mut u64) -> usize {
                 0 => Fate::Status(1),
                 1 => Fate::Status(4),
                 2 => Fate::Poisoned,
-                3 => Fate::Stray,
+                3 => Fate::Stray(0xC0),
                 4 | 5 => Fate::Bare,
                 _ => Fate::Late(rng.random_range(100..3000)),
             };

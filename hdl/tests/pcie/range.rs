@@ -241,7 +241,7 @@ fn counts_of_completions_stop_at_the_largest_number() {
         (256, Fate::Status(4), "aborted"),
         (128, Fate::Poisoned, "poisoned"),
         (256, Fate::Bare, "malformed"),
-        (128, Fate::Stray, "unexpected"),
+        (128, Fate::Stray(0xC0), "unexpected"),
         (256, Fate::Late(600), "expired"),
     ] {
         completions(&wide(bits), fate, name);

@@ -53,8 +53,8 @@ pub enum Fate {
     Never,
     /// All that comes from there on comes so many cycles later.
     Late(u64),
-    /// A completion of no read beside it.
-    Stray,
+    /// A completion of no read beside it, with these bits in its tag.
+    Stray(u8),
     /// The last completion comes twice.
     Twice,
 }
@@ -275,11 +275,10 @@ impl Root {
                 packet.header[2] ^= 0x40;
                 out.push_back(packet);
             }
-            Some(Fate::Stray) => {
+            Some(Fate::Stray(bits)) => {
                 let packet = good(&data);
                 let mut stray = packet.clone();
-                // No tag of this hard IP.
-                stray.header[2] |= 0xC000;
+                stray.header[2] |= u32::from(bits) << 8;
                 out.push_back(stray);
                 out.push_back(packet);
                 one.fate = None;
