@@ -107,6 +107,24 @@ fn a_descriptor_of_garbage_is_one() {
     assert_eq!(run(&mut rig, true, peer, 0, 5000, 0).code, 0);
 }
 
+/// A descriptor may end with FPGA memory, and not a byte later.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn the_last_byte_of_memory_is_moved() {
+    let params = Params {
+        memory_log2: 31,
+        ..Params::default()
+    };
+    let mut rig = Rig::new(&library(&params), BoardConfig::default());
+    let peer = rig.map_gpu(0, MIB);
+    for read in [false, true] {
+        for (bytes, code, moved) in [(64, 0, 64), (65, LENGTH, 0)] {
+            let record = run(&mut rig, read, peer, (1 << 31) - 64, bytes, 0);
+            assert_eq!((record.code, record.bytes), (code, moved), "{record:?}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
