@@ -1,6 +1,6 @@
 //! What may not pass what, and that neither writes nor reads starve.
 
-use crate::rig::{Ask, Rig, library};
+use crate::rig::{Ask, Rig, library, one_write};
 use peerlane_sim::hip::{Grant, HipConfig, RootConfig};
 use peerlane_verilated::Library;
 
@@ -176,18 +176,7 @@ fn writes_leave_at_the_rate_of_the_interface() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_waits_for_the_writes_before_it_behind_a_reset_too() {
     for bits in [128, 256] {
-        // The other end grants one posted packet at a time.
-        let mut rig = Rig::new(
-            &library(bits),
-            HipConfig {
-                posted: Grant {
-                    headers: Some(1),
-                    data: Some(16),
-                },
-                credit_delay: 1 << 40,
-                ..HipConfig::default()
-            },
-        );
+        let mut rig = Rig::new(&library(bits), one_write());
         for round in 0..4 {
             rig.post(0x10_0000, 64);
             rig.run(100);

@@ -5,7 +5,7 @@
 
 use peerlane_hdl::pcie::target::Reach;
 use peerlane_hdl::pcie::{TOP, generate_reaching};
-use peerlane_sim::hip::{BusConfig, Hip, HipConfig, HostBus};
+use peerlane_sim::hip::{BusConfig, Grant, Hip, HipConfig, HostBus};
 use peerlane_verilated::{Library, Model, Port};
 use peerlane_verilog::Design;
 use rand::{Rng, SeedableRng};
@@ -40,6 +40,18 @@ pub fn library(bits: u32) -> Library {
             peerlane_block::library_of(TOP, &design(bits)).expect("the layer as a model")
         })
         .clone()
+}
+
+/// The other end grants one posted packet, and no more.
+pub fn one_write() -> HipConfig {
+    HipConfig {
+        posted: Grant {
+            headers: Some(1),
+            data: Some(16),
+        },
+        credit_delay: 1 << 40,
+        ..HipConfig::default()
+    }
 }
 
 /// A posted burst: an address that is a multiple of the beat, and for each beat its data and byte enables.

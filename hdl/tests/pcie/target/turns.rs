@@ -1,7 +1,7 @@
 //! Whose turn it is: completions beside the engine's writes and reads.
 
 use super::{Access, read_all};
-use crate::rig::{Ask, Rig, library};
+use crate::rig::{Ask, Rig, library, one_write};
 use peerlane_sim::hip::{Grant, HipConfig};
 use peerlane_verilated::Library;
 
@@ -106,18 +106,6 @@ fn a_completion_waits_for_writes_behind_a_reset_too() {
         rig.hip.grant(1, 4, 0);
         rig.finish(1000);
         assert_eq!(rig.hip.host.ends.len(), 5);
-    }
-}
-
-/// The other end grants one posted packet, and no more.
-fn one_write() -> HipConfig {
-    HipConfig {
-        posted: Grant {
-            headers: Some(1),
-            data: Some(16),
-        },
-        credit_delay: 1 << 40,
-        ..HipConfig::default()
     }
 }
 
