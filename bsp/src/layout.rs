@@ -19,6 +19,8 @@ pub fn hw_tcl_path() -> String {
 }
 /// Directory of the scripts.
 pub const SCRIPT_DIR: &str = "scripts/peerlane";
+/// What the extension says that it did, and what is left to a person.
+pub const REPORT: &str = "peerlane-report.md";
 /// The record of how the block was built, which `peerlane check` reads.
 pub const BUILD_FILE: &str = "iface/peerlane/build.json";
 

@@ -154,7 +154,7 @@ impl Plan {
             }
         }
         let report = [
-            ("peerlane-report.md", self.report.markdown()),
+            (layout::REPORT, self.report.markdown()),
             ("peerlane-report.json", self.report.json()),
         ];
         for (path, text) in report {

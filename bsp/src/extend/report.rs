@@ -12,6 +12,9 @@ use crate::kept::Origin;
 use crate::size::size;
 use crate::system::host_bus::BarMap;
 
+/// The heading of the list of what is left to a person.
+pub const TO_DO: &str = "## What to do";
+
 /// One change to a file of the BSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
@@ -130,7 +133,7 @@ impl Report {
             writeln!(out)?;
         }
         if !self.to_do.is_empty() {
-            writeln!(out, "## What to do\n")?;
+            writeln!(out, "{TO_DO}\n")?;
             for note in &self.to_do {
                 writeln!(out, "- {note}")?;
             }

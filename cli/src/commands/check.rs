@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::commands::{FAILED, Outcome, count, table};
 use peerlane_bsp::check::{self, Finding, Level};
-use peerlane_bsp::layout::Layout;
+use peerlane_bsp::extend::report;
+use peerlane_bsp::layout::{Layout, REPORT};
 
 /// Check a BSP that was extended before.
 ///
@@ -43,7 +44,7 @@ pub fn run(args: &Args) -> Outcome {
         faults: findings.errors(),
         findings: findings.0.iter().map(|f| Line::of(f, &args.dir)).collect(),
         report_has_more: fs::read_to_string(layout.root.join(REPORT))
-            .is_ok_and(|report| report.contains(TO_DO)),
+            .is_ok_and(|report| report.lines().any(|line| line == report::TO_DO)),
     };
     match (args.json, std::io::stdout().is_terminal()) {
         (true, _) => outln!(
@@ -58,11 +59,6 @@ pub fn run(args: &Args) -> Outcome {
         _ => ExitCode::from(FAILED),
     })
 }
-
-/// What the extension wrote of what it did and what is left.
-const REPORT: &str = "peerlane-report.md";
-/// Its list of the latter.
-const TO_DO: &str = "\n## What to do\n";
 
 /// What is printed.
 #[derive(Debug, Serialize)]

@@ -8,6 +8,7 @@ use comfy_table::{Cell, Color};
 use crate::commands::{Outcome, table, wrapped};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::extend::{self, Options, report::Report};
+use peerlane_bsp::layout::REPORT;
 use peerlane_bsp::size::size;
 
 /// Put the Peerlane DMA block into an OpenCL BSP.
@@ -125,7 +126,7 @@ pub fn print_report(report: &Report, out: &Path) {
         out.display(),
         report.changes.len(),
         report.added.len(),
-        out.join("peerlane-report.md").display()
+        out.join(REPORT).display()
     );
     outln!(
         "Next: {}, whose steps lead from here to a board that works",

@@ -11,6 +11,7 @@ use crate::check::read::{Node, xml};
 use crate::check::result::gen3::TO_DO;
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
+use crate::layout::REPORT;
 
 const TEST: &str = "automigration";
 
@@ -36,7 +37,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         if pairs.is_empty() {
             let what = format!(
                 "there is no <compile>, where the SDK's fix {FORCES} could be excluded, which would force the hard reset \
-                 controller: Gen3 does not have it (\"What to do\" of peerlane-report.md says what to write)"
+                 controller: Gen3 does not have it (\"What to do\" of {REPORT} says what to write)"
             );
             findings.note(TO_DO, Place::line(&path, now.line), what);
         }
