@@ -37,6 +37,20 @@ fn without(work: &Work, file: &str, word: &str) {
     fs::write(work.output(file), left.join("\n") + "\n").unwrap();
 }
 
+/// No note asks for what configuration over PCIe leaves behind.
+#[track_caller]
+fn nothing_of_cvp(work: &Work) {
+    for word in [
+        "CVP_",
+        "_REVISION",
+        "REVISION_TYPE",
+        "core alone",
+        "base.aocx",
+    ] {
+        assert_eq!(places(work, word), [], "{word}");
+    }
+}
+
 /// Each setting of configuration over PCIe, with its line; and the steps that make a core alone.
 #[test]
 fn the_list_for_configuration_over_pcie_is_whole() {
@@ -103,27 +117,11 @@ fn the_list_for_configuration_over_pcie_is_whole() {
     let (before, rest) = whole.split_once("    if {$revision").unwrap();
     let (_, after) = rest.split_once("    }\n").unwrap();
     fs::write(work.output(pack), format!("{before}{after}")).unwrap();
-    for word in [
-        "CVP_",
-        "_REVISION",
-        "REVISION_TYPE",
-        "core alone",
-        "base.aocx",
-    ] {
-        assert_eq!(places(&work, word), [], "{word}");
-    }
+    nothing_of_cvp(&work);
     // At Gen2 it stays.
     let work = Work::of(&reference_net());
     work.sound(STREAM);
-    for word in [
-        "CVP_",
-        "_REVISION",
-        "REVISION_TYPE",
-        "core alone",
-        "base.aocx",
-    ] {
-        assert_eq!(places(&work, word), [], "{word}");
-    }
+    nothing_of_cvp(&work);
 }
 
 /// What the report lists at Gen2, too: the import that waits for the base's compile, and a constraint of a bridge that is gone.

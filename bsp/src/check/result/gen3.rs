@@ -8,6 +8,7 @@ use crate::check::result::addresses::{DEPTH, base};
 use crate::check::result::names::is_hard_ip;
 use crate::check::result::stream::{TEST, is_joined};
 use crate::check::result::{Bsp, bad};
+use crate::layout::REPORT;
 
 /// What is left to a person.
 pub(super) const TO_DO: &str = "to do";
@@ -59,11 +60,17 @@ fn leaves(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> bool {
 
 /// Interfaces of the transceivers' reconfiguration that a hard IP has at Gen3: a lane each, and a PLL that sends for the
 /// lanes at Gen3 and for those below; eight lanes have one more (683093, "Transceiver Reconfiguration").
-fn interfaces(hip: &Instance) -> u64 {
+pub(super) fn interfaces(hip: &Instance) -> u64 {
     let lanes = hip.parameters.get("lane_mask_hwtcl");
     let lanes = lanes.map_or("x4", String::as_str).trim_start_matches('x');
     let lanes: u64 = lanes.parse().unwrap_or(8);
     lanes + if lanes == 8 { 3 } else { 2 }
+}
+
+/// How a controller's interfaces are in groups, where it serves others, too.
+fn groups(controller: &Instance) -> Option<&str> {
+    let groups = controller.parameters.get("gui_split_sizes")?.trim();
+    Some(groups).filter(|groups| !groups.is_empty())
 }
 
 /// Whether the vendor's system has all that the driver needs, free for it: then the extension put one in.
@@ -78,9 +85,8 @@ fn had_room(was: &Design, hip: &Instance) -> bool {
         !is_exported(was, end) && !was.wires.iter().any(|w| w.from == *end || w.to == *end)
     };
     let speed = format!("{}.hip_currentspeed", hip.name);
-    let groups = controller.parameters.get("gui_split_sizes");
     controller.enabled
-        && groups.is_none_or(|groups| groups.trim().is_empty())
+        && groups(controller).is_none()
         && !was.instances.iter().any(|i| i.kind == DRIVER)
         && [own("reconfig_mgmt"), own("reconfig_busy"), speed]
             .iter()
@@ -144,17 +150,13 @@ fn grouped(
     (hip, controller): (&Instance, &Instance),
     findings: &mut Findings,
 ) {
-    let groups = |controller: &Instance| {
-        let groups = controller.parameters.get("gui_split_sizes")?;
-        Some(groups.trim().to_string()).filter(|groups| !groups.is_empty())
-    };
     let Some(has) = groups(controller) else {
         return;
     };
     let needs = interfaces(hip).to_string();
     let was = vendor.and_then(|vendor| groups(vendor.instance(&controller.name)?));
     let is_large = has.split(',').any(|group| group.trim() == needs);
-    if was.as_ref() == Some(&has) && !is_large {
+    if was == Some(has) && !is_large {
         let what = format!(
             "gui_split_sizes of {} is {has}: at Gen3 the group of {} has {needs} interfaces, and {COUNT} as many more",
             controller.name, hip.name
@@ -202,7 +204,7 @@ fn elsewhere(
         match bsp.was(design) {
             Some(was) if had_room(was, hip) => bad(findings, TEST, place, what),
             _ => {
-                let where_said = "\"What to do\" of peerlane-report.md says how one is put in";
+                let where_said = format!("\"What to do\" of {REPORT} says how one is put in");
                 findings.note(TO_DO, place, format!("{what} ({where_said})"));
             }
         }

@@ -100,9 +100,9 @@ pub(super) fn pairs(bsp: &Bsp) -> Result<Vec<Pair<'_>>> {
 }
 
 /// Settings of the whole project.
-pub(super) fn globals(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
     let mut said = BTreeSet::new();
-    for pair in pairs(bsp)? {
+    for pair in pairs {
         let imported = |a: &Assignment| {
             a.name.as_deref() == Some(IGNORE)
                 && pair.was.assignments.iter().any(|other| {
@@ -118,26 +118,25 @@ pub(super) fn globals(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         };
         let was = lines(&pair.was, is_global);
         let mut all = Vec::new();
-        for lost in differences(bsp, &pair, &was) {
+        for lost in differences(bsp, pair, &was) {
             let wrong = SOURCES.contains(&lost.name) && !to_do::has_to_go(bsp, lost.vendor);
             all.push((lost.place, lost.what, wrong));
         }
         all.retain(|(_, what, _)| said.insert(what.clone()));
         tell(findings, (TEST, pair.qsf), all, "settings");
     }
-    Ok(())
 }
 
 /// The lines of LogicLock regions.
 pub(super) fn regions(
     bsp: &Bsp,
-    shapes: &[Shape<'_>],
-    test: &'static str,
+    pairs: &[Pair<'_>],
+    (shapes, test): (&[Shape<'_>], &'static str),
     findings: &mut Findings,
-) -> Result<()> {
+) {
     let mut said = BTreeSet::new();
     let streams = Hip::of(bsp).is_some();
-    for pair in pairs(bsp)? {
+    for pair in pairs {
         let of_region = |a: &Assignment| {
             let name = a.name.as_deref().unwrap_or_default();
             // A member that the extension changed has a test of its own.
@@ -148,7 +147,7 @@ pub(super) fn regions(
             name.starts_with("LL_") && !changed
         };
         let mut was = lines(&pair.was, of_region);
-        let mut all = gone(bsp, &pair, &mut was);
+        let mut all = gone(bsp, pair, &mut was);
         let with_dma = |region: &str| {
             let mut members = pair.was.assignments.iter();
             members.any(|a| {
@@ -157,7 +156,7 @@ pub(super) fn regions(
                     && shapes.iter().any(|shape| shape.holds_the_block(a))
             })
         };
-        for lost in differences(bsp, &pair, &was) {
+        for lost in differences(bsp, pair, &was) {
             if lost.name == MEMBER {
                 let to = lost.vendor.to.as_deref().unwrap_or_default();
                 let what = format!(
@@ -184,7 +183,6 @@ pub(super) fn regions(
         all.retain(|(_, what, _)| said.insert(what.clone()));
         tell(findings, (test, pair.qsf), all, "settings");
     }
-    Ok(())
 }
 
 /// Regions that are gone as a whole; their lines are taken out of those to be compared.

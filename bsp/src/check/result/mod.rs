@@ -221,6 +221,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     files::instances(&bsp, findings);
     files::kinds(&bsp, findings);
     files::ends(&bsp, findings);
+    let pairs = lines::pairs(&bsp)?;
     // What another hard IP has wrong is no news where it is the wrong one.
     if !stream::is_without_packets(&bsp, build, findings) {
         names::check(&bsp, findings)?;
@@ -228,7 +229,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         avalon::check(&bsp, findings);
         wiring::check(&bsp, findings);
         stream::check(&bsp, build, findings);
-        to_do::check(&bsp, build, findings)?;
+        to_do::check(&bsp, build, &pairs, findings)?;
         addresses::check(&bsp, build, findings);
         receive::check(&bsp, findings);
         resets::check(&bsp, findings);
@@ -238,9 +239,9 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     }
     platform::check(&bsp, build, findings)?;
     settings::check(&bsp, findings)?;
-    lines::globals(&bsp, findings)?;
-    pins::check(&bsp, findings)?;
-    regions::check(&bsp, findings)?;
+    lines::globals(&bsp, &pairs, findings);
+    pins::check(&bsp, &pairs, findings)?;
+    regions::check(&bsp, &pairs, findings)?;
     files::compiled(&bsp, findings)?;
     lists::check(&bsp, build, findings)?;
     migration::check(&bsp, build, findings)

@@ -28,7 +28,7 @@ const SHOWN: usize = 80;
 /// What an assignment is about: its name, and its options.
 type Key<'a> = (&'a str, &'a [(String, String)]);
 
-pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
     let files = bsp.vendor.by_name();
     let hardware = bsp.vendor.hardware();
@@ -56,12 +56,12 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
         qsf,
         now: revision,
         was: vendor,
-    } in lines::pairs(bsp)?
+    } in pairs
     {
-        let mut found = pair.settings(qsf, revision, &vendor);
+        let mut found = pair.settings(qsf, revision, vendor);
         found.extend(pair.partitions(revision));
-        found.extend(pair.removals(revision, &vendor));
-        found.extend(pair.constraints(qsf, revision, &vendor)?);
+        found.extend(pair.removals(revision, vendor));
+        found.extend(pair.constraints(qsf, revision, vendor)?);
         // What two revisions source is wrong once.
         found.retain(|(place, what, _)| said.insert((place.to_string(), what.clone())));
         lines::tell(findings, (TEST, qsf), found, "settings or constraints");

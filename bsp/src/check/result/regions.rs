@@ -210,11 +210,11 @@ fn members(revision: &Revision) -> impl Iterator<Item = &Assignment> {
     all.filter(|a| a.name.as_deref() == Some("LL_MEMBER_OF") && a.runs != Runs::Held)
 }
 
-pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Findings) -> Result<()> {
     let before = findings.errors();
     let mut judged = BTreeSet::new();
     let shapes = shapes(bsp);
-    lines::regions(bsp, &shapes, TEST, findings)?;
+    lines::regions(bsp, pairs, (&shapes, TEST), findings);
     for shape in shapes {
         for (qsf, revision) in &bsp.project.revisions {
             let mut unknown = false;

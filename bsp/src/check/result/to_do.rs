@@ -8,15 +8,15 @@ use crate::check::Findings;
 use crate::check::read::design::{Design, Instance};
 use crate::check::read::settings::{Assignment, Revision};
 use crate::check::read::tcl::Runs;
-use crate::check::result::gen3::{TO_DO, is_gen_3};
+use crate::check::result::gen3::{TO_DO, interfaces, is_gen_3};
 use crate::check::result::hip_paths::{names_a_file, names_the_old};
-use crate::check::result::lines::{Pair, pairs};
+use crate::check::result::lines::Pair;
 use crate::check::result::names::is_streaming;
 use crate::check::result::pins::{PHY, names};
 use crate::check::result::settings::IMPORTS;
 use crate::check::result::{Bsp, FILES};
 use crate::error::{Place, Result};
-use crate::layout::SCRIPT_DIR;
+use crate::layout::{OWN_DIR, SCRIPT_DIR};
 use crate::text;
 
 /// Settings of configuration over PCIe (Configuration via Protocol in V-series FPGA devices user guide 683889, 4.2).
@@ -42,7 +42,12 @@ const RULES: [&str; 2] = [
     "skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule",
 ];
 
-pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
+pub(super) fn check(
+    bsp: &Bsp,
+    build: &Build,
+    pairs: &[Pair<'_>],
+    findings: &mut Findings,
+) -> Result<()> {
     let mut all = bsp.with_block().flat_map(|(design, _)| {
         let hips = design.instances.iter().filter(|i| is_streaming(&i.kind));
         hips.map(move |hip| (design, hip))
@@ -52,14 +57,18 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     };
     constraints(bsp, findings)?;
     bridges(bsp, findings)?;
-    imports(bsp, findings)?;
-    patches(bsp, findings);
+    let lost_cvp = lost_cvp(bsp);
+    // Where each kernel's compile is one of the whole board they stay off.
+    if !(lost_cvp && had_persona(pairs)) {
+        imports(pairs, findings);
+    }
+    patches(bsp, lost_cvp, findings);
     if !is_gen_3(hip) || build.config.port.generation.is_none() {
         return Ok(());
     }
-    if lost_cvp(bsp) {
+    if lost_cvp {
         configuration(bsp, findings);
-        cores(bsp, findings)?;
+        cores(bsp, had_persona(pairs), findings);
     }
     let was = bsp.was(design);
     // What was compiled at Gen3 stays good.
@@ -99,7 +108,7 @@ fn names_zero(assignment: &Assignment) -> bool {
 
 /// The BSP's files with these endings, but for what Peerlane generates.
 fn files<'a>(bsp: &'a Bsp, endings: &'a [&str]) -> impl Iterator<Item = &'a PathBuf> {
-    let own = bsp.hardware.join("iface/peerlane");
+    let own = bsp.hardware.join(OWN_DIR);
     let all = bsp.project.files.values().flatten();
     all.filter(move |path| {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
@@ -153,19 +162,14 @@ fn bridges(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Imports of the vendor's that are off until the board was compiled. Where each kernel's compile is one of the whole board
-/// they stay off.
-fn imports(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    let pairs = pairs(bsp)?;
-    if lost_cvp(bsp) && had_persona(&pairs) {
-        return Ok(());
-    }
+/// Imports of the vendor's that are off until the board was compiled.
+fn imports(pairs: &[Pair<'_>], findings: &mut Findings) {
     let name = |a: &Assignment| {
         a.name
             .clone()
             .filter(|name| IMPORTS.contains(&name.as_str()))
     };
-    for pair in &pairs {
+    for pair in pairs {
         let is_on = |section: &str| {
             let mut now = pair.now.assignments.iter();
             now.any(|a| a.section == section && a.runs != Runs::Held && name(a).is_some())
@@ -185,7 +189,6 @@ fn imports(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             findings.note(TO_DO, Place::file(pair.qsf), what);
         }
     }
-    Ok(())
 }
 
 /// Whether the vendor's kernels were compiled on what the base compile left.
@@ -196,8 +199,8 @@ fn had_persona(pairs: &[Pair<'_>]) -> bool {
 
 /// Steps that may put the vendor's files in the place of the hard IP's. Where they are for configuration over PCIe, they
 /// have to go with it; else a person has to see what they are.
-fn patches(bsp: &Bsp, findings: &mut Findings) {
-    let (test, then) = match lost_cvp(bsp) {
+fn patches(bsp: &Bsp, lost_cvp: bool, findings: &mut Findings) {
+    let (test, then) = match lost_cvp {
         true => (
             TO_DO,
             "take it out if that is for configuration over PCIe, which Gen3 does not have",
@@ -283,10 +286,9 @@ fn configuration(bsp: &Bsp, findings: &mut Findings) {
 }
 
 /// Steps that take a core alone, or an image of the base compile, which falls away with the persona that it left.
-fn cores(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    let whole = had_persona(&pairs(bsp)?);
+fn cores(bsp: &Bsp, had_persona: bool, findings: &mut Findings) {
     let images: Vec<_> = (bsp.vendor.files())
-        .filter(|path| whole && path.extension().is_some_and(|e| e == "aocx"))
+        .filter(|path| had_persona && path.extension().is_some_and(|e| e == "aocx"))
         .filter(|path| !bsp.hardware.join(path).exists())
         .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
         .collect();
@@ -307,7 +309,6 @@ fn cores(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 /// Rules that would let a hard reset controller pass.
@@ -349,20 +350,14 @@ fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -
     let Some(export) = design.outside.iter().find(|o| o.inside == end) else {
         return Ok(());
     };
-    // A lane each, and a PLL that sends for the lanes at Gen3 and for those below; eight lanes have one more.
-    let lanes = hip
-        .parameters
-        .get("lane_mask_hwtcl")
-        .map_or("x4", String::as_str);
-    let lanes: u32 = lanes.trim_start_matches('x').parse().unwrap_or(8);
-    let interfaces = lanes + if lanes == 8 { 3 } else { 2 };
+    let interfaces = interfaces(hip);
     let (to, from) = (70 * interfaces, 46 * interfaces);
     for path in files(bsp, &["v", "sv"]) {
         let Ok(bytes) = text::read_bytes(path) else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes);
-        let has = |bits: u32| text.contains(&format!("[{}:0]", bits - 1));
+        let has = |bits: u64| text.contains(&format!("[{}:0]", bits - 1));
         if has(to) && has(from) {
             return Ok(());
         }
