@@ -8,7 +8,7 @@ use crate::stream;
 use crate::turns::short_transfers;
 use peerlane_core::regs::csr;
 use peerlane_hdl::Params;
-use peerlane_sim::{Answer, Backpressure, FaultRule, Hits};
+use peerlane_sim::{Answer, Backpressure, FaultRule, Hits, Space};
 
 const PAGE: u64 = 64 << 10;
 
@@ -70,15 +70,15 @@ fn nothing_of_a_chained_descriptor_leaves_before_its_own_direction_has_ended() {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
-    for read in [false, true] {
+    for (read, channel) in [(false, 5), (true, 5), (false, 0), (true, 0)] {
         let [alone, beside] = [false, true].map(|waits| {
             let mut rig = rig_with(&stream::params(128), near());
             rig.csr(csr::ATT_OWNER_LO, 0xFF);
             let pages = rig.board.gpu_mut().pin(0, PAGE).unwrap();
             let peer = rig.map(16, &pages, 3);
             // The channel's last end in the other direction is the last of all.
-            rig.queue_on(5, !read, descriptor(peer, 0, 64, RECORD, 0));
-            assert_eq!(rig.wait_on(5, 5000).code, 0);
+            rig.queue_on(channel, !read, descriptor(peer, 0, 64, RECORD, 0));
+            assert_eq!(rig.wait_on(channel, 5000).code, 0);
             if waits {
                 // Neither a read is answered, nor the flush read of a write.
                 rig.board.bus_mut().inject(FaultRule {
@@ -86,15 +86,53 @@ fn a_descriptor_that_waits_takes_no_time_from_other_channels() {
                     answer: Answer::Never,
                 });
                 let chained = if read { AFTER_WRITE } else { AFTER_READ };
-                rig.queue_on(5, !read, descriptor(peer, 0, 64, RECORD, 1));
-                rig.queue_on(5, read, descriptor(peer, 0, 64, RECORD | chained, 2));
+                rig.queue_on(channel, !read, descriptor(peer, 0, 64, RECORD, 1));
+                rig.queue_on(channel, read, descriptor(peer, 0, 64, RECORD | chained, 2));
             }
             let took = short_transfers(&mut rig, read);
-            assert_eq!(rig.poll_on(5), None);
+            assert_eq!(rig.poll_on(channel), None);
             took
         });
-        println!("read {read}: {alone} cycles alone, {beside} beside one that waits");
+        println!(
+            "read {read}, channel {channel}: {alone} cycles alone, {beside} beside one that waits"
+        );
         assert!(beside <= alone + alone / 20, "{beside} cycles, not {alone}");
+    }
+}
+
+/// A descriptor that waits for the end of one, whose turn comes in any cycle before or behind that end.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_descriptor_goes_on_whose_turn_comes_as_what_it_waits_for_ends() {
+    for params in [Params::default(), stream::params(128)] {
+        for (read, first) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut config = near();
+            config.gpu.read_round_trip_ns = 200;
+            let mut rig = rig_with(&params, config);
+            let peer = map_for(&mut rig, 0xFF, 0, MIB);
+            let chained = if first { AFTER_READ } else { AFTER_WRITE };
+            let mut over = false;
+            let mut cycles = 0;
+            while !over {
+                // The second is rung for in a cycle that is known.
+                let d = |control, cookie| descriptor(peer, 0, 64, control, cookie);
+                let ring = rig.describe(2, first, d(RECORD, cycles << 1));
+                rig.board.bar_write32(Space::Chan, ring, 0).unwrap();
+                rig.board.drain_host().unwrap();
+                let ring = rig.describe(2, read, d(RECORD | chained, cycles << 1 | 1));
+                rig.board.drain_host().unwrap();
+                rig.board.run(u64::from(cycles)).unwrap();
+                let before = rig.poll_on(2);
+                rig.board.bar_write32(Space::Chan, ring, 0).unwrap();
+                over = before.is_some();
+                let before = before.unwrap_or_else(|| rig.wait_on(2, 5000));
+                let behind = rig.wait_on(2, 5000);
+                let found = [before, behind].map(|record| (record.cookie, record.code));
+                assert_eq!(found, [(cycles << 1, 0), (cycles << 1 | 1, 0)]);
+                cycles += 1;
+            }
+            assert!(cycles > 30, "the record was there after {cycles} cycles");
+        }
     }
 }
 

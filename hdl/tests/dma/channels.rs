@@ -124,8 +124,8 @@ fn a_channel_stays_in_its_range_of_memory() {
     }
 }
 
-/// Two channels in turn, of which one may have what the other may not, while the driver sets the range of a third in any
-/// cycle after the doorbell.
+/// Two channels in turn, of which one may have what the other may not, while the driver sets the range of a third, or
+/// once more their own, in any cycle after the doorbell.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_channel_is_held_to_its_own_range_while_another_range_is_set() {
@@ -134,11 +134,16 @@ fn a_channel_is_held_to_its_own_range_while_another_range_is_set() {
     rig.csr(csr::CHANNEL_SELECT, 3);
     rig.csr(csr::CHANNEL_MEM_BASE, 0x10);
     rig.csr(csr::CHANNEL_MEM_END, 0x20);
-    let select = (Space::Csr, csr::CHANNEL_SELECT as u64, 5);
-    let set = (Space::Csr, csr::CHANNEL_MEM_END as u64, 1 << 28);
     for read in [false, true] {
         for cycles in 0..30 {
-            for (channel, code) in [(3, LOCAL_RANGE), (4, 0)] {
+            for (channel, code, set, end) in [
+                (3, LOCAL_RANGE, 5, 1 << 28),
+                (4, 0, 5, 1 << 28),
+                (3, LOCAL_RANGE, 3, 0x20),
+                (4, 0, 4, 1 << 28),
+            ] {
+                let select = (Space::Csr, csr::CHANNEL_SELECT as u64, set);
+                let set = (Space::Csr, csr::CHANNEL_MEM_END as u64, end);
                 let d = descriptor(peer, 0x4_0000, 64, RECORD, cycles);
                 let doorbell = rig.describe(channel, read, d);
                 let mut writes = vec![(Space::Chan, doorbell, 0)];

@@ -103,6 +103,35 @@ fn behind_a_fence_that_flushes_nothing_arrives_at_the_peer() {
     }
 }
 
+/// A fence counts what is under way as it begins: of a short transfer, in each cycle of its way.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_fence_ends_that_begins_in_any_cycle_of_a_transfer() {
+    for params in ports() {
+        for read in [false, true] {
+            let mut config = near();
+            config.gpu.read_round_trip_ns = 200;
+            let mut rig = rig_with(&params, config);
+            rig.csr(csr::ATT_OWNER_LO, 0xFF);
+            let peer = rig.map_gpu(0, MIB);
+            let mut over = false;
+            let mut cycles = 0;
+            while !over {
+                rig.queue_on(1, read, descriptor(peer, 0, 64, RECORD, cycles));
+                rig.board.drain_host().unwrap();
+                rig.board.run(u64::from(cycles)).unwrap();
+                let record = rig.poll_on(1);
+                fence(&mut rig, None);
+                over = record.is_some();
+                let record = record.unwrap_or_else(|| rig.wait_on(1, 5000));
+                assert_eq!((record.cookie, record.code), (cycles, 0));
+                cycles += 1;
+            }
+            assert!(cycles > 30, "the record was there after {cycles} cycles");
+        }
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn every_record_comes_behind_its_own_data_while_fences_flush() {

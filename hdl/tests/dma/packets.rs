@@ -5,7 +5,7 @@ use crate::channels::{aborts, descriptor, drains, hostile};
 use crate::faults::soft_reset;
 use crate::fence::{late_rounds, records_while_fences_flush};
 use crate::resets::survives;
-use crate::rig::{MIB, RECORD, Rig, library, library_of, same};
+use crate::rig::{MIB, RECORD, Rig, library, same};
 use crate::stream::{self, FLUSH, READ_TIMEOUT, config, disorder};
 use crate::transfers::{alignments, both_directions};
 use peerlane_core::regs::csr;
@@ -101,17 +101,7 @@ const GIVEN_UP: u64 = 130 << 8;
 
 /// A block whose transaction layer gives reads up that soon.
 fn impatient(params: &Params) -> Library {
-    let mut design = peerlane_hdl::generate(params).unwrap();
-    for (long, short) in [
-        ("last_time = 20'hffff;", "last_time = 20'hff;"),
-        ("limit = 22'h380000;", "limit = 22'h3800;"),
-    ] {
-        let mut has = (design.modules.iter_mut()).filter(|module| module.verilog.contains(long));
-        let module = has.next().unwrap();
-        module.verilog = module.verilog.replace(long, short);
-        assert_eq!(has.count(), 0);
-    }
-    library_of(&design)
+    peerlane_block::impatient(params).expect("the block as a model")
 }
 
 /// The engine hears of it as the transaction layer gives a read up: long before its own time is over, and it loses none

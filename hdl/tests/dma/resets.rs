@@ -40,33 +40,38 @@ fn slow(rng: &mut ChaCha8Rng) -> BoardConfig {
     config
 }
 
-/// Random transfers, compared byte for byte.
+/// Random transfers, compared byte for byte, and the bytes before and behind them.
 fn works(rig: &mut Rig, rng: &mut ChaCha8Rng, pages: &[u64], transfers: u32) {
+    const BESIDE: usize = 64;
     rig.csr(csr::ATT_OWNER_LO, 1);
     let peer = rig.map(16, pages, 3);
     for _ in 0..transfers {
         let length = rng.random_range(1..6000u32);
-        let offset = rng.random_range(0..MIB - 6000);
-        let local = rng.random_range(0..MIB - 6000);
+        let [offset, local] = [0; 2].map(|_| rng.random_range(BESIDE as u64..MIB - 6100));
         let mut data = vec![0; length as usize];
-        let mut got = data.clone();
         rng.fill_bytes(&mut data);
+        let mut want = vec![0xC3; length as usize + 2 * BESIDE];
+        let [from, to] = [offset, local].map(|at| at - BESIDE as u64);
         let read = rng.random();
         if read {
             rig.board.gpu_mut().write(MIB + offset, &data).unwrap();
+            rig.board.ddr_mut().write(to, &want).unwrap();
         } else {
             rig.board.ddr_mut().write(local, &data).unwrap();
+            rig.board.gpu_mut().write(MIB + from, &want).unwrap();
         }
+        want[BESIDE..][..length as usize].copy_from_slice(&data);
         let d = descriptor(peer + offset, local, length, RECORD | IRQ, length);
         rig.queue(read, d);
         let record = rig.wait(2_000_000);
         assert_eq!((record.code, record.bytes), (0, length), "{record:?}");
+        let mut got = vec![0; want.len()];
         if read {
-            rig.board.ddr_mut().read(local, &mut got).unwrap();
+            rig.board.ddr_mut().read(to, &mut got).unwrap();
         } else {
-            rig.board.gpu_mut().read(MIB + offset, &mut got).unwrap();
+            rig.board.gpu_mut().read(MIB + from, &mut got).unwrap();
         }
-        same("after the reset", &got, &data);
+        same("after the reset", &got, &want);
     }
 }
 

@@ -90,13 +90,16 @@ pub fn with(library: &Library, fate: Fate, seed: u64) -> (Vec<u8>, [u64; 6]) {
 fn each_fault_ends_its_read_and_is_counted() {
     for bits in [128, 256] {
         for seed in 1..4 {
-            let table: [(Fate, &[u8], [u64; 6]); 13] = [
+            let table: [(Fate, &[u8], [u64; 6]); 16] = [
                 (Fate::Status(1), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::Status(4), &[ABORT], [0, 1, 0, 0, 0, 0]),
                 // Configuration Request Retry, and a status that is none.
                 (Fate::Status(2), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
                 (Fate::Status(7), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
+                (Fate::StatusWithData(1), &[UNSUPPORTED], [1, 0, 0, 0, 0, 0]),
+                (Fate::StatusWithData(4), &[ABORT], [0, 1, 0, 0, 0, 0]),
                 (Fate::Poisoned, &[POISONED], [0, 0, 1, 0, 0, 0]),
+                (Fate::PoisonedFromThere, &[POISONED], [0, 0, 1, 0, 0, 0]),
                 (Fate::Bare, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Count, &[POISONED], [0, 0, 0, 1, 0, 0]),
                 (Fate::Address, &[POISONED], [0, 0, 0, 1, 0, 0]),

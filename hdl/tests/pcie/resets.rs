@@ -31,6 +31,22 @@ fn nothing_leaves_before_the_functions_number_is_known() {
     }
 }
 
+/// Nothing waits for credits behind a reset that nobody has asked for.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn nothing_is_stalled_behind_a_reset() {
+    for bits in [128, 256] {
+        let mut rig = Rig::new(&library(bits), HipConfig::default());
+        for _ in 0..4 {
+            rig.reset();
+            for _ in 0..60 {
+                assert_eq!(rig.get("stalled_credits"), 0);
+                rig.step();
+            }
+        }
+    }
+}
+
 /// The layer alone is reset while a completion is half received. Its end is nobody's, and gives no room.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -317,6 +317,19 @@ impl Hip {
             && !self.sent.amid()
     }
 
+    /// Credits that are granted and not consumed: posted headers and data, headers of reads, headers and data of
+    /// completions. Nothing where there is no limit.
+    pub fn credits_left(&self) -> [Option<u64>; 5] {
+        [
+            self.headers,
+            self.data,
+            self.reads,
+            self.replies,
+            self.reply_data,
+        ]
+        .map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
+    }
+
     /// Grants more credits of completions: headers and data.
     pub fn grant_replies(&mut self, headers: u32, data: u32) {
         for (credit, more) in [(&mut self.replies, headers), (&mut self.reply_data, data)] {

@@ -37,8 +37,12 @@ impl Default for RootConfig {
 pub enum Fate {
     /// Ends with this completion status.
     Status(u8),
+    /// The same with data, which only a completion that succeeds may have (section 2.2.9).
+    StatusWithData(u8),
     /// Data that are marked as wrong.
     Poisoned,
+    /// All that comes from there on is marked so.
+    PoisonedFromThere,
     /// A completion that brings one dword less than its byte count needs.
     Short,
     /// One that brings a dword more.
@@ -251,7 +255,11 @@ impl Root {
                 out.push_back(Tlp::completion(tag, requester, status, lower, left, &[]));
                 over = true;
             }
-            Some(Fate::Poisoned) => {
+            Some(Fate::StatusWithData(status)) => {
+                out.push_back(Tlp::completion(tag, requester, status, lower, left, &data));
+                over = true;
+            }
+            Some(Fate::Poisoned | Fate::PoisonedFromThere) => {
                 let mut packet = good(&data);
                 packet.header[0] |= 1 << 14;
                 out.push_back(packet);
@@ -291,7 +299,7 @@ impl Root {
             }
             Some(Fate::Never | Fate::Late(_)) => {}
         }
-        if struck.is_some() && struck != Some(Fate::Twice) {
+        if struck.is_some_and(|fate| !matches!(fate, Fate::Twice | Fate::PoisonedFromThere)) {
             self.pending[chosen].fate = None;
         }
         if over {

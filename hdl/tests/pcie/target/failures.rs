@@ -4,7 +4,7 @@ use super::{
     Access, BAR_0, accesses, courses, engine_goes_on, exchange, memory_is_right, read_all, write,
 };
 use crate::rig::{BUS_PATIENCE, Rig, library};
-use peerlane_sim::hip::{HipConfig, Tlp};
+use peerlane_sim::hip::{Grant, HipConfig, Tlp};
 use peerlane_verilated::Library;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -35,6 +35,8 @@ pub fn refusals(library: &Library) {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut wanted = 0;
     for round in 0..20 {
+        let mut none = other(0x4200_0000, 9, vec![7]);
+        none.header[1] &= !0xF;
         let mut some: Vec<(Tlp, u8)> = vec![
             // Reads of other BARs, of the expansion ROM, of none.
             (Access::read(0x104, 1).packet(1, &mut rng), 4),
@@ -56,9 +58,10 @@ pub fn refusals(library: &Library) {
                 .packet(4, &mut rng),
                 0,
             ),
-            // I/O, both ways; a fetch-and-add; a compare-and-swap of eight bytes.
+            // I/O, both ways, and of no byte; a fetch-and-add; a compare-and-swap of eight bytes.
             (other(0x0200_0000, 5, vec![]), 1),
             (other(0x4200_0000, 6, vec![7]), 1),
+            (none, 1),
             (other(0x4C00_0000, 7, vec![7]), 1),
             (other(0x6E00_0000, 8, vec![1, 2, 3, 4]), 1),
         ];
@@ -99,7 +102,7 @@ pub fn refusals(library: &Library) {
         wanted = 0;
         rig.hip.errors[5] = 0;
     }
-    assert_eq!(rig.get("host_refused"), 160);
+    assert_eq!(rig.get("host_refused"), 180);
     assert_eq!(rig.get("host_dropped"), 60);
     // And what is served goes on.
     exchange(&mut rig, &[Access::read(0x100, 64)], &mut rng);
@@ -324,6 +327,34 @@ fn in_part(library: &Library, dwords: u32, taken: u64) {
     assert_eq!((rig.bus.owed(), rig.get("host_down")), (0, 0));
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     exchange(&mut rig, &[read, Access::read(0x1100, 60)], &mut rng);
+}
+
+/// A reset of both while the host has asked for more than there are places; all of them are there behind it.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_a_full_target_leaves_nothing_behind() {
+    for bits in [128, 256] {
+        let config = HipConfig {
+            replies: Grant {
+                headers: Some(0),
+                data: Some(0),
+            },
+            credit_delay: 1 << 40,
+            ..HipConfig::default()
+        };
+        let mut rig = Rig::new(&library(bits), config);
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let reads: Vec<Access> = (0..100).map(|n| Access::read(64 * n, 16)).collect();
+        for _ in 0..2 {
+            read_all(&mut rig, reads.iter().copied());
+            rig.run(3000);
+            assert_eq!(rig.hip.host.ends.len(), 0);
+            rig.reset();
+            rig.run(200);
+        }
+        rig.hip.grant_replies(100, 400);
+        exchange(&mut rig, &reads, &mut rng);
+    }
 }
 
 /// A reset of both at any moment; what comes after it is right.
