@@ -33,6 +33,18 @@ pub enum GenerateError {
 /// Designer: the streams between the parts have rules of their own, which no interconnect or adapter of that tool may
 /// meet.
 pub fn generate(params: &Params) -> Result<Design, GenerateError> {
+    generate_with_patience(params, pcie::patience_log2(params.clock_mhz))
+}
+
+/// The same, whose transaction layer, if there is one, gives reads up after 64 to 128 times `2^patience_log2` cycles: for
+/// simulations, in which milliseconds are long.
+///
+/// # Errors
+/// Those of [`generate`].
+pub fn generate_with_patience(
+    params: &Params,
+    patience_log2: usize,
+) -> Result<Design, GenerateError> {
     params.validate()?;
     let header = header(params);
     let mut parts = match params.port_bits {
@@ -42,7 +54,7 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     if params.port == Port::Tlp {
         parts.push(pcie::layer(
             params.port_bits,
-            pcie::patience_log2(params.clock_mhz),
+            patience_log2,
             reach(params),
             &header,
         )?);

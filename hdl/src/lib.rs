@@ -21,6 +21,6 @@ pub mod pcie;
 pub mod prim;
 pub mod rtl;
 
-pub use build::{GenerateError, TOP, generate, restart};
+pub use build::{GenerateError, TOP, generate, generate_with_patience, restart};
 pub use params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};
