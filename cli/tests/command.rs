@@ -400,6 +400,46 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
 }
 
 #[test]
+fn a_dry_run_without_a_place_for_temporary_files_says_so() {
+    let work = tempfile::tempdir().unwrap();
+    let reference = common::reference();
+    let dry = std::process::Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["extend", "--dry-run", "--bsp", text(&reference)])
+        .env("TMPDIR", work.path().join("none"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&dry.stderr).into_owned();
+    assert!(
+        !dry.status.success() && said.contains("Set TMPDIR"),
+        "{said}"
+    );
+    assert!(!said.contains("--out"), "{said}");
+}
+
+/// A user without a directory for the cache: an installed Tcl needs none.
+#[test]
+fn a_check_with_an_installed_tcl_needs_no_cache() {
+    if peerlane_tools::Tclsh::installed().unwrap().is_none() {
+        eprintln!("skipped: no tclsh on PATH");
+        return;
+    }
+    let work = tempfile::tempdir().unwrap();
+    let (reference, out) = (common::reference(), work.path().join("D"));
+    for args in [
+        &["extend", "--bsp", text(&reference), "--out", text(&out)][..],
+        &["check", text(&out)],
+    ] {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_peerlane"))
+            .args(args)
+            .env("PEERLANE_CACHE", "/dev/null/none")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn a_dry_run_prints_the_report_and_keeps_nothing() {
     let work = tempfile::tempdir().unwrap();
     let reference = common::reference();

@@ -118,6 +118,8 @@ pub(crate) struct Board {
     pub(crate) memory: BoardMemory,
     /// Times that more than the block was reset.
     resets: Atomic<u64>,
+    /// Reads that were never answered, as they were told of last.
+    lost_reads: Atomic<u32>,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -233,6 +235,7 @@ impl Board {
                 programming <- Programming::none(),
                 memory <- memory,
                 resets: Atomic::new(0),
+                lost_reads: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),

@@ -5,7 +5,7 @@
 use crate::{
     board::Board,
     context::Context,
-    logic::counters::{self, BlockCounters, ChannelCounters},
+    logic::counters::{self, BlockCounters, ChannelCounters, LinkErrors},
 };
 use kernel::{
     debugfs::{Dir, File},
@@ -105,24 +105,43 @@ fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::R
     Ok(())
 }
 
-fn read(board: &Board) -> Result<(BlockCounters, KVec<ChannelCounters>)> {
+/// All counters of a board.
+struct Counted {
+    block: BlockCounters,
+    /// Of a transaction layer.
+    link: Option<LinkErrors>,
+    channels: KVec<ChannelCounters>,
+}
+
+fn read(board: &Board) -> Result<Counted> {
     let _inside = board.gate.enter()?;
     board.hw.run(counters::snapshot())?;
     let block = BlockCounters::read(|register| board.hw.read(register))?;
+    let link = match board.capabilities.tlp {
+        true => Some(LinkErrors::read(|register| board.hw.read(register))?),
+        false => None,
+    };
     let mut channels = KVec::new();
     for number in 0..board.capabilities.channels {
         let channel = ChannelCounters::read(number, |register| board.hw.read(register))?;
         channels.push(channel, GFP_KERNEL)?;
     }
-    Ok((block, channels))
+    Ok(Counted {
+        block,
+        link,
+        channels,
+    })
 }
 
 fn counters(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
-    let Ok((block, channels)) = read(board) else {
+    let Ok(counted) = read(board) else {
         return writeln!(f, "the board does not answer");
     };
-    writeln!(f, "{:?}", block)?;
-    for (number, channel) in channels.iter().enumerate() {
+    writeln!(f, "{:?}", counted.block)?;
+    if let Some(link) = counted.link {
+        writeln!(f, "{:?}", link)?;
+    }
+    for (number, channel) in counted.channels.iter().enumerate() {
         writeln!(f, "channel {}: {:?}", number, channel)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Channel, Sample, Source};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
-use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters};
+use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters, LinkErrors};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl Source for Kernel {
         if text.starts_with("the board does not answer") {
             return Ok(sample);
         }
-        (sample.block, sample.channels) = counters(&text).ok_or_else(|| {
+        (sample.block, sample.link, sample.channels) = counters(&text).ok_or_else(|| {
             let place = Path::new("/sys/kernel/debug");
             let remedy = "Use a program and a driver of the same version.";
             refused(
@@ -226,8 +226,11 @@ fn numbers(text: &str) -> BTreeMap<String, u64> {
     found
 }
 
-fn counters(text: &str) -> Option<(BlockCounters, Vec<Channel>)> {
-    let mut lines = text.lines();
+/// Of the block, of its link where it has a transaction layer, and of its channels.
+type Counted = (BlockCounters, Option<LinkErrors>, Vec<Channel>);
+
+fn counters(text: &str) -> Option<Counted> {
+    let mut lines = text.lines().peekable();
     let block = numbers(lines.next()?);
     let of_block = |name: &str| block.get(name).copied();
     let block = BlockCounters {
@@ -240,6 +243,22 @@ fn counters(text: &str) -> Option<(BlockCounters, Vec<Channel>)> {
         stall_mem_write: of_block("stall_mem_write")?,
         records: of_block("records")?,
         irqs: of_block("irqs")?,
+    };
+    let of_link = |line: &str| {
+        let all = numbers(line);
+        let get = |name: &str| u32::try_from(*all.get(name)?).ok();
+        Some(LinkErrors {
+            unsupported: get("unsupported")?,
+            aborted: get("aborted")?,
+            poisoned: get("poisoned")?,
+            malformed: get("malformed")?,
+            unexpected: get("unexpected")?,
+            expired: get("expired")?,
+        })
+    };
+    let link = match lines.next_if(|line| line.starts_with("LinkErrors ")) {
+        Some(line) => Some(of_link(line)?),
+        None => None,
     };
     let channel = |line: &str| {
         let all = numbers(line.split_once(": ")?.1);
@@ -263,7 +282,7 @@ fn counters(text: &str) -> Option<(BlockCounters, Vec<Channel>)> {
         })
     };
     let channels = lines.map(channel).collect::<Option<_>>()?;
-    Some((block, channels))
+    Some((block, link, channels))
 }
 
 #[cfg(test)]
@@ -300,12 +319,25 @@ mod tests {
         for (number, channel) in channels.iter().enumerate() {
             text.push_str(&format!("channel {number}: {channel:?}\n"));
         }
-        let (found, of_channels) = counters(&text).unwrap();
-        assert_eq!(found, block);
+        let (found, link, of_channels) = counters(&text).unwrap();
+        assert_eq!((found, link), (block, None));
         assert_eq!(of_channels.len(), 2);
         for (found, channel) in of_channels.iter().zip(&channels) {
             assert_eq!(found.counters, *channel);
         }
+        let errors = LinkErrors {
+            unsupported: 1,
+            aborted: 2,
+            poisoned: 3,
+            malformed: 4,
+            unexpected: 5,
+            expired: 65535,
+        };
+        let (first, rest) = text.split_once('\n').unwrap();
+        let with_link = format!("{first}\n{errors:?}\n{rest}");
+        let (found, link, same) = counters(&with_link).unwrap();
+        assert_eq!((found, link, same), (block, Some(errors), of_channels));
+        assert_eq!(counters(&with_link.replace("expired", "other")), None);
         // What is not there is not taken for zero.
         assert_eq!(counters(&text.replace("att_faults", "other")), None);
         assert_eq!(counters(""), None);

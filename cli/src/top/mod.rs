@@ -9,7 +9,7 @@ pub use screen::{Screen, Woken};
 pub use simulated::Simulated;
 
 use peerlane_bsp::error::Error;
-use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters};
+use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters, LinkErrors};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub struct Sample {
     /// The link, and what is free, in words.
     pub facts: Vec<String>,
     pub block: BlockCounters,
+    /// Of a block that has a transaction layer of its own.
+    pub link: Option<LinkErrors>,
     pub channels: Vec<Channel>,
 }
 
@@ -72,10 +74,60 @@ pub struct View {
     pub write_waits: Option<Waits>,
     /// The same of read descriptors: as many were under way as can be, or there was no room for answers.
     pub read_waits: Option<Waits>,
+    /// What has failed on the link since its last reset, where the block counts that.
+    pub link_errors: Option<LinkView>,
     /// Channels that somebody has, or that did something.
     pub channels: Vec<ChannelView>,
     /// All of them.
     pub total: [Rates; 2],
+}
+
+/// What has failed on the link since its last reset; each count stops at 65535.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LinkView {
+    /// Completions with Unsupported Request.
+    pub unsupported: u32,
+    /// Completions with Completer Abort.
+    pub aborted: u32,
+    /// Completions whose data are marked as wrong.
+    pub poisoned: u32,
+    /// Completions that do not fit their read.
+    pub malformed: u32,
+    /// Completions of no read.
+    pub unexpected: u32,
+    /// Reads that were never answered: the block goes on without their tags and their room.
+    pub never_answered: u32,
+}
+
+impl From<LinkErrors> for LinkView {
+    fn from(errors: LinkErrors) -> Self {
+        Self {
+            unsupported: errors.unsupported,
+            aborted: errors.aborted,
+            poisoned: errors.poisoned,
+            malformed: errors.malformed,
+            unexpected: errors.unexpected,
+            never_answered: errors.expired,
+        }
+    }
+}
+
+impl LinkView {
+    /// What there is of them, in words.
+    pub fn words(&self) -> Vec<String> {
+        [
+            (self.never_answered, "reads never answered"),
+            (self.unsupported, "unsupported"),
+            (self.aborted, "aborted"),
+            (self.poisoned, "poisoned"),
+            (self.malformed, "malformed"),
+            (self.unexpected, "unexpected"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
+    }
 }
 
 /// Why an engine waited, as parts of the time in which it had something to do.
@@ -226,6 +278,7 @@ impl View {
                 of(|c| c.stall_tags),
                 of(|c| c.stall_credits),
             ),
+            link_errors: after.link.map(LinkView::from),
             channels: (channels.into_iter())
                 .filter(|c| c.owner.is_some() || !(c.write.is_idle() && c.read.is_idle()))
                 .collect(),
@@ -287,6 +340,23 @@ mod tests {
         assert_eq!(view.write_waits.unwrap().port, 0.25);
         assert_eq!(view.read_waits, None);
         assert!(!view.restarted);
+    }
+
+    #[test]
+    fn only_what_has_failed_on_the_link_is_said() {
+        let mut at = Sample::default();
+        let view = |at: &Sample| View::between("b".into(), at, at).link_errors;
+        assert_eq!(view(&at), None);
+        at.link = Some(LinkErrors::default());
+        assert_eq!(view(&at).unwrap().words(), [""; 0]);
+        let errors = LinkErrors {
+            poisoned: 2,
+            expired: 3,
+            ..LinkErrors::default()
+        };
+        at.link = Some(errors);
+        let said = view(&at).unwrap().words();
+        assert_eq!(said, ["3 reads never answered", "2 poisoned"]);
     }
 
     #[test]

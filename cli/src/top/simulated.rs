@@ -158,6 +158,7 @@ impl Source for Simulated {
                 format!("ATT entries: {}", caps.att_entries()),
             ],
             block: counters.block,
+            link: counters.link,
             channels,
         })
     }

@@ -47,6 +47,8 @@ pub struct Capabilities {
     pub tagged: bool,
     /// Whether the block has an MSI-X table. Otherwise it has the interrupt line only.
     pub msix: bool,
+    /// Whether the block has a transaction layer of its own, which counts what fails on the link.
+    pub tlp: bool,
 }
 
 /// Why software and block do not go together.
@@ -183,6 +185,7 @@ impl Identity {
             reads_log2: (self.caps2 & csr::CAPS2_READS_LOG2_MASK) >> csr::CAPS2_READS_LOG2_LSB,
             tagged: self.caps2 & csr::CAPS2_TAGGED_MASK != 0,
             msix: self.caps2 & csr::CAPS2_MSIX_MASK != 0,
+            tlp: self.caps2 & csr::CAPS2_TLP_MASK != 0,
         };
         let checks = [
             (

@@ -62,6 +62,25 @@ pub struct BlockCounters {
     pub irqs: u64,
 }
 
+/// What the transaction layer has seen fail since the reset of the PCIe side: there with
+/// [`tlp`](super::capability::Capabilities::tlp). Each count stops at 65535. They are no part of a snapshot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkErrors {
+    /// Completions with Unsupported Request, or a status that is reserved.
+    pub unsupported: u32,
+    /// Completions with Completer Abort.
+    pub aborted: u32,
+    /// Completions whose data are marked as wrong.
+    pub poisoned: u32,
+    /// Completions that do not fit their read.
+    pub malformed: u32,
+    /// Completions of no read.
+    pub unexpected: u32,
+    /// Reads of which nothing came any more. Their tags and their room are used again when it comes after all, or
+    /// behind a reset of the PCIe side.
+    pub expired: u32,
+}
+
 /// Reads the two words of a counter. A snapshot stands still, so their order is free.
 pub(super) fn wide<E>(
     read: &mut impl FnMut(Register) -> Result<u32, E>,
@@ -119,6 +138,36 @@ impl BlockCounters {
     }
 }
 
+impl LinkErrors {
+    /// Reads the counts as they are now.
+    pub fn read<E>(mut read: impl FnMut(Register) -> Result<u32, E>) -> Result<Self, E> {
+        let [refusals, errors, losses] =
+            [csr::LINK_REFUSALS, csr::LINK_ERRORS, csr::LINK_LOSSES].map(Register::Csr);
+        let (refusals, errors, losses) = (read(refusals)?, read(errors)?, read(losses)?);
+        Ok(Self {
+            unsupported: (refusals & csr::LINK_REFUSALS_UNSUPPORTED_MASK)
+                >> csr::LINK_REFUSALS_UNSUPPORTED_LSB,
+            aborted: (refusals & csr::LINK_REFUSALS_ABORTED_MASK) >> csr::LINK_REFUSALS_ABORTED_LSB,
+            poisoned: (errors & csr::LINK_ERRORS_POISONED_MASK) >> csr::LINK_ERRORS_POISONED_LSB,
+            malformed: (errors & csr::LINK_ERRORS_MALFORMED_MASK) >> csr::LINK_ERRORS_MALFORMED_LSB,
+            unexpected: (losses & csr::LINK_LOSSES_UNEXPECTED_MASK)
+                >> csr::LINK_LOSSES_UNEXPECTED_LSB,
+            expired: (losses & csr::LINK_LOSSES_EXPIRED_MASK) >> csr::LINK_LOSSES_EXPIRED_LSB,
+        })
+    }
+}
+
+/// Whether a count of reads that were never answered is worth a line, and the count that was told from now on. The
+/// first is, and then each time that they are twice as many, so that a peer that is silent for days fills no log. A
+/// count that has fallen has begun anew.
+pub const fn lost_reads(expired: u32, told: u32) -> (bool, u32) {
+    let told = if expired < told { 0 } else { told };
+    match expired > 0 && expired >= 2 * told {
+        true => (true, expired),
+        false => (false, told),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +190,42 @@ mod tests {
         assert_eq!(block.write_busy, 0x00ff_0184_00ff_0180);
         assert_eq!(block.stall_credits, 0x00ff_01a4_00ff_01a0);
         assert_eq!(block.irqs, 0x00ff_01c4_00ff_01c0);
+    }
+
+    #[test]
+    fn errors_of_the_link_are_read_at_their_places() {
+        let word = |register: Register| match register.offset() {
+            0x4c => Ok::<_, Infallible>(0x0002_0001),
+            0x50 => Ok(0x0004_0003),
+            0x54 => Ok(0xffff_0005),
+            other => panic!("{other:#x}"),
+        };
+        let Ok(errors) = LinkErrors::read(word);
+        let want = LinkErrors {
+            unsupported: 1,
+            aborted: 2,
+            poisoned: 3,
+            malformed: 4,
+            unexpected: 5,
+            expired: 65535,
+        };
+        assert_eq!(errors, want);
+    }
+
+    #[test]
+    fn lost_reads_are_told_as_they_double() {
+        let mut told = 0;
+        let mut lines = std::vec::Vec::new();
+        // The side is reset behind the last, and twice more between two looks.
+        for expired in (0..=65535).chain([0, 0, 1, 1, 5, 9, 10, 3, 2, 4]) {
+            let tells;
+            (tells, told) = lost_reads(expired, told);
+            if tells {
+                lines.push(expired);
+            }
+        }
+        assert_eq!(lines[..4], [1, 2, 4, 8]);
+        assert_eq!(lines[16..], [1, 5, 10, 3, 2, 4]);
     }
 
     #[test]

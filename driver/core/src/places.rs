@@ -210,6 +210,7 @@ mod tests {
             reads_log2: 5,
             tagged: false,
             msix,
+            tlp: false,
         }
     }
 

@@ -43,6 +43,7 @@ const BLOCK: Capabilities = Capabilities {
     reads_log2: 5,
     tagged: false,
     msix: false,
+    tlp: false,
 };
 
 fn judged(line: Option<&Line>, opencl: &OpenCl) -> Result<(), std::string::String> {

@@ -14,6 +14,7 @@ use crate::{
     logic::{
         capability::Identity,
         channel,
+        counters::{self, LinkErrors},
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
         patience::{quarantine_timeout, QUARANTINE_GAP},
         regs::csr,
@@ -26,7 +27,10 @@ use crate::{
 use kernel::{
     bindings,
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::ordering,
+        Arc, //
+    },
     time::{delay::fsleep, msecs_to_jiffies, Delta, Instant, Monotonic},
     workqueue::{self, DelayedWork, WorkItem},
 };
@@ -261,7 +265,28 @@ impl Board {
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
         self.port_is_alive(epoch)?;
         Self::remembers(|register| self.hw.read_in(epoch, register))?;
-        self.end_quarantine(epoch)
+        self.end_quarantine(epoch)?;
+        self.tell_lost_reads(epoch)
+    }
+
+    /// Says how many reads were never answered. The block goes on without their tags and their room, more slowly,
+    /// and all transfers have ended: nothing else would say why.
+    fn tell_lost_reads(&self, epoch: Epoch) -> Result<(), Failure> {
+        if !self.capabilities.tlp {
+            return Ok(());
+        }
+        let expired = LinkErrors::read(|register| self.hw.read_in(epoch, register))?.expired;
+        // The watchdog alone looks.
+        let (tells, told) = counters::lost_reads(expired, self.lost_reads.load(ordering::Relaxed));
+        self.lost_reads.store(told, ordering::Relaxed);
+        if tells {
+            dev_warn!(
+                self.device(),
+                "{} reads were never answered; until they are, or a reset of the function, reads go on without their tags and their room\n",
+                expired
+            );
+        }
+        Ok(())
     }
 
     /// Whether a block that runs still has what it was told, as `look` sees it: a reset of its side

@@ -28,7 +28,7 @@ use channels::Channel;
 use context::Held;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel;
-use peerlane_core::counters::{self, BlockCounters, ChannelCounters};
+use peerlane_core::counters::{self, BlockCounters, ChannelCounters, LinkErrors};
 use peerlane_core::fpga_memory::FpgaMemory;
 use peerlane_core::link;
 use peerlane_core::regs::{MAP_ID, csr};
@@ -73,6 +73,8 @@ pub struct Status {
 pub struct Counters {
     /// Of the block as a whole.
     pub block: BlockCounters,
+    /// What has failed on the link, where the block has a transaction layer of its own.
+    pub link: Option<LinkErrors>,
     /// Of each channel, by its number.
     pub channels: Vec<ChannelCounters>,
 }
@@ -199,11 +201,14 @@ impl Driver {
     /// What the block and its channels have done since the block's reset, all as of now.
     pub fn counters(&self) -> Result<Counters> {
         let mut inner = self.0.lock();
-        let channels = inner.caps.channels;
+        let Capabilities { channels, tlp, .. } = inner.caps;
         let board = &mut inner.board;
         board.run("taken a snapshot", counters::snapshot())?;
         Ok(Counters {
             block: BlockCounters::read(|register| board.read(register))?,
+            link: tlp
+                .then(|| LinkErrors::read(|register| board.read(register)))
+                .transpose()?,
             channels: (0..channels)
                 .map(|number| ChannelCounters::read(number, |register| board.read(register)))
                 .collect::<Result<_>>()?,

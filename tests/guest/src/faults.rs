@@ -78,6 +78,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         });
     }
     suite.run("faults.late_answers", || away::late_answers(lab));
+    suite.run("faults.lost_reads", || away::lost_reads(lab));
     suite.run("faults.looked_at_late", || away::looked_at_late(lab));
     suite.run("faults.refused_without_pause", || {
         away::refused_without_pause(lab)

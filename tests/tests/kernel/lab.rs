@@ -52,6 +52,7 @@ pub(crate) struct Setup {
     memory_mib: u32,
     vram_mib: u32,
     port_timeout: u32,
+    impatient: bool,
     parameters: String,
     kernel_parameters: Vec<&'static str>,
     deadline: Duration,
@@ -77,6 +78,7 @@ impl Default for Setup {
             memory_mib: 1024,
             vram_mib: 256,
             port_timeout: PORT_TIMEOUT,
+            impatient: false,
             parameters: String::new(),
             kernel_parameters: Vec::new(),
             deadline: Duration::from_secs(1800),
@@ -350,6 +352,13 @@ impl Setup {
         self.reset_fabric()
     }
 
+    /// One that gives reads up after 32,768 cycles at most, in place of 8 million.
+    pub(crate) fn impatient_packets(self) -> Self {
+        let mut setup = self.packets().port_timeout(100_000);
+        setup.impatient = true;
+        setup
+    }
+
     /// Boots the machine with driver and stand-in loaded, runs a script in it, and fails if it
     /// does, or the kernel complains, or the board broke a rule of its interfaces.
     pub(crate) fn run(self, script: &str) {
@@ -374,7 +383,11 @@ impl Setup {
         }
         let right = board(&config);
         let driver = driver(&parts.kernel, &right);
-        let endpoint = Endpoint::start(&config, &socket).unwrap();
+        let model = match self.impatient {
+            true => peerlane_block::impatient(&config.block()),
+            false => peerlane_block::library(&config.block()),
+        };
+        let endpoint = Endpoint::with_library(&model.unwrap(), &config, &socket).unwrap();
         let mut outside = Outside {
             board: endpoint.handle(),
             watching: false,

@@ -375,3 +375,11 @@ fn faults_behind_a_transaction_layer() {
          done",
     );
 }
+
+/// Reads of which the transaction layer hears nothing more: the kernel's log says so, and how many they are.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reads_that_a_transaction_layer_loses_are_told() {
+    let setup = Setup::default().impatient_packets();
+    setup.run("peerlane-guest faults --filter lost_reads\n");
+}

@@ -150,10 +150,10 @@ pub(super) fn another_block(lab: &mut Lab) -> Result<&'static str> {
 }
 
 /// The kernel's log, from some moment on.
-struct Log(File);
+pub(super) struct Log(File);
 
 impl Log {
-    fn from_here() -> Result<Self> {
+    pub(super) fn from_here() -> Result<Self> {
         let mut file = File::options()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
@@ -164,7 +164,7 @@ impl Log {
 
     /// Whether a message since then has this text. They are read one at a time (Documentation/ABI,
     /// dev-kmsg).
-    fn has(&mut self, text: &str) -> Result<bool> {
+    pub(super) fn has(&mut self, text: &str) -> Result<bool> {
         let mut record = [0; 8192];
         loop {
             match self.0.read(&mut record) {

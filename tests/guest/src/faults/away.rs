@@ -1,8 +1,9 @@
 //! The board is away for a while, or seems to be: nobody touches it, everybody is told what is
 //! true, and it comes back.
 
-use super::{aer, come_back, reset, suspend};
-use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
+use super::anew::Log;
+use super::{aer, come_back, come_back_anew, reset, suspend};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, driver_says, interrupts, told};
 use crate::process::{fork, pair};
 use crate::raw;
 use crate::suite::skip;
@@ -393,6 +394,66 @@ pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     ensure!(took > LONGEST, "answers were given up after {took:?}");
     come_back(lab, mover, buffer)?;
     Ok(format!("after {took:?}"))
+}
+
+/// Behind a transaction layer reads that are never answered keep their tags. The log says how many they are, and so
+/// does `counters`, until a reset of the function.
+pub(super) fn lost_reads(lab: &mut Lab) -> Result<String> {
+    const LOST: u32 = 3;
+    if !lab.open()?.capabilities().tlp {
+        return skip("this build has no transaction layer of its own");
+    }
+    reset()?;
+    come_back_anew(lab)?;
+    let mut mover = Mover::fast(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let at = lab.place(mover.device())?;
+    ensure!(
+        never_answered(mover.device())? == 0,
+        "the count stands behind a reset"
+    );
+    let mut log = Log::from_here()?;
+    lab.host.fault(Fault::Reads {
+        answer: Answer::Never {},
+        skip: 2,
+        times: LOST.into(),
+    })?;
+    let ended = mover.attempt(Direction::Read, &buffer.region, 0, at, 8192, LIMIT);
+    lab.host.fault(Fault::Clear {})?;
+    ensure!(ended.is_err(), "unanswered reads have ended well");
+    // They are given up one behind the other, and the log says no more than each second how many they are.
+    let begin = Instant::now();
+    let mut said = false;
+    loop {
+        said |= log.has("reads were never answered; until they are")?;
+        let count = never_answered(mover.device())?;
+        if said && count == LOST {
+            break;
+        }
+        ensure!(
+            begin.elapsed() < SOON,
+            "{count} in `counters`, and in the log {said}"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    reset()?;
+    ensure!(
+        never_answered(mover.device())? == 0,
+        "a reset has not given them back"
+    );
+    let how = come_back(lab, mover, buffer)?;
+    Ok(format!("good again {how}"))
+}
+
+/// Reads that were never answered, as debugfs has them.
+fn never_answered(device: &Device) -> Result<u32> {
+    let counters = driver_says(device.name().as_ref(), "counters")?;
+    let (_, errors) = counters
+        .split_once("LinkErrors {")
+        .with_context(|| format!("no errors of the link in {counters}"))?;
+    let (_, expired) = errors.split_once("expired: ").context("no count")?;
+    let digits: String = expired.chars().take_while(char::is_ascii_digit).collect();
+    Ok(digits.parse()?)
 }
 
 /// A byte of a function's configuration that is another one as long as this lives.
