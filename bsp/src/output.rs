@@ -15,6 +15,22 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     )
 }
 
+/// Checks that a dry run can put its files where temporary ones go.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_temporary(dir: &Path) -> Result<()> {
+    match tempfile::tempdir_in(dir) {
+        Ok(_) => Ok(()),
+        Err(e) => Err(Error::new(
+            ErrorKind::Output,
+            Place::file(dir),
+            format!("cannot write temporary files here: {}", reason(&e)),
+            "Set TMPDIR to a directory in which you may write.",
+        )),
+    }
+}
+
 /// Checks that a directory can be made; gives its parent.
 ///
 /// # Errors

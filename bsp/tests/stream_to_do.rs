@@ -49,6 +49,13 @@ fn nothing_of_cvp(work: &Work) {
     ] {
         assert_eq!(places(work, word), [], "{word}");
     }
+    // Nor does it miss what was asked for.
+    let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
+    let missed = all.iter().filter(|f| {
+        let names = ["CVP", "_REVISION", "REVISION_TYPE"];
+        f.what.contains(" is gone") && names.iter().any(|name| f.what.contains(name))
+    });
+    assert_eq!(missed.count(), 0, "{all:#?}");
 }
 
 /// Each setting of configuration over PCIe, with its line; and the steps that make a core alone.
@@ -410,7 +417,7 @@ fn the_vendors_board_is_told_what_is_left() {
     assert_eq!(places(&work, width).len(), 1);
     fs::write(
         work.output("top.v"),
-        "module top();\n wire [769:0] to_xcvr;\n wire [505:0] from_xcvr;\nendmodule\n",
+        "module top();\n wire [769 : 0] to_xcvr;\n wire [505:0] from_xcvr;\nendmodule\n",
     )
     .unwrap();
     assert_eq!(places(&work, width).len(), 0);

@@ -85,6 +85,26 @@ pub struct Tclsh {
 }
 
 impl Tclsh {
+    /// Tcl 8.6 or later on `PATH`, for which no cache is needed.
+    ///
+    /// # Errors
+    /// Where no temporary directory can be made.
+    pub fn installed() -> Result<Option<Self>> {
+        let work =
+            tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
+        let mut all = ["tclsh", "tclsh8.6", "tclsh9.0"]
+            .into_iter()
+            .filter_map(find);
+        Ok(all.find_map(|bin| {
+            let version = tcl_version(Command::new(&bin), work.path()).ok()?;
+            (version_numbers(&version) >= Some((8, 6))).then_some(Self {
+                version,
+                bin,
+                unpacked: None,
+            })
+        }))
+    }
+
     /// A command that runs the shell.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.bin);
@@ -277,22 +297,11 @@ impl Cache {
     /// # Errors
     /// When neither is to be had; the message says what to install.
     pub fn tclsh(&self) -> Result<Tclsh> {
+        if let Some(installed) = Tclsh::installed()? {
+            return Ok(installed);
+        }
         let work =
             tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
-        for bin in ["tclsh", "tclsh8.6", "tclsh9.0"]
-            .into_iter()
-            .filter_map(find)
-        {
-            if let Ok(version) = tcl_version(Command::new(&bin), work.path())
-                && version_numbers(&version) >= Some((8, 6))
-            {
-                return Ok(Tclsh {
-                    version,
-                    bin,
-                    unpacked: None,
-                });
-            }
-        }
         let packages = ["tcl8.6", "libtcl8.6"];
         let recipe = apt::recipe("tcl", &packages).requires("usr/bin/tclsh8.6");
         let root = self.install(&recipe, |root, progress| {

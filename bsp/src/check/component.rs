@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use peerlane_tools::Cache;
+use peerlane_tools::{Cache, Tclsh};
 
 use crate::block::{self, Direction, Port};
 use crate::build::Build;
@@ -48,11 +48,12 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
             Place::file(hw_tcl),
             what,
             "The check runs the component under tclsh 8.6 or newer; install it, or let Peerlane fetch \
-             it (it needs the network once).",
+             it (it needs the network once, and a directory for it: PEERLANE_CACHE).",
         )
     };
-    let tclsh = Cache::open()
-        .and_then(|c| c.tclsh())
+    let installed = Tclsh::installed().ok().flatten();
+    let tclsh = installed
+        .map_or_else(|| Cache::open()?.tclsh(), Ok)
         .map_err(|e| tool(format!("no tclsh: {e}")))?;
     let work =
         tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), "make a directory", &e))?;

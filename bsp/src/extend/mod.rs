@@ -98,6 +98,7 @@ pub fn preview(
     with_canonical(bsp, |bsp| {
         let layout = extendable(bsp, board)?;
         let parent = std::env::temp_dir();
+        output::check_temporary(&parent)?;
         if let Some(file) = file {
             report_file::check(file, bsp, None)?;
         }

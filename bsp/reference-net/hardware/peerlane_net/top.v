@@ -15,16 +15,16 @@ module top (
   inout  wire [7:0]  sensors,
   output wire [3:0]  leds
 );
-  wire reset_n;
+  wire reset;
 
   cvp_update_reset update_reset (
-    .in  (board_reset_n),
-    .out (reset_n)
+    .in  (~board_reset_n),
+    .out (reset)
   );
 
   system system_inst (
     .config_clk_clk           (config_clk),
-    .board_reset_reset_n      (reset_n),
+    .board_reset_reset_n      (~reset),
     .kernel_pll_refclk_clk    (kernel_refclk),
     .pcie_refclk_clk          (pcie_refclk),
     .pcie_npor_npor           (pcie_perst_n),

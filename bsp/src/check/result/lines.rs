@@ -13,7 +13,7 @@ use crate::check::read::tcl::Runs;
 use crate::check::result::hip_paths::{Hip, names_the_old};
 use crate::check::result::regions::{Shape, area};
 use crate::check::result::settings::{IMPORTS, TEST};
-use crate::check::result::to_do;
+use crate::check::result::to_do::Leaving;
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 
@@ -117,10 +117,15 @@ pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
             !made && !other && !ELSEWHERE.contains(&name) && !is_of_cell(a) && !imported(a)
         };
         let was = lines(&pair.was, is_global);
+        let leaving = Leaving::of(bsp, &pair.was);
         let mut all = Vec::new();
         for lost in differences(bsp, pair, &was) {
-            let wrong = SOURCES.contains(&lost.name) && !to_do::has_to_go(bsp, lost.vendor);
-            all.push((lost.place, lost.what, wrong));
+            let is_source = SOURCES.contains(&lost.name);
+            match leaving.has(lost.vendor) {
+                // It was asked for. Of a file nobody knows whether another took its place.
+                true if !is_source => {}
+                left => all.push((lost.place, lost.what, is_source && !left)),
+            }
         }
         all.retain(|(_, what, _)| said.insert(what.clone()));
         tell(findings, (TEST, pair.qsf), all, "settings");

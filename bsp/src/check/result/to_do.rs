@@ -21,12 +21,13 @@ use crate::text;
 
 /// Settings of configuration over PCIe (Configuration via Protocol in V-series FPGA devices user guide 683889, 4.2).
 const CVP: [&str; 5] = [
-    "BASE_REVISION",
+    BASE,
     "CVP_MODE",
     "CVP_REVISION",
     "ENABLE_CVP_CONFDONE",
     TYPE,
 ];
+const BASE: &str = "BASE_REVISION";
 const TYPE: &str = "REVISION_TYPE";
 /// What a step that takes a core alone names.
 const CORE: &str = "core.rbf";
@@ -96,9 +97,28 @@ fn lost_cvp(bsp: &Bsp) -> bool {
     })
 }
 
-/// Whether a setting of the vendor's names the module whose output is 0, which has to go with configuration over PCIe.
-pub(super) fn has_to_go(bsp: &Bsp, vendor: &Assignment) -> bool {
-    names_zero(vendor) && lost_cvp(bsp)
+/// Settings of a vendor's revision that go with configuration over PCIe, as the notes ask for.
+pub(super) struct Leaving {
+    lost_cvp: bool,
+    for_core: bool,
+}
+
+impl Leaving {
+    pub(super) fn of(bsp: &Bsp, vendor: &Revision) -> Self {
+        Self {
+            lost_cvp: lost_cvp(bsp),
+            for_core: is_for_core(vendor),
+        }
+    }
+
+    pub(super) fn has(&self, vendor: &Assignment) -> bool {
+        // One that is off may go, too: the report names it.
+        let is_off = || {
+            let name = vendor.name.as_deref().unwrap_or_default();
+            name != TYPE && name != BASE && CVP.contains(&name)
+        };
+        self.lost_cvp && (is_off() || for_cvp(vendor, self.for_core).is_some())
+    }
 }
 
 fn names_zero(assignment: &Assignment) -> bool {
@@ -235,52 +255,52 @@ fn counted(lines: &[usize]) -> String {
     }
 }
 
+/// Whether a revision is for a core that is configured over PCIe.
+fn is_for_core(revision: &Revision) -> bool {
+    let mut types = revision
+        .assignments
+        .iter()
+        .filter(|a| a.name.as_deref() == Some(TYPE));
+    types.all(|a| {
+        let value = a.value.as_deref();
+        value.is_some_and(|v| v.trim().eq_ignore_ascii_case("CVP"))
+    })
+}
+
+/// What is to become of a setting for configuration over PCIe, of a revision that is for a core alone or not.
+fn for_cvp(assignment: &Assignment, for_core: bool) -> Option<String> {
+    let (name, value) = (assignment.name.as_ref()?, assignment.value.as_ref()?.trim());
+    match name.as_str() {
+        BASE if !for_core => None,
+        TYPE if !value.eq_ignore_ascii_case("CVP") => None,
+        _ if names_zero(assignment) => Some(format!(
+            "{name} {value}: the output of this module is always 0, and the revision is compiled whole now: name the one \
+             that passes the reset on"
+        )),
+        MACRO if value.to_uppercase().contains("CVP") => Some(format!(
+            "{name} \"{value}\" may be about configuration over PCIe, which Gen3 does not have: take it out if it is"
+        )),
+        name if CVP.contains(&name) && !value.is_empty() && !value.eq_ignore_ascii_case("OFF") => {
+            Some(format!(
+                "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
+            ))
+        }
+        _ => None,
+    }
+}
+
 /// Settings that ask for configuration over PCIe, which the hard IP has no more.
 fn configuration(bsp: &Bsp, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
-    let for_cvp = |revision: &Revision| {
-        let mut types = revision
-            .assignments
-            .iter()
-            .filter(|a| a.name.as_deref() == Some(TYPE));
-        types.all(|a| {
-            a.value
-                .as_deref()
-                .is_some_and(|v| v.trim().eq_ignore_ascii_case("CVP"))
-        })
-    };
-    let all = bsp.project.revisions.values().flat_map(|revision| {
-        let for_cvp = for_cvp(revision);
-        revision.assignments.iter().map(move |a| (a, for_cvp))
-    });
-    for (assignment, for_cvp) in all {
-        let (Some(name), Some(value)) = (&assignment.name, &assignment.value) else {
-            continue;
-        };
-        let value = value.trim();
-        let what = match name.as_str() {
-            "BASE_REVISION" if !for_cvp => continue,
-            TYPE if !value.eq_ignore_ascii_case("CVP") => continue,
-            _ if names_zero(assignment) => format!(
-                "{name} {value}: the output of this module is always 0, and the revision is compiled whole now: name the one \
-                 that passes the reset on"
-            ),
-            MACRO if value.to_uppercase().contains("CVP") => format!(
-                "{name} \"{value}\" may be about configuration over PCIe, which Gen3 does not have: take it out if it is"
-            ),
-            name if CVP.contains(&name)
-                && !value.is_empty()
-                && !value.eq_ignore_ascii_case("OFF") =>
+    for revision in bsp.project.revisions.values() {
+        let for_core = is_for_core(revision);
+        for assignment in &revision.assignments {
+            let place = &assignment.place;
+            if let Some(what) = for_cvp(assignment, for_core)
+                && seen.insert((place.path.clone(), place.line))
             {
-                format!(
-                    "{name} \"{value}\" is for configuration over PCIe, which Gen3 does not have: take it out"
-                )
+                findings.note(TO_DO, place.clone(), what);
             }
-            _ => continue,
-        };
-        let place = &assignment.place;
-        if seen.insert((place.path.clone(), place.line)) {
-            findings.note(TO_DO, place.clone(), what);
         }
     }
 }
@@ -356,7 +376,8 @@ fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -
         let Ok(bytes) = text::read_bytes(path) else {
             continue;
         };
-        let text = String::from_utf8_lossy(&bytes);
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        text.retain(|c| !c.is_whitespace());
         let has = |bits: u64| text.contains(&format!("[{}:0]", bits - 1));
         if has(to) && has(from) {
             return Ok(());
@@ -364,8 +385,10 @@ fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -
     }
     let what = format!(
         "the exported reconfig_to_xcvr and reconfig_from_xcvr of {} have {to} and {from} bits, and no Verilog file of the BSP \
-         has wires of these widths: the transceivers' controller outside needs {interfaces} interfaces",
-        hip.name
+         has wires of these widths ([{}:0] and [{}:0]): the transceivers' controller outside needs {interfaces} interfaces",
+        hip.name,
+        to - 1,
+        from - 1
     );
     findings.note(TO_DO, design.place(export.line), what);
     Ok(())
