@@ -118,8 +118,8 @@ pub(crate) struct Board {
     pub(crate) memory: BoardMemory,
     /// Times that more than the block was reset.
     resets: Atomic<u64>,
-    /// Reads that were never answered, as they were told of last.
-    lost_reads: Atomic<u32>,
+    /// Reads that the transaction layer has given up, as they were told of last.
+    given_up_reads: Atomic<u32>,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -235,7 +235,7 @@ impl Board {
                 programming <- Programming::none(),
                 memory <- memory,
                 resets: Atomic::new(0),
-                lost_reads: Atomic::new(0),
+                given_up_reads: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),
@@ -258,6 +258,7 @@ impl Board {
     /// Takes note of one, before the board is started: before anybody is told of the new generation.
     pub(crate) fn note_reset(&self) {
         self.resets.fetch_add(1, ordering::Release);
+        self.given_up_reads.store(0, ordering::Relaxed);
     }
 
     /// Whether the function answers that the driver was bound to, as far as its configuration says.

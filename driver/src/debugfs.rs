@@ -22,6 +22,8 @@ pub(crate) struct Files {
     state: File<Arc<Board>>,
     #[pin]
     counters: File<Arc<Board>>,
+    #[pin]
+    link: File<Arc<Board>>,
     _dir: Dir,
 }
 
@@ -33,10 +35,11 @@ impl Files {
     ) -> Result<impl PinInit<Self, Error> + use<>> {
         let name = CString::try_from_fmt(fmt!("peerlane{}", number))?;
         let dir = Dir::new(&name);
-        let (one, two) = (board.clone(), board.clone());
+        let (one, two, three) = (board.clone(), board.clone(), board.clone());
         Ok(try_pin_init!(Self {
             state <- dir.read_callback_file(c"state", Ok::<_, Error>(one), &state),
             counters <- dir.read_callback_file(c"counters", Ok::<_, Error>(two), &counters),
+            link <- dir.read_callback_file(c"link", Ok::<_, Error>(three), &link),
             _dir: dir.clone(),
         }? Error))
     }
@@ -105,44 +108,40 @@ fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::R
     Ok(())
 }
 
-/// All counters of a board.
-struct Counted {
-    block: BlockCounters,
-    /// Of a transaction layer.
-    link: Option<LinkErrors>,
-    channels: KVec<ChannelCounters>,
-}
-
-fn read(board: &Board) -> Result<Counted> {
+fn read(board: &Board) -> Result<(BlockCounters, KVec<ChannelCounters>)> {
     let _inside = board.gate.enter()?;
     board.hw.run(counters::snapshot())?;
     let block = BlockCounters::read(|register| board.hw.read(register))?;
-    let link = match board.capabilities.tlp {
-        true => Some(LinkErrors::read(|register| board.hw.read(register))?),
-        false => None,
-    };
     let mut channels = KVec::new();
     for number in 0..board.capabilities.channels {
         let channel = ChannelCounters::read(number, |register| board.hw.read(register))?;
         channels.push(channel, GFP_KERNEL)?;
     }
-    Ok(Counted {
-        block,
-        link,
-        channels,
-    })
+    Ok((block, channels))
 }
 
 fn counters(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
-    let Ok(counted) = read(board) else {
+    let Ok((block, channels)) = read(board) else {
         return writeln!(f, "the board does not answer");
     };
-    writeln!(f, "{:?}", counted.block)?;
-    if let Some(link) = counted.link {
-        writeln!(f, "{:?}", link)?;
-    }
-    for (number, channel) in counted.channels.iter().enumerate() {
+    writeln!(f, "{:?}", block)?;
+    for (number, channel) in channels.iter().enumerate() {
         writeln!(f, "channel {}: {:?}", number, channel)?;
     }
     Ok(())
+}
+
+/// What has failed on the link. It is no part of the counters' snapshot, and another reset clears it.
+fn link(board: &Arc<Board>, f: &mut Formatter<'_>) -> kernel::fmt::Result {
+    if !board.capabilities.tlp {
+        return writeln!(f, "the block has no transaction layer of its own");
+    }
+    let read = || {
+        let _inside = board.gate.enter()?;
+        Ok::<_, Error>(LinkErrors::read(|register| board.hw.read(register))?)
+    };
+    match read() {
+        Ok(errors) => writeln!(f, "{:?}", errors),
+        Err(_) => writeln!(f, "the board does not answer"),
+    }
 }

@@ -41,6 +41,9 @@ pub fn generate(params: &Params) -> Result<Design, GenerateError> {
 ///
 /// # Errors
 /// Those of [`generate`].
+///
+/// # Panics
+/// If `patience_log2` is more than 16, for which its counters are not wide enough.
 pub fn generate_with_patience(
     params: &Params,
     patience_log2: usize,

@@ -12,6 +12,7 @@ use crate::build::Build;
 use crate::check::Findings;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::layout::{Layout, OWN_DIR, hw_tcl_path};
+use crate::output;
 use crate::system::library::{NEW_DMA, Role};
 use crate::verilog;
 
@@ -51,6 +52,7 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
              it (it needs the network once, and a directory for it: PEERLANE_CACHE).",
         )
     };
+    output::check_temporary(&std::env::temp_dir())?;
     let installed = Tclsh::installed().ok().flatten();
     let tclsh = installed
         .map_or_else(|| Cache::open()?.tclsh(), Ok)

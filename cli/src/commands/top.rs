@@ -157,7 +157,10 @@ fn text(view: &View) -> String {
     ));
     let errors = view.link_errors.map(|errors| errors.words());
     if let Some(errors) = errors.filter(|errors| !errors.is_empty()) {
-        lines.push(format!("the link since its reset: {}", errors.join(", ")));
+        lines.push(format!(
+            "reads that have failed on the link since its reset: {}",
+            errors.join(", ")
+        ));
     }
     lines.push(channels(view).to_string());
     lines.join("\n")

@@ -154,7 +154,9 @@ impl Source for Kernel {
         if text.starts_with("the board does not answer") {
             return Ok(sample);
         }
-        (sample.block, sample.link, sample.channels) = counters(&text).ok_or_else(|| {
+        // Drivers before it had no such file.
+        sample.link = self.debug("link").ok().as_deref().and_then(link);
+        (sample.block, sample.channels) = counters(&text).ok_or_else(|| {
             let place = Path::new("/sys/kernel/debug");
             let remedy = "Use a program and a driver of the same version.";
             refused(
@@ -226,11 +228,22 @@ fn numbers(text: &str) -> BTreeMap<String, u64> {
     found
 }
 
-/// Of the block, of its link where it has a transaction layer, and of its channels.
-type Counted = (BlockCounters, Option<LinkErrors>, Vec<Channel>);
+/// What has failed on the link, of a block that counts that.
+fn link(text: &str) -> Option<LinkErrors> {
+    let all = numbers(text.strip_prefix("LinkErrors ")?);
+    let get = |name: &str| u32::try_from(*all.get(name)?).ok();
+    Some(LinkErrors {
+        unsupported: get("unsupported")?,
+        aborted: get("aborted")?,
+        poisoned: get("poisoned")?,
+        malformed: get("malformed")?,
+        unexpected: get("unexpected")?,
+        expired: get("expired")?,
+    })
+}
 
-fn counters(text: &str) -> Option<Counted> {
-    let mut lines = text.lines().peekable();
+fn counters(text: &str) -> Option<(BlockCounters, Vec<Channel>)> {
+    let mut lines = text.lines();
     let block = numbers(lines.next()?);
     let of_block = |name: &str| block.get(name).copied();
     let block = BlockCounters {
@@ -243,22 +256,6 @@ fn counters(text: &str) -> Option<Counted> {
         stall_mem_write: of_block("stall_mem_write")?,
         records: of_block("records")?,
         irqs: of_block("irqs")?,
-    };
-    let of_link = |line: &str| {
-        let all = numbers(line);
-        let get = |name: &str| u32::try_from(*all.get(name)?).ok();
-        Some(LinkErrors {
-            unsupported: get("unsupported")?,
-            aborted: get("aborted")?,
-            poisoned: get("poisoned")?,
-            malformed: get("malformed")?,
-            unexpected: get("unexpected")?,
-            expired: get("expired")?,
-        })
-    };
-    let link = match lines.next_if(|line| line.starts_with("LinkErrors ")) {
-        Some(line) => Some(of_link(line)?),
-        None => None,
     };
     let channel = |line: &str| {
         let all = numbers(line.split_once(": ")?.1);
@@ -282,7 +279,7 @@ fn counters(text: &str) -> Option<Counted> {
         })
     };
     let channels = lines.map(channel).collect::<Option<_>>()?;
-    Some((block, link, channels))
+    Some((block, channels))
 }
 
 #[cfg(test)]
@@ -319,8 +316,8 @@ mod tests {
         for (number, channel) in channels.iter().enumerate() {
             text.push_str(&format!("channel {number}: {channel:?}\n"));
         }
-        let (found, link, of_channels) = counters(&text).unwrap();
-        assert_eq!((found, link), (block, None));
+        let (found, of_channels) = counters(&text).unwrap();
+        assert_eq!(found, block);
         assert_eq!(of_channels.len(), 2);
         for (found, channel) in of_channels.iter().zip(&channels) {
             assert_eq!(found.counters, *channel);
@@ -333,11 +330,10 @@ mod tests {
             unexpected: 5,
             expired: 65535,
         };
-        let (first, rest) = text.split_once('\n').unwrap();
-        let with_link = format!("{first}\n{errors:?}\n{rest}");
-        let (found, link, same) = counters(&with_link).unwrap();
-        assert_eq!((found, link, same), (block, Some(errors), of_channels));
-        assert_eq!(counters(&with_link.replace("expired", "other")), None);
+        let printed = format!("{errors:?}\n");
+        assert_eq!(link(&printed), Some(errors));
+        assert_eq!(link(&printed.replace("expired", "other")), None);
+        assert_eq!(link("the board does not answer\n"), None);
         // What is not there is not taken for zero.
         assert_eq!(counters(&text.replace("att_faults", "other")), None);
         assert_eq!(counters(""), None);

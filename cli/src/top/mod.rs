@@ -74,7 +74,7 @@ pub struct View {
     pub write_waits: Option<Waits>,
     /// The same of read descriptors: as many were under way as can be, or there was no room for answers.
     pub read_waits: Option<Waits>,
-    /// What has failed on the link since its last reset, where the block counts that.
+    /// What has failed on the link since its last reset, in all; where the block counts that and answers.
     pub link_errors: Option<LinkView>,
     /// Channels that somebody has, or that did something.
     pub channels: Vec<ChannelView>,
@@ -95,8 +95,8 @@ pub struct LinkView {
     pub malformed: u32,
     /// Completions of no read.
     pub unexpected: u32,
-    /// Reads that were never answered: the block goes on without their tags and their room.
-    pub never_answered: u32,
+    /// Reads that were given up. While they are owed, the block goes on without their tags and their room.
+    pub given_up: u32,
 }
 
 impl From<LinkErrors> for LinkView {
@@ -107,7 +107,7 @@ impl From<LinkErrors> for LinkView {
             poisoned: errors.poisoned,
             malformed: errors.malformed,
             unexpected: errors.unexpected,
-            never_answered: errors.expired,
+            given_up: errors.expired,
         }
     }
 }
@@ -116,7 +116,7 @@ impl LinkView {
     /// What there is of them, in words.
     pub fn words(&self) -> Vec<String> {
         [
-            (self.never_answered, "reads never answered"),
+            (self.given_up, "given up"),
             (self.unsupported, "unsupported"),
             (self.aborted, "aborted"),
             (self.poisoned, "poisoned"),
@@ -356,7 +356,7 @@ mod tests {
         };
         at.link = Some(errors);
         let said = view(&at).unwrap().words();
-        assert_eq!(said, ["3 reads never answered", "2 poisoned"]);
+        assert_eq!(said, ["3 given up", "2 poisoned"]);
     }
 
     #[test]

@@ -76,8 +76,8 @@ pub struct LinkErrors {
     pub malformed: u32,
     /// Completions of no read.
     pub unexpected: u32,
-    /// Reads of which nothing came any more. Their tags and their room are used again when it comes after all, or
-    /// behind a reset of the PCIe side.
+    /// Reads that were given up, since nothing came of them in time. The tag and the room of each are used again when
+    /// what it is owed has come after all, or behind a reset of the PCIe side; the count does not fall.
     pub expired: u32,
 }
 
@@ -152,15 +152,20 @@ impl LinkErrors {
             malformed: (errors & csr::LINK_ERRORS_MALFORMED_MASK) >> csr::LINK_ERRORS_MALFORMED_LSB,
             unexpected: (losses & csr::LINK_LOSSES_UNEXPECTED_MASK)
                 >> csr::LINK_LOSSES_UNEXPECTED_LSB,
-            expired: (losses & csr::LINK_LOSSES_EXPIRED_MASK) >> csr::LINK_LOSSES_EXPIRED_LSB,
+            expired: Self::expired_in(losses),
         })
+    }
+
+    /// The count of reads that were given up, of `LINK_LOSSES`.
+    pub const fn expired_in(losses: u32) -> u32 {
+        (losses & csr::LINK_LOSSES_EXPIRED_MASK) >> csr::LINK_LOSSES_EXPIRED_LSB
     }
 }
 
-/// Whether a count of reads that were never answered is worth a line, and the count that was told from now on. The
-/// first is, and then each time that they are twice as many, so that a peer that is silent for days fills no log. A
-/// count that has fallen has begun anew.
-pub const fn lost_reads(expired: u32, told: u32) -> (bool, u32) {
+/// Whether a count of reads that were given up is worth a line, and the count that was told from now on. The first is,
+/// and then each time that they are twice as many, so that a peer that is silent for days fills no log. A count that has
+/// fallen has begun anew.
+pub const fn given_up(expired: u32, told: u32) -> (bool, u32) {
     let told = if expired < told { 0 } else { told };
     match expired > 0 && expired >= 2 * told {
         true => (true, expired),
@@ -213,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn lost_reads_are_told_as_they_double() {
+    fn reads_that_are_given_up_are_told_as_they_double() {
         let mut told = 0;
         let mut lines = std::vec::Vec::new();
         // The side is reset behind the last, and twice more between two looks.
         for expired in (0..=65535).chain([0, 0, 1, 1, 5, 9, 10, 3, 2, 4]) {
             let tells;
-            (tells, told) = lost_reads(expired, told);
+            (tells, told) = given_up(expired, told);
             if tells {
                 lines.push(expired);
             }

@@ -77,10 +77,12 @@ impl Board {
     /// A port that stands still may yet send what it was given.
     fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
-        match status.port_dead() {
-            true => Err(Failure::PortDead),
-            false => Ok(()),
+        if status.port_dead() {
+            // The reset that follows clears the count.
+            let _ = self.tell_given_up_reads(epoch);
+            return Err(Failure::PortDead);
         }
+        Ok(())
     }
 
     fn tell_cut_off(&self, failure: Failure) {
@@ -266,23 +268,25 @@ impl Board {
         self.port_is_alive(epoch)?;
         Self::remembers(|register| self.hw.read_in(epoch, register))?;
         self.end_quarantine(epoch)?;
-        self.tell_lost_reads(epoch)
+        self.tell_given_up_reads(epoch)
     }
 
-    /// Says how many reads were never answered. The block goes on without their tags and their room, more slowly,
-    /// and all transfers have ended: nothing else would say why.
-    fn tell_lost_reads(&self, epoch: Epoch) -> Result<(), Failure> {
+    /// Says how many reads were given up. While they are owed, the block goes on without their tags and their room, more
+    /// slowly, and all transfers have ended: nothing else would say why.
+    fn tell_given_up_reads(&self, epoch: Epoch) -> Result<(), Failure> {
         if !self.capabilities.tlp {
             return Ok(());
         }
-        let expired = LinkErrors::read(|register| self.hw.read_in(epoch, register))?.expired;
-        // The watchdog alone looks.
-        let (tells, told) = counters::lost_reads(expired, self.lost_reads.load(ordering::Relaxed));
-        self.lost_reads.store(told, ordering::Relaxed);
+        let losses = self.hw.read_in(epoch, Register::Csr(csr::LINK_LOSSES))?;
+        let expired = LinkErrors::expired_in(losses);
+        // Who looks at the same time may say it twice.
+        let before = self.given_up_reads.load(ordering::Relaxed);
+        let (tells, told) = counters::given_up(expired, before);
+        self.given_up_reads.store(told, ordering::Relaxed);
         if tells {
             dev_warn!(
                 self.device(),
-                "{} reads were never answered; until they are, or a reset of the function, reads go on without their tags and their room\n",
+                "reads given up since the reset of the link: {}; those that are not answered since keep their tags and their room, and reads are slower\n",
                 expired
             );
         }

@@ -97,7 +97,7 @@ fn what_is_wrong_with_a_read_is_told_and_counted() {
 
 /// The transaction layer gives a read up after as many cycles at most, and not after 8 million of them. One more is
 /// looked for each 256 cycles.
-const GIVEN_UP: u64 = 130 << 8;
+const GIVEN_UP: u64 = 130 << peerlane_block::IMPATIENCE_LOG2;
 
 /// A block whose transaction layer gives reads up that soon.
 fn impatient(params: &Params) -> Library {

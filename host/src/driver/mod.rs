@@ -68,12 +68,14 @@ pub struct Status {
     pub port_dead: bool,
 }
 
-/// Counters as of one moment.
+/// Counters as of one moment, but for those of the link.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Of the block as a whole.
     pub block: BlockCounters,
-    /// What has failed on the link, where the block has a transaction layer of its own.
+    /// What has failed on the link since its reset, where the block has a transaction layer of its own: read behind the
+    /// others.
     pub link: Option<LinkErrors>,
     /// Of each channel, by its number.
     pub channels: Vec<ChannelCounters>,

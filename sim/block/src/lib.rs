@@ -51,13 +51,16 @@ pub fn library(params: &Params) -> Result<Library> {
     library_of(TOP, &generate(params)?)
 }
 
-/// The same block, whose transaction layer gives a read up after at most `2^15` cycles, 256 times sooner than the real one
-/// at 250 MHz. Real time would be seconds to minutes of simulation.
+/// [`impatient`] blocks give a read up after 64 to 128 times so many cycles, log2: 256 times sooner than the real one at
+/// 250 MHz.
+pub const IMPATIENCE_LOG2: usize = 8;
+
+/// The same block, whose transaction layer gives reads up soon. Real time would be seconds to minutes of simulation.
 ///
 /// # Errors
 /// As [`library`].
 pub fn impatient(params: &Params) -> Result<Library> {
-    library_of(TOP, &generate_with_patience(params, 8)?)
+    library_of(TOP, &generate_with_patience(params, IMPATIENCE_LOG2)?)
 }
 
 /// Verilog that was generated, or changed after that; `top` is its top module.

@@ -4,6 +4,7 @@ pub mod aer;
 mod anew;
 pub mod away;
 mod former;
+mod owed;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
 use crate::process::{fork, pair};
@@ -77,8 +78,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
             away::restarted_after_a_reset_by_others(lab, event)
         });
     }
-    suite.run("faults.late_answers", || away::late_answers(lab));
-    suite.run("faults.lost_reads", || away::lost_reads(lab));
+    suite.run("faults.late_answers", || owed::late_answers(lab));
+    suite.run("faults.given_up_reads", || owed::given_up_reads(lab));
     suite.run("faults.looked_at_late", || away::looked_at_late(lab));
     suite.run("faults.refused_without_pause", || {
         away::refused_without_pause(lab)

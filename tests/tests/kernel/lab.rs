@@ -352,9 +352,10 @@ impl Setup {
         self.reset_fabric()
     }
 
-    /// One that gives reads up after 32,768 cycles at most, in place of 8 million.
+    /// One that gives reads up after thousands of cycles, in place of millions, and before its engine does.
     pub(crate) fn impatient_packets(self) -> Self {
-        let mut setup = self.packets().port_timeout(100_000);
+        let longest = 130 << peerlane_block::IMPATIENCE_LOG2;
+        let mut setup = self.packets().port_timeout(3 * longest);
         setup.impatient = true;
         setup
     }

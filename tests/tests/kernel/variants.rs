@@ -376,10 +376,10 @@ fn faults_behind_a_transaction_layer() {
     );
 }
 
-/// Reads of which the transaction layer hears nothing more: the kernel's log says so, and how many they are.
+/// Reads of which the transaction layer hears nothing in time: the kernel's log says so, and how many they are.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
-fn reads_that_a_transaction_layer_loses_are_told() {
+fn reads_that_a_transaction_layer_gives_up_are_told() {
     let setup = Setup::default().impatient_packets();
-    setup.run("peerlane-guest faults --filter lost_reads\n");
+    setup.run("peerlane-guest faults --filter given_up_reads\n");
 }

@@ -202,6 +202,8 @@ fn the_blocks_tests_find_mutants() {
     println!("{text}");
     let missed: Vec<_> = report.iter().filter(|group| group.score() < AIM).collect();
     assert!(missed.is_empty(), "below {AIM} %: {missed:?}");
+    let not_true = report::not_true(&found);
+    assert!(not_true.is_empty(), "explained, and found: {not_true:?}");
 }
 
 #[test]

@@ -25,6 +25,17 @@ pub(crate) fn explained() -> BTreeMap<String, String> {
     toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Mutants that were explained, and found all the same: what is said of them is not true.
+pub(crate) fn not_true(found: &[Found]) -> Vec<String> {
+    let explained = explained();
+    let wrong = |one: &Found| {
+        let by = one.by.as_ref()?;
+        let said = one.explained(&explained)?;
+        Some(format!("{} ({said}): {by}", one.candidate.mutant.number))
+    };
+    found.iter().filter_map(wrong).collect()
+}
+
 /// The count of a group.
 #[derive(Debug)]
 pub(crate) struct Group {

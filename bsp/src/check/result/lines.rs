@@ -120,11 +120,10 @@ pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
         let leaving = Leaving::of(bsp, &pair.was);
         let mut all = Vec::new();
         for lost in differences(bsp, pair, &was) {
-            let is_source = SOURCES.contains(&lost.name);
-            match leaving.has(lost.vendor) {
-                // It was asked for. Of a file nobody knows whether another took its place.
-                true if !is_source => {}
-                left => all.push((lost.place, lost.what, is_source && !left)),
+            // A file goes with another in its place.
+            let wrong = SOURCES.contains(&lost.name) && !leaving.has(lost.vendor);
+            if !(lost.gone && leaving.was_asked(lost.vendor)) {
+                all.push((lost.place, lost.what, wrong));
             }
         }
         all.retain(|(_, what, _)| said.insert(what.clone()));
@@ -233,6 +232,8 @@ struct Lost<'a> {
     of: String,
     place: Place,
     what: String,
+    /// Nothing stands in its place.
+    gone: bool,
 }
 
 /// What became of the vendor's lines.
@@ -256,6 +257,7 @@ fn differences<'a>(
                 .iter()
                 .find(|(new, _)| !old.iter().any(|(old, _)| is(old, new)));
             let words = words(key);
+            let gone = least.is_none() && other.is_none();
             let (place, what) = match (least, other) {
                 (Some((_, a)), _) if a.runs <= vendor.runs => continue,
                 (Some((_, a)), _) => (
@@ -284,6 +286,7 @@ fn differences<'a>(
                 of,
                 place,
                 what,
+                gone,
             });
         }
         let is_list = name.ends_with("_FILE") || LISTS.contains(&name);
@@ -304,6 +307,7 @@ fn differences<'a>(
                 of,
                 place: a.place.clone(),
                 what,
+                gone: false,
             });
         }
     }

@@ -107,17 +107,20 @@ impl Leaving {
     pub(super) fn of(bsp: &Bsp, vendor: &Revision) -> Self {
         Self {
             lost_cvp: lost_cvp(bsp),
-            for_core: is_for_core(vendor),
+            for_core: is_for_core(vendor, false),
         }
     }
 
+    /// It may not stay as it is.
     pub(super) fn has(&self, vendor: &Assignment) -> bool {
-        // One that is off may go, too: the report names it.
-        let is_off = || {
-            let name = vendor.name.as_deref().unwrap_or_default();
-            name != TYPE && name != BASE && CVP.contains(&name)
-        };
-        self.lost_cvp && (is_off() || for_cvp(vendor, self.for_core).is_some())
+        self.lost_cvp && for_cvp(vendor, self.for_core).is_some()
+    }
+
+    /// It is to be taken out, for which there is no doubt. One that is off may go, too: the report names it.
+    pub(super) fn was_asked(&self, vendor: &Assignment) -> bool {
+        let name = vendor.name.as_deref().unwrap_or_default();
+        let off = || name != TYPE && name != BASE;
+        self.lost_cvp && CVP.contains(&name) && (off() || self.has(vendor))
     }
 }
 
@@ -255,16 +258,13 @@ fn counted(lines: &[usize]) -> String {
     }
 }
 
-/// Whether a revision is for a core that is configured over PCIe.
-fn is_for_core(revision: &Revision) -> bool {
-    let mut types = revision
-        .assignments
-        .iter()
-        .filter(|a| a.name.as_deref() == Some(TYPE));
-    types.all(|a| {
-        let value = a.value.as_deref();
-        value.is_some_and(|v| v.trim().eq_ignore_ascii_case("CVP"))
-    })
+/// Whether a revision is for a core that is configured over PCIe: the last of its types says so. Where it has none,
+/// `without` does.
+fn is_for_core(revision: &Revision, without: bool) -> bool {
+    let mut types = revision.assignments.iter().rev();
+    let last = types.find(|a| a.name.as_deref() == Some(TYPE));
+    let value = last.and_then(|a| a.value.as_deref());
+    value.map_or(without, |v| v.trim().eq_ignore_ascii_case("CVP"))
 }
 
 /// What is to become of a setting for configuration over PCIe, of a revision that is for a core alone or not.
@@ -293,7 +293,8 @@ fn for_cvp(assignment: &Assignment, for_core: bool) -> Option<String> {
 fn configuration(bsp: &Bsp, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
     for revision in bsp.project.revisions.values() {
-        let for_core = is_for_core(revision);
+        // Its type may have been taken out before its base.
+        let for_core = is_for_core(revision, true);
         for assignment in &revision.assignments {
             let place = &assignment.place;
             if let Some(what) = for_cvp(assignment, for_core)

@@ -162,18 +162,23 @@ impl Log {
         Ok(Self(file))
     }
 
-    /// Whether a message since then has this text. They are read one at a time (Documentation/ABI,
-    /// dev-kmsg).
+    /// Whether a message since then has this text.
     pub(super) fn has(&mut self, text: &str) -> Result<bool> {
+        Ok(self.behind(text)?.is_some())
+    }
+
+    /// What the next message with this text has behind it. They are read one at a time (Documentation/ABI, dev-kmsg).
+    pub(super) fn behind(&mut self, text: &str) -> Result<Option<String>> {
         let mut record = [0; 8192];
         loop {
             match self.0.read(&mut record) {
                 Ok(length) => {
-                    if String::from_utf8_lossy(&record[..length]).contains(text) {
-                        return Ok(true);
+                    let message = String::from_utf8_lossy(&record[..length]);
+                    if let Some((_, behind)) = message.split_once(text) {
+                        return Ok(Some(behind.to_owned()));
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 // Messages were overwritten before they were read.
                 Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
                 Err(error) => return Err(error.into()),

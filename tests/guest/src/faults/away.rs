@@ -1,25 +1,23 @@
 //! The board is away for a while, or seems to be: nobody touches it, everybody is told what is
 //! true, and it comes back.
 
-use super::anew::Log;
-use super::{aer, come_back, come_back_anew, reset, suspend};
-use crate::lab::{Buffer, LIMIT, Lab, Mover, driver_says, interrupts, told};
+use super::{aer, come_back, reset, suspend};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, interrupts, told};
 use crate::process::{fork, pair};
 use crate::raw;
 use crate::suite::skip;
 use crate::worker::{Count, Worker};
 use anyhow::{Context, Result, ensure};
-use peerlane_core::fault::Fault as End;
 use peerlane_core::regs::chan;
 use peerlane_core::uapi::{self, access, map, state};
-use peerlane_guest::{Answer, Fault};
+use peerlane_guest::Fault;
 use peerlane_host::{Device, Direction, Error, Memory};
 use rand::Rng;
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -353,154 +351,6 @@ pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> 
     }
     ensure!(lost > 0, "none was under way");
     Ok(format!("{lost} were lost; {longest:?} at most"))
-}
-
-/// Answers that may still come are waited for as long as the function waits for them.
-pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
-    if lab.open()?.capabilities().tagged {
-        return skip("only a lost tag is out of use");
-    }
-    /// 260 to 900 ms (PCI Express Base Specification, 7.5.3.16).
-    const RANGE: u8 = 0b1001;
-    const LONGEST: Duration = Duration::from_millis(900);
-    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
-    let config = File::options().read(true).write(true).open(config)?;
-    let longer = Changed::new(&config, device_control_2(&config)?, RANGE)?;
-    let mut mover = Mover::slow(lab)?;
-    let buffer = Buffer::new(mover.device(), 1 << 20)?;
-    let at = lab.place(mover.device())?;
-    lab.host.fault(Fault::Reads {
-        answer: Answer::Never {},
-        skip: 0,
-        times: 1,
-    })?;
-    let begin = Instant::now();
-    let region = &buffer.region;
-    let ended = mover.attempt(Direction::Read, region, 0, at, 4096, LIMIT);
-    lab.host.fault(Fault::Clear {})?;
-    ensure!(ended.is_err(), "an unanswered read has ended well");
-    // Until then reads are refused. On a busy host that may take several of the driver's attempts: it has to have looked
-    // often enough to know that the same answers were owed all the time.
-    while let Err(Error::Fault {
-        fault: End::PortDown,
-        ..
-    }) = mover.attempt(Direction::Read, region, 0, at, 4096, LIMIT)
-    {
-        ensure!(begin.elapsed() < LIMIT, "reads do not go on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let took = begin.elapsed();
-    drop(longer);
-    ensure!(took > LONGEST, "answers were given up after {took:?}");
-    come_back(lab, mover, buffer)?;
-    Ok(format!("after {took:?}"))
-}
-
-/// Behind a transaction layer reads that are never answered keep their tags. The log says how many they are, and so
-/// does `counters`, until a reset of the function.
-pub(super) fn lost_reads(lab: &mut Lab) -> Result<String> {
-    const LOST: u32 = 3;
-    if !lab.open()?.capabilities().tlp {
-        return skip("this build has no transaction layer of its own");
-    }
-    reset()?;
-    come_back_anew(lab)?;
-    let mut mover = Mover::fast(lab)?;
-    let buffer = Buffer::new(mover.device(), 1 << 20)?;
-    let at = lab.place(mover.device())?;
-    ensure!(
-        never_answered(mover.device())? == 0,
-        "the count stands behind a reset"
-    );
-    let mut log = Log::from_here()?;
-    lab.host.fault(Fault::Reads {
-        answer: Answer::Never {},
-        skip: 2,
-        times: LOST.into(),
-    })?;
-    let ended = mover.attempt(Direction::Read, &buffer.region, 0, at, 8192, LIMIT);
-    lab.host.fault(Fault::Clear {})?;
-    ensure!(ended.is_err(), "unanswered reads have ended well");
-    // They are given up one behind the other, and the log says no more than each second how many they are.
-    let begin = Instant::now();
-    let mut said = false;
-    loop {
-        said |= log.has("reads were never answered; until they are")?;
-        let count = never_answered(mover.device())?;
-        if said && count == LOST {
-            break;
-        }
-        ensure!(
-            begin.elapsed() < SOON,
-            "{count} in `counters`, and in the log {said}"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    reset()?;
-    ensure!(
-        never_answered(mover.device())? == 0,
-        "a reset has not given them back"
-    );
-    let how = come_back(lab, mover, buffer)?;
-    Ok(format!("good again {how}"))
-}
-
-/// Reads that were never answered, as debugfs has them.
-fn never_answered(device: &Device) -> Result<u32> {
-    let counters = driver_says(device.name().as_ref(), "counters")?;
-    let (_, errors) = counters
-        .split_once("LinkErrors {")
-        .with_context(|| format!("no errors of the link in {counters}"))?;
-    let (_, expired) = errors.split_once("expired: ").context("no count")?;
-    let digits: String = expired.chars().take_while(char::is_ascii_digit).collect();
-    Ok(digits.parse()?)
-}
-
-/// A byte of a function's configuration that is another one as long as this lives.
-struct Changed<'a> {
-    config: &'a File,
-    place: u64,
-    before: [u8; 1],
-}
-
-impl<'a> Changed<'a> {
-    fn new(config: &'a File, place: u64, value: u8) -> Result<Self> {
-        let mut before = [0];
-        config.read_exact_at(&mut before, place)?;
-        config.write_all_at(&[value], place)?;
-        Ok(Self {
-            config,
-            place,
-            before,
-        })
-    }
-}
-
-impl Drop for Changed<'_> {
-    fn drop(&mut self) {
-        // What comes next may not go well with the other one, and says so.
-        if let Err(error) = self.config.write_all_at(&self.before, self.place) {
-            println!("byte {:#x} of the configuration stays: {error}", self.place);
-        }
-    }
-}
-
-/// Where the Device Control 2 register is in a function's configuration.
-fn device_control_2(config: &File) -> Result<u64> {
-    const PCI_EXPRESS: u8 = 0x10;
-    let mut next = [0x34, 0];
-    loop {
-        let [at, _] = next;
-        let mut pointer = [0];
-        config.read_exact_at(&mut pointer, u64::from(at))?;
-        let [place] = pointer;
-        ensure!(place != 0, "no PCI Express capability");
-        config.read_exact_at(&mut next, u64::from(place))?;
-        if next[0] == PCI_EXPRESS {
-            return Ok(u64::from(place) + 0x28);
-        }
-        next[0] = place + 1;
-    }
 }
 
 /// A thread that hardly gets a processor, and finds the block busy with others' fences whenever it
