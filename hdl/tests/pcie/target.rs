@@ -425,7 +425,7 @@ fn write(rig: &mut Rig, offset: u64, dwords: u32) {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_silent_bus_owes_what_there_is_room_for() {
-    let long = |n| Access::read(4096 * n, 64);
+    let long = |n: u64| Access::read(4096 * n, 64);
     let mut one_short: Vec<_> = (0..20).map(long).collect();
     one_short[13] = Access::read(13 * 4096, 1);
     for (bits, most, most_with_short) in [(128, 14 * 32, 14 * 32 + 1), (256, 16 * 32, 15 * 32 + 1)]
