@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
 use crate::error::{Error, ErrorKind, Place, Result, reason};
 
 /// The error for a directory in which nothing can be made.
@@ -15,20 +17,19 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     )
 }
 
-/// Checks that a dry run can put its files where temporary ones go.
+/// A directory for temporary files.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
-pub fn check_temporary(dir: &Path) -> Result<()> {
-    match tempfile::tempdir_in(dir) {
-        Ok(_) => Ok(()),
-        Err(e) => Err(Error::new(
+pub fn temporary() -> Result<TempDir> {
+    tempfile::tempdir().map_err(|e| {
+        Error::new(
             ErrorKind::Output,
-            Place::file(dir),
+            Place::file(std::env::temp_dir()),
             format!("cannot write temporary files here: {}", reason(&e)),
             "Set TMPDIR to a directory in which you may write.",
-        )),
-    }
+        )
+    })
 }
 
 /// Checks that a directory can be made; gives its parent.

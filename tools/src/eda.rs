@@ -85,6 +85,14 @@ pub struct Tclsh {
 }
 
 impl Tclsh {
+    /// As [`Cache::tclsh`], without a cache where none is needed.
+    ///
+    /// # Errors
+    /// Those of [`Cache::open`] and [`Cache::tclsh`].
+    pub fn open() -> Result<Self> {
+        Self::installed()?.map_or_else(|| Cache::open()?.packaged_tclsh(), Ok)
+    }
+
     /// Tcl 8.6 or later on `PATH`, for which no cache is needed.
     ///
     /// # Errors
@@ -297,9 +305,11 @@ impl Cache {
     /// # Errors
     /// When neither is to be had; the message says what to install.
     pub fn tclsh(&self) -> Result<Tclsh> {
-        if let Some(installed) = Tclsh::installed()? {
-            return Ok(installed);
-        }
+        Tclsh::installed()?.map_or_else(|| self.packaged_tclsh(), Ok)
+    }
+
+    /// That of the distribution's package.
+    fn packaged_tclsh(&self) -> Result<Tclsh> {
         let work =
             tempfile::tempdir().map_err(io_error("create a directory in", env::temp_dir()))?;
         let packages = ["tcl8.6", "libtcl8.6"];

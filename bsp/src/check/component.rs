@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use peerlane_tools::{Cache, Tclsh};
+use peerlane_tools::Tclsh;
 
 use crate::block::{self, Direction, Port};
 use crate::build::Build;
@@ -52,13 +52,8 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
              it (it needs the network once, and a directory for it: PEERLANE_CACHE).",
         )
     };
-    output::check_temporary(&std::env::temp_dir())?;
-    let installed = Tclsh::installed().ok().flatten();
-    let tclsh = installed
-        .map_or_else(|| Cache::open()?.tclsh(), Ok)
-        .map_err(|e| tool(format!("no tclsh: {e}")))?;
-    let work =
-        tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), "make a directory", &e))?;
+    let work = output::temporary()?;
+    let tclsh = Tclsh::open().map_err(|e| tool(format!("no tclsh: {e}")))?;
     let script = work.path().join("platform_designer.tcl");
     fs::write(&script, STAND_IN).map_err(|e| Error::io(&script, "write the file", &e))?;
     // Tcl takes arguments for text: of the file only its name is given, which is ours.

@@ -97,12 +97,15 @@ pub fn preview(
 ) -> Result<Report> {
     with_canonical(bsp, |bsp| {
         let layout = extendable(bsp, board)?;
-        let parent = std::env::temp_dir();
-        output::check_temporary(&parent)?;
+        let work = output::temporary()?;
         if let Some(file) = file {
             report_file::check(file, bsp, None)?;
         }
-        let (_, report) = make(&layout, (config, None), (&parent, &parent))?;
+        let (_, report) = make(
+            &layout,
+            (config, None),
+            (work.path(), &std::env::temp_dir()),
+        )?;
         if let Some(file) = file {
             report_file::prepare(file, &report)?.put()?;
         }

@@ -104,10 +104,7 @@ fn neither_writes_nor_reads_starve() {
         let mut rig = Rig::new(
             &library(bits),
             HipConfig {
-                posted: Grant {
-                    headers: None,
-                    data: None,
-                },
+                posted: Grant::ENDLESS,
                 root: RootConfig {
                     latency: 20,
                     ..RootConfig::default()
@@ -148,10 +145,7 @@ fn writes_leave_at_the_rate_of_the_interface() {
             let mut rig = Rig::new(
                 &library(bits),
                 HipConfig {
-                    posted: Grant {
-                        headers: None,
-                        data: None,
-                    },
+                    posted: Grant::ENDLESS,
                     ..HipConfig::default()
                 },
             );

@@ -133,13 +133,9 @@ fn writes_without_credits_fill_the_store_and_lose_nothing() {
 }
 
 pub fn full(library: &Library, payload: u32) {
-    let nothing = Grant {
-        headers: Some(0),
-        data: Some(0),
-    };
     let config = HipConfig {
         payload,
-        posted: nothing,
+        posted: Grant::NOTHING,
         ..HipConfig::default()
     };
     let mut rig = Rig::new(library, config);

@@ -488,21 +488,11 @@ fn reads_that_wait_hold_nothing_up() {
 
 fn waiting_reads(library: &Library) {
     // No completion may leave.
-    let nothing = Grant {
-        headers: Some(0),
-        data: Some(0),
-    };
     let config = HipConfig {
-        replies: nothing,
+        replies: Grant::NOTHING,
         credit_delay: 1 << 40,
-        posted: Grant {
-            headers: None,
-            data: None,
-        },
-        reads: Grant {
-            headers: None,
-            data: None,
-        },
+        posted: Grant::ENDLESS,
+        reads: Grant::ENDLESS,
         ..HipConfig::default()
     };
     let mut rig = Rig::new(library, config);

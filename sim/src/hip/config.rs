@@ -11,6 +11,19 @@ pub struct Grant {
     pub data: Option<u32>,
 }
 
+impl Grant {
+    /// No packet may leave.
+    pub const NOTHING: Self = Self {
+        headers: Some(0),
+        data: Some(0),
+    };
+    /// All may.
+    pub const ENDLESS: Self = Self {
+        headers: None,
+        data: None,
+    };
+}
+
 /// What the hard IP, the link and software are like.
 #[derive(Debug, Clone)]
 pub struct HipConfig {
@@ -86,10 +99,7 @@ impl Default for HipConfig {
                 data: None,
             },
             // A root complex's (section 2.6.1).
-            replies: Grant {
-                headers: None,
-                data: None,
-            },
+            replies: Grant::ENDLESS,
             credit_delay: 40,
             own: 0,
             shows_consumed: true,

@@ -335,10 +335,7 @@ fn in_part(library: &Library, dwords: u32, taken: u64) {
 fn a_reset_of_a_full_target_leaves_nothing_behind() {
     for bits in [128, 256] {
         let config = HipConfig {
-            replies: Grant {
-                headers: Some(0),
-                data: Some(0),
-            },
+            replies: Grant::NOTHING,
             credit_delay: 1 << 40,
             ..HipConfig::default()
         };

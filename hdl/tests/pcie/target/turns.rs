@@ -46,10 +46,7 @@ pub fn behind_posts(library: &Library) {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn none_of_three_starves() {
     for bits in [128, 256] {
-        let endless = Grant {
-            headers: None,
-            data: None,
-        };
+        let endless = Grant::ENDLESS;
         let config = HipConfig {
             posted: endless,
             reads: endless,
@@ -115,10 +112,7 @@ fn a_completion_waits_for_writes_behind_a_reset_too() {
 fn writes_and_completions_that_have_waited_leave_in_turn() {
     for bits in [128, 256] {
         let config = HipConfig {
-            replies: Grant {
-                headers: Some(0),
-                data: Some(0),
-            },
+            replies: Grant::NOTHING,
             ..one_write()
         };
         let mut rig = Rig::new(&library(bits), config);

@@ -1,6 +1,7 @@
 //! Reads that are not answered, and what the block does meanwhile.
 
 use super::anew::Log;
+use super::away::SOON;
 use super::{come_back, come_back_anew, reset};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, driver_says};
 use crate::suite::skip;
@@ -11,9 +12,6 @@ use peerlane_host::{Device, Direction, Error};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-
-/// Long enough for whatever the kernel and the driver do.
-const SOON: Duration = Duration::from_secs(20);
 
 /// Answers that may still come are waited for as long as the function waits for them.
 pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
