@@ -13,7 +13,7 @@ macro_rules! board_table {
                     $crate::boards::id(0x1172, 0xab00, u32::MAX, 0x504c),
                     $crate::boards::Place {
                         name: c"peerlane_ref_peerlane",
-                        build_id: 0x1913a2dc,
+                        build_id: 0xb451ba08,
                         bar: 2,
                         csr: 0x3000,
                         chan: 0x20000,

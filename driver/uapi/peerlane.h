@@ -868,7 +868,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another one has other pages and records. */
-#define PEERLANE_MAP_ID 0x393ee6afu
+#define PEERLANE_MAP_ID 0x09fff856u
 
 /*
  * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build
@@ -999,7 +999,7 @@ enum peerlane_status_code {
 	PEERLANE_STATUS_CODE_LOCAL_RANGE = 12,
 /*
  * A read request was answered with Unsupported Request. Seen only on a port that carries the
- * completion status; `Txs` gives data, usually all ones.
+ * completion status. `Txs` never answers such a read: it ends with READ_TIMEOUT.
  */
 	PEERLANE_STATUS_CODE_UNSUPPORTED = 13,
 /*
@@ -1009,9 +1009,15 @@ enum peerlane_status_code {
 	PEERLANE_STATUS_CODE_COMPLETER_ABORT = 14,
 /*
  * A read request was answered with poisoned data. Seen only on a port that carries the
- * completion status.
+ * completion status. `Txs` gives poisoned data as if they were good, and the descriptor ends
+ * with OK.
  */
 	PEERLANE_STATUS_CODE_POISONED = 15,
+/*
+ * A write whose first peer address, or the end of it, is not a multiple of the granularity of
+ * writes (CAPS2.write_granularity_log2). Nothing was moved.
+ */
+	PEERLANE_STATUS_CODE_ALIGNMENT = 16,
 };
 
 /*

@@ -46,6 +46,7 @@ csr 0x400 x1
     8:8 tagged ro
     9:9 msix ro
     10:10 tlp ro
+    13:12 write_granularity_log2 ro, to 2
   0x020 PORT_TIMEOUT 32
     31:0 cycles rw, reset 12500000
   0x024 PORT_PACE 32
@@ -210,6 +211,7 @@ status_code
   13 UNSUPPORTED
   14 COMPLETER_ABORT
   15 POISONED
+  16 ALIGNMENT
 page_size
   0 KIB_4
   1 KIB_64

@@ -49,6 +49,9 @@ pub struct Capabilities {
     pub msix: bool,
     /// Whether the block has a transaction layer of its own, which counts what fails on the link.
     pub tlp: bool,
+    /// Granularity of writes at the peer in bytes: first address and end of a write are multiples of it. 1: any byte.
+    /// 4: whole dwords, all that `Txs` of the V-series hard IP can enable.
+    pub write_granularity: u32,
 }
 
 /// Why software and block do not go together.
@@ -186,6 +189,9 @@ impl Identity {
             tagged: self.caps2 & csr::CAPS2_TAGGED_MASK != 0,
             msix: self.caps2 & csr::CAPS2_MSIX_MASK != 0,
             tlp: self.caps2 & csr::CAPS2_TLP_MASK != 0,
+            write_granularity: 1
+                << ((self.caps2 & csr::CAPS2_WRITE_GRANULARITY_LOG2_MASK)
+                    >> csr::CAPS2_WRITE_GRANULARITY_LOG2_LSB),
         };
         let checks = [
             (
@@ -230,6 +236,11 @@ impl Identity {
                 "log2 of the reads under way",
                 caps.reads_log2,
                 caps.reads_log2 <= 6,
+            ),
+            (
+                "granularity of writes",
+                caps.write_granularity,
+                matches!(caps.write_granularity, 1 | 4),
             ),
         ];
         match checks.iter().find(|(_, _, sound)| !sound) {

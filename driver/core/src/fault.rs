@@ -39,11 +39,14 @@ pub enum Fault {
     CompleterAbort,
     /// A read was answered with poisoned data.
     Poisoned,
+    /// A write begins or ends between two multiples of the port's granularity
+    /// ([`Capabilities::write_granularity`](super::capability::Capabilities::write_granularity)).
+    Alignment,
 }
 
 impl Fault {
     /// Every fault, in the order of the codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Length,
         Self::AttBounds,
         Self::AttInvalid,
@@ -59,6 +62,7 @@ impl Fault {
         Self::Unsupported,
         Self::CompleterAbort,
         Self::Poisoned,
+        Self::Alignment,
     ];
 
     /// The status code.
@@ -79,6 +83,7 @@ impl Fault {
             Self::Unsupported => StatusCode::Unsupported,
             Self::CompleterAbort => StatusCode::CompleterAbort,
             Self::Poisoned => StatusCode::Poisoned,
+            Self::Alignment => StatusCode::Alignment,
         }
     }
 
@@ -101,6 +106,7 @@ impl Fault {
             StatusCode::Unsupported => Self::Unsupported,
             StatusCode::CompleterAbort => Self::CompleterAbort,
             StatusCode::Poisoned => Self::Poisoned,
+            StatusCode::Alignment => Self::Alignment,
         })
     }
 
@@ -149,6 +155,9 @@ impl Fault {
             (Self::Poisoned, Direction::Read) => {
                 "The data are damaged: look for memory errors at the peer and for link errors on the way, then submit the transfer again."
             }
+            (Self::Alignment, _) => {
+                "Begin and end the write at multiples of 4 bytes of the peer's address: this board's PCIe port writes whole dwords only. The libraries write other ends for host memory and GPU memory by themselves."
+            }
             // A read sends nothing that could be confirmed.
             (Self::Flush, Direction::Read) => "Submit the transfer again.",
         }
@@ -177,6 +186,7 @@ impl fmt::Display for Fault {
             Self::Unsupported => "a read was answered with Unsupported Request",
             Self::CompleterAbort => "a read was answered with Completer Abort",
             Self::Poisoned => "a read was answered with poisoned data",
+            Self::Alignment => "the write does not begin and end at multiples of the port's granularity",
         })
     }
 }
@@ -197,7 +207,7 @@ mod tests {
         }
         assert_eq!(Fault::from_code(StatusCode::Ok), Ok(()));
         // No code of the map is left out.
-        assert_eq!(StatusCode::from_raw(16), Err(16));
+        assert_eq!(StatusCode::from_raw(17), Err(17));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x393e_e6af;
+pub const MAP_ID: u32 = 0x09ff_f856;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -232,6 +232,15 @@ pub mod csr {
     pub const CAPS2_TLP_LSB: usize = 10;
     /// Number of its bits.
     pub const CAPS2_TLP_WIDTH: usize = 1;
+    /// Mask of CAPS2.write_granularity_log2 (bits 13:12, ro). Granularity of writes at the
+    /// peer. 0: a write may begin and end at any byte. 2: its first address and the end of it
+    /// must be multiples of 4 bytes, else it ends with ALIGNMENT; `Txs` of the V-series hard IP
+    /// enables whole dwords only. Addresses in FPGA memory, and reads, may have any alignment.
+    pub const CAPS2_WRITE_GRANULARITY_LOG2_MASK: u32 = 0x0000_3000;
+    /// Position of its lowest bit.
+    pub const CAPS2_WRITE_GRANULARITY_LOG2_LSB: usize = 12;
+    /// Number of its bits.
+    pub const CAPS2_WRITE_GRANULARITY_LOG2_WIDTH: usize = 2;
     /// Byte offset of PORT_TIMEOUT. Longest wait for the PCIe port.
     pub const PORT_TIMEOUT: usize = 0x20;
     /// Mask of PORT_TIMEOUT.cycles (bits 31:0, rw). Time without an answer after which a read
@@ -1142,14 +1151,18 @@ pub enum StatusCode {
     /// moved.
     LocalRange = 12,
     /// A read request was answered with Unsupported Request. Seen only on a port that carries the
-    /// completion status; `Txs` gives data, usually all ones.
+    /// completion status. `Txs` never answers such a read: it ends with READ_TIMEOUT.
     Unsupported = 13,
     /// A read request was answered with Completer Abort. Seen only on a port that carries the
     /// completion status.
     CompleterAbort = 14,
     /// A read request was answered with poisoned data. Seen only on a port that carries the
-    /// completion status.
+    /// completion status. `Txs` gives poisoned data as if they were good, and the descriptor ends
+    /// with OK.
     Poisoned = 15,
+    /// A write whose first peer address, or the end of it, is not a multiple of the granularity of
+    /// writes (CAPS2.write_granularity_log2). Nothing was moved.
+    Alignment = 16,
 }
 
 impl StatusCode {
@@ -1177,6 +1190,7 @@ impl StatusCode {
             13 => Ok(StatusCode::Unsupported),
             14 => Ok(StatusCode::CompleterAbort),
             15 => Ok(StatusCode::Poisoned),
+            16 => Ok(StatusCode::Alignment),
             other => Err(other),
         }
     }

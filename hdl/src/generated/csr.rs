@@ -109,6 +109,11 @@ pub struct CsrRegs {
     /// CAPS2.tlp: 1: the block has a transaction layer of its own on the hard IP's Avalon-ST
     /// interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say how it does.
     pub caps2_tlp: Signal<In, Bit>,
+    /// CAPS2.write_granularity_log2: Granularity of writes at the peer. 0: a write may begin and
+    /// end at any byte. 2: its first address and the end of it must be multiples of 4 bytes, else
+    /// it ends with ALIGNMENT; `Txs` of the V-series hard IP enables whole dwords only. Addresses
+    /// in FPGA memory, and reads, may have any alignment.
+    pub caps2_write_granularity_log2: Signal<In, Bits<2>>,
     /// PORT_TIMEOUT.cycles: Time without an answer after which a read request ends with
     /// READ_TIMEOUT and what it is owed goes into quarantine; and time without taking a request or
     /// a beat of data after which the port is dead. The reset value is 50 ms at 250 MHz. 0 turns
@@ -434,7 +439,7 @@ impl Logic for CsrRegs {
                             if self.address_reg.q.val().get_bit(2) {
                                 if self.address_reg.q.val().get_bit(1) {
                                     if self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9) | (bit_cast::<32, 1>(self.caps2_tlp.val().into()) << 10);
+                                        self.readdata_reg.d.next = bit_cast::<32, 8>(self.caps2_reads_log2.val()) | (bit_cast::<32, 1>(self.caps2_tagged.val().into()) << 8) | (bit_cast::<32, 1>(self.caps2_msix.val().into()) << 9) | (bit_cast::<32, 1>(self.caps2_tlp.val().into()) << 10) | (bit_cast::<32, 2>(self.caps2_write_granularity_log2.val()) << 12);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.irq_status_completion_reg.q.val().into()) | (bit_cast::<32, 1>(self.irq_status_error_reg.q.val().into()) << 1) | (bit_cast::<32, 1>(self.irq_status_refused_reg.q.val().into()) << 2);
                                     }
@@ -456,7 +461,7 @@ impl Logic for CsrRegs {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x393ee6afu64);
+                                        self.readdata_reg.d.next = bits::<32>(0x9fff856u64);
                                     }
                                 }
                             }

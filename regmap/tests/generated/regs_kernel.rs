@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x393e_e6af;
+pub(crate) const MAP_ID: u32 = 0x09ff_f856;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -115,6 +115,11 @@ pub(crate) mod csr {
 
         /// Capabilities of this build, third word.
         pub(crate) CAPS2(u32) @ 0x01c {
+            /// Granularity of writes at the peer. 0: a write may begin and end at any byte. 2: its
+            /// first address and the end of it must be multiples of 4 bytes, else it ends with
+            /// ALIGNMENT; `Txs` of the V-series hard IP enables whole dwords only. Addresses in
+            /// FPGA memory, and reads, may have any alignment.
+            13:12 write_granularity_log2;
             /// 1: the block has a transaction layer of its own on the hard IP's Avalon-ST
             /// interface, and LINK, LINK_REFUSALS, LINK_ERRORS and LINK_LOSSES say how it does.
             10:10 tlp => bool;
