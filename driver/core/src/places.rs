@@ -211,6 +211,7 @@ mod tests {
             tagged: false,
             msix,
             tlp: false,
+            write_granularity: 4,
         }
     }
 

@@ -44,6 +44,7 @@ const BLOCK: Capabilities = Capabilities {
     tagged: false,
     msix: false,
     tlp: false,
+    write_granularity: 4,
 };
 
 fn judged(line: Option<&Line>, opencl: &OpenCl) -> Result<(), std::string::String> {
