@@ -241,6 +241,11 @@ impl Bridge {
         self.transmit.answered = None;
     }
 
+    /// Whether as many reads are owed words as may be.
+    pub(crate) fn reads_full(&self) -> bool {
+        self.answers.full()
+    }
+
     /// Reads that are owed words.
     pub(crate) fn owed(&self) -> usize {
         self.answers.owed()
@@ -288,7 +293,7 @@ impl Bridge {
     }
 
     fn takes_read(&self) -> bool {
-        self.settles == 0 && self.master && !self.message && self.owed() < READS as usize
+        self.settles == 0 && self.master && !self.message && !self.answers.full()
     }
 
     /// The bus address of a `Txs` address.

@@ -6,7 +6,7 @@ use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
     avalon::{Checker, Enables, Request, Rules},
-    bridge::{BURST_BYTES, Bridge, READS, Shown, Taken, WIDEST, Windows},
+    bridge::{BURST_BYTES, Bridge, Shown, Taken, WIDEST, Windows},
     bus::Bus,
     config::{Backpressure, BoardConfig},
     pcie::Pcie,
@@ -212,7 +212,7 @@ impl Txs {
             }
             if self.wait {
                 self.stats.wait_cycles += 1;
-                if read && self.bridge.owed() >= READS as usize {
+                if read && self.bridge.reads_full() {
                     self.stats.wait_reads += 1;
                 }
             }

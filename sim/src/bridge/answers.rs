@@ -61,6 +61,8 @@ pub(crate) struct Answers {
     /// Cycle in which the bridge takes the next completion.
     free: u64,
     owed: VecDeque<Owed>,
+    /// Reads that ended in this cycle and in the one before: the bridge still counts them.
+    ending: u8,
     /// Tags that are in use.
     pub(super) tags: u32,
 }
@@ -91,6 +93,7 @@ impl Answers {
             coming: VecDeque::new(),
             free: 0,
             owed: VecDeque::new(),
+            ending: 0,
             tags: 0,
         }
     }
@@ -98,6 +101,11 @@ impl Answers {
     /// Reads that are owed words.
     pub(super) fn owed(&self) -> usize {
         self.owed.len()
+    }
+
+    /// Whether no further read is taken.
+    pub(super) fn full(&self) -> bool {
+        self.owed.len() as u32 + self.ending.count_ones() >= READS
     }
 
     /// A read was taken.
@@ -151,6 +159,7 @@ impl Answers {
     /// A cycle: writes what has come into its place.
     #[inline]
     pub(super) fn store(&mut self, cycle: u64) {
+        self.ending = self.ending << 1 & 0b11;
         while self.coming.front().is_some_and(|coming| coming.at <= cycle)
             && let Some(coming) = self.coming.pop_front()
         {
@@ -186,6 +195,7 @@ impl Answers {
             owed.given += 1;
             if owed.given == owed.words {
                 ended = Some(owed.since);
+                self.ending |= 1;
                 self.owed.pop_front();
             }
         }
