@@ -352,23 +352,24 @@ module proof #(
     reg dead_before = 0;
     // Cycles of a dead port at which nothing stands, outside a burst.
     reg [2:0] idle = 0;
+    wire stands = bus_read | bus_write;
     // A flush that left in no cycle of its own fails in the next.
     reg absorbed = 0;
     always @(posedge clock) begin
       dead_before <= seen_dead;
-      idle <= seen_dead & !bus_read & !bus_write & !in_burst ? idle + 1 : 0;
+      idle <= seen_dead & !stands & !in_burst ? idle + 1 : 0;
       absorbed <= flush_take & !probe;
       still <= ((bus_read | bus_write) & waitrequest) ? still + 1 : 0;
-      late <= dead & !in_burst & (record ? !seen_take : message & !message_take) ? late + 1 : 0;
+      late <= dead & stands & !in_burst & (record ? !seen_take : message & !message_take) ? late + 1 : 0;
     end
     always @* begin
       // Not a cycle longer than the driver has said.
       assert (dead | still <= timeout);
       if (dead & in_burst) assert (beat_take == beat);
-      // It opens, and takes nothing new in the cycle before.
-      assert (idle <= 2);
+      // It opens, at the latest when the second half of a record was dropped, and takes nothing new in the cycle before.
+      assert (idle <= 3);
       assert (late <= 3);
-      if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take | idle != 0);
+      if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take | !stands);
       // Reads end, one a cycle or one beat a cycle, and flushes.
       if (dead & (read | flush)) assert (chunk | completion | flushed | flush_take);
       if (absorbed) assert (flushed & flush_error);
