@@ -42,6 +42,10 @@ pub(crate) enum Failure {
     Kernels,
     /// The FPGA's core has no configuration.
     Empty,
+    /// Reads are down: answers that are owed have not come.
+    Unanswered,
+    /// The function may not read as much at once as its port needs.
+    ReadRequest,
 }
 
 impl Failure {
@@ -56,6 +60,8 @@ impl Failure {
             Self::Other(_) => c"another",
             Self::Kernels => c"kernels",
             Self::Empty => c"empty",
+            Self::Unanswered => c"unanswered",
+            Self::ReadRequest => c"read_request",
         }
     }
 }
@@ -70,7 +76,9 @@ impl From<Failure> for Error {
             | Failure::Forgotten
             | Failure::Other(_)
             | Failure::Kernels
-            | Failure::Empty => EIO,
+            | Failure::Empty
+            | Failure::Unanswered
+            | Failure::ReadRequest => EIO,
         }
     }
 }

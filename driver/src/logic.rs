@@ -26,6 +26,8 @@ pub(crate) mod counters;
 pub(crate) mod cvp;
 #[path = "../core/src/descriptor.rs"]
 pub(crate) mod descriptor;
+#[path = "../core/src/ends.rs"]
+pub(crate) mod ends;
 #[path = "../core/src/events.rs"]
 pub(crate) mod events;
 #[path = "../core/src/fault.rs"]

@@ -42,6 +42,7 @@ mod logic;
 mod mapping;
 mod memory;
 mod opencl;
+mod peers;
 mod probe;
 mod queue;
 mod regions;
@@ -52,6 +53,7 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod reprogram;
+mod scratch;
 mod settings;
 mod sysfs;
 mod trace;
@@ -228,6 +230,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         recovery_s: u32 {
             default: 90,
             description: "Longest wait for the kernel to mend an error of the bus, in s, before the board is given up (default 90)",
+        },
+        peer_reads: u32 {
+            default: 1,
+            description: "From which devices a board reads whose reads all end with one that is not answered: 0: none, 1: those that have answered a first read, 2: all (default 1)",
         },
         any_distance: bool {
             default: false,

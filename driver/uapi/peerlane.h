@@ -229,7 +229,12 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
 #define PEERLANE_FEATURE_MSIX (1ULL << 17)
-/* The board tells by its status code how a read failed, and other reads go on. */
+/*
+ * The board tells by its status code how a read failed, and other reads go on. Without this, a
+ * read that is refused is never answered (READ_TIMEOUT), other reads end with PORT_DOWN until
+ * the driver has reset the board by its link, and data that are known to be damaged (poisoned)
+ * are taken for good ones.
+ */
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
 /* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
 #define PEERLANE_FEATURE_OPENCL (1ULL << 19)
@@ -356,8 +361,9 @@ struct peerlane_unregister {
  * Where a write to host memory begins or ends inside of one, the driver writes these 1 to 3
  * bytes itself, before the rest: the call waits until all writes have ended that the context
  * submitted before, and with PEERLANE_SUBMIT_AFTER_READ all reads. A signal ends that wait
- * with nothing written, as it does PEERLANE_IOC_WAIT's. EOPNOTSUPP: such a write to the memory
- * of another device.
+ * with nothing written, as it does PEERLANE_IOC_WAIT's. It takes an ATT entry meanwhile:
+ * EDQUOT, ENOSPC, ENOMEM. EOPNOTSUPP: such a write to a dma-buf, or to memory of an NVIDIA
+ * GPU.
  */
 struct peerlane_submit {
 	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
@@ -566,11 +572,10 @@ struct peerlane_moderate {
  * first. The block lets its channel touch nothing else.
  *
  * Who comes first is served first. Whatever others stored there before, the range is zero when
- * the call returns: the board itself fills it, a few gigabytes a second. Of a board without
- * PEERLANE_FEATURE_TAGGED_READS nobody learns that it was refused a read of the zeros, by an
- * IOMMU for one: the range is all ones then. A signal interrupts the call as it does
- * PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the context has nothing. What
- * was filled is not filled again by the next call, unless somebody else took it meanwhile.
+ * the call returns: the board itself fills it, a few gigabytes a second. A signal interrupts
+ * the call as it does PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the
+ * context has nothing. What was filled is not filled again by the next call, unless somebody
+ * else took it meanwhile.
  *
  * The memory is the context's until PEERLANE_IOC_FREE or its end, through every restart of the
  * board, in which it may lose its content (peerlane_query.generation).

@@ -50,6 +50,7 @@ pub mod channel;
 pub mod counters;
 pub mod cvp;
 pub mod descriptor;
+pub mod ends;
 pub mod events;
 pub mod fault;
 pub mod fences;

@@ -243,7 +243,9 @@ pub mod feature {
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
     pub const MSIX: u64 = 1 << 17;
-    /// The board tells by its status code how a read failed, and other reads go on.
+    /// The board tells by its status code how a read failed, and other reads go on. Without this, a read that is refused is
+    /// never answered (`READ_TIMEOUT`), other reads end with `PORT_DOWN` until the driver has reset the board by its link, and
+    /// data that are known to be damaged (poisoned) are taken for good ones.
     pub const TAGGED_READS: u64 = 1 << 18;
     /// The driver reaches the board's OpenCL side: [`OPENCL`](super::OPENCL).
     pub const OPENCL: u64 = 1 << 19;
@@ -361,7 +363,8 @@ pub mod unregister {
 /// A board whose `CAPS2` says a granularity of writes of 4 bytes writes whole dwords of the bus. Where a write to host
 /// memory begins or ends inside of one, the driver writes these 1 to 3 bytes itself, before the rest: the call waits until all
 /// writes have ended that the context submitted before, and with [`submit::AFTER_READ`] all reads. A signal ends that wait with
-/// nothing written, as it does [`WAIT`]'s. `EOPNOTSUPP`: such a write to the memory of another device.
+/// nothing written, as it does [`WAIT`]'s. It takes an ATT entry meanwhile: `EDQUOT`, `ENOSPC`, `ENOMEM`. `EOPNOTSUPP`: such a
+/// write to a dma-buf, or to memory of an NVIDIA GPU.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Submit {
@@ -569,9 +572,7 @@ pub struct Moderate {
 /// block lets its channel touch nothing else.
 ///
 /// Who comes first is served first. Whatever others stored there before, the range is zero when the
-/// call returns: the board itself fills it, a few gigabytes a second. Of a board without
-/// [`feature::TAGGED_READS`] nobody learns that it was refused a read of the zeros, by an IOMMU for one:
-/// the range is all ones then. A signal interrupts the call as it does [`WAIT`]: it is made again, or
+/// call returns: the board itself fills it, a few gigabytes a second. A signal interrupts the call as it does [`WAIT`]: it is made again, or
 /// ends with `EINTR`, when the context has nothing. What was filled is not filled again by the next
 /// call, unless somebody else took it meanwhile.
 ///
