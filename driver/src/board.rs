@@ -120,7 +120,7 @@ pub(crate) struct Board {
     resets: Atomic<u64>,
     /// Reads that the transaction layer has given up, as they were told of last.
     given_up_reads: Atomic<u32>,
-    /// The link is being reset because reads are down: a start that finds them down still is none.
+    /// The link is being reset because reads are down. A start fails if they are still down.
     reset_for_reads: Atomic<bool>,
     /// The ATT's entries.
     #[pin]

@@ -20,8 +20,8 @@
 //! # What is stored there are the zeros, unless data are damaged on their way
 //! Nothing that was stored is read back. Where the root complex or an IOMMU refuses a read of the page of zeros, its record
 //! says that it was not answered, or with an error, and `ALLOCATE` fails. Data that are known to be damaged (poisoned) end
-//! so on a board that tags its reads. Another board's port does not look at that (`TAGGED_READS` in `peerlane.h`). What
-//! others stored there is overwritten in either case.
+//! so on a board that tags its reads. Another board's port does not look at that (`TAGGED_READS` in `peerlane.h`). Data
+//! that others stored there are overwritten in either case.
 
 use crate::{
     board::{explain, Board},

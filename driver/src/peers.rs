@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From which peers a board may read: what [`crate::logic::peers`] decides, and the first read.
+//! The first read from a peer, where [`crate::logic::peers`] asks for it.
 //!
-//! What was seen is remembered as long as the module is loaded, for each board and peer by their places on the bus: a
-//! driver that is bound again risks nothing again. An administrator has it forgotten
-//! (`peerlane/peers` in [`crate::sysfs`]).
+//! Verdicts are remembered as long as the module is loaded, for each board and peer by their places on the bus. So a driver
+//! that is bound again risks nothing again. The administrator can have them forgotten (`peerlane/peers` in
+//! [`crate::sysfs`]).
 
 use crate::{
     board::Board,
@@ -23,8 +23,8 @@ use kernel::{
 
 kernel::sync::global_lock! {
     // SAFETY: `init` is called before there is a board.
-    /// What was seen. It is held while a peer is proved: one at a time can lose the reads of a board, and nobody learns that
-    /// of another's loss. It is taken outside of all locks of memory.
+    /// The verdicts. The lock is held while a peer is proved, so that a loss of reads is this peer's. It is taken outside of
+    /// all locks of memory.
     unsafe(uninit) static PEERS: Mutex<Peers> = Peers::new();
 }
 
@@ -59,7 +59,7 @@ impl Board {
         unsafe { peerlane_place(pci_dev(self.gate.device())) }
     }
 
-    /// Shows what was seen of each peer.
+    /// Shows each peer with its verdict.
     pub(crate) fn for_each_peer(&self, mut show: impl FnMut(Place, Verdict)) {
         let peers = PEERS.lock();
         for (peer, verdict) in peers.of_board(self.place()) {
@@ -67,13 +67,13 @@ impl Board {
         }
     }
 
-    /// Forgets what was seen of all peers.
+    /// Forgets the verdicts of all peers.
     pub(crate) fn forget_peers(&self) {
         let board = self.place();
         PEERS.lock().forget(|pair| pair.board == board);
     }
 
-    /// Runs with the knowledge of peers, for [`may_read`](Proofs::may_read).
+    /// Runs with the verdicts, for [`may_read`](Proofs::may_read).
     pub(crate) fn with_proofs<R>(
         &self,
         device: &Device<Bound>,
@@ -92,7 +92,7 @@ impl Board {
     /// Has the block read from a peer, and says whether an answer came.
     fn is_answered_by(&self, address: u64) -> Result<bool, Failure> {
         let epoch = self.hw.usable()?;
-        // What is down is not this peer's fault.
+        // That reads are down already is not this peer's fault.
         if self.waits_for_answers(epoch)? {
             return Err(Failure::Away);
         }
@@ -102,7 +102,7 @@ impl Board {
     }
 }
 
-/// What is known of peers, and the way to learn more.
+/// The verdicts of peers, and the way to learn more.
 pub(crate) struct Proofs<'a> {
     board: &'a Board,
     peers: &'a mut Peers,
@@ -111,7 +111,7 @@ pub(crate) struct Proofs<'a> {
 }
 
 impl Proofs<'_> {
-    /// Whether the board may read what is at a bus address, which is held meanwhile. `EXDEV`: it may not.
+    /// Permits the board to read at a bus address, whose memory is held meanwhile. `EXDEV`: it may not.
     pub(crate) fn may_read(&mut self, address: u64) -> Result {
         let board = self.board;
         let peer = match self.finder.owner(address) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Finding out what the board reads from a peer's memory.
+//! The bytes that the board reads from a peer's memory.
 //!
 //! Many platforms pass writes between peers, but refuse reads or never answer them. Others answer them with ones, which a
 //! port without tags cannot tell from data. So the board reads a few bytes, and the driver shows them to the caller, who

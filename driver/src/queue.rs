@@ -160,7 +160,7 @@ impl Context {
         Ok(())
     }
 
-    /// Cuts what is to be done where the board can do it. `EOPNOTSUPP`: the driver cannot do the rest.
+    /// Cuts an order at whole dwords of the bus. `EOPNOTSUPP`: the driver cannot write the ends.
     fn cut(&self, mapping: &Mapping, order: &Order) -> Result<Cut> {
         let Order {
             direction,
@@ -186,9 +186,8 @@ impl Context {
         }
     }
 
-    /// Hands a write over of which the driver does the ends: the board writes the dwords of FPGA memory that they lie in into
-    /// memory of the driver's, when all that the write is behind has ended. The rest comes then, and what is submitted after
-    /// this call is behind all of it.
+    /// Submits a write whose ends the driver writes itself. The board writes the dwords of FPGA memory with the ends into memory
+    /// of the driver's, after all writes that were submitted before. The rest follows, and later descriptors come after it.
     fn submit_with_ends(
         &self,
         inside: &Inside<'_>,

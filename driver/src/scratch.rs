@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A page of the driver's that the board writes for a context.
+//! A page of the driver's for data that the board writes for a context.
 
 use crate::{
     board::Board,
@@ -12,9 +12,9 @@ use crate::{
 };
 use kernel::{page::PAGE_SIZE, prelude::*, sync::Arc};
 
-/// The page, as long as this lives. The channel owns its entry, too. No descriptor of the process is meant to reach it: once
-/// the driver has handed one over it alone writes the channel's, for good, and what a process submits goes to regions that
-/// have a handle. One that a process writes itself just before that reaches a page without meaning.
+/// The page, as long as this lives. The channel owns its entry, too, and descriptors of the process do not reach it: once the driver has
+/// submitted one, it alone writes the channel's descriptors, and those of `SUBMIT` name regions with a handle. A descriptor
+/// that a process writes itself just before that reaches a page without meaning.
 pub(crate) struct Scratch {
     board: Arc<Board>,
     mapping: Arc<Mapping>,
@@ -23,7 +23,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// One for a context. A restart of the board does not find it, but ends the transfer.
+    /// Makes one for a context. A restart of the board does not find it, but ends the transfer.
     pub(crate) fn new(inside: &Inside<'_>, context: &Context) -> Result<Self> {
         let (board, events) = (context.board.clone(), context.events.clone());
         let scratch = Self {
@@ -43,12 +43,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// What the board knows of it.
+    /// The board's entry for it.
     pub(crate) fn mapping(&self) -> &Mapping {
         &self.mapping
     }
 
-    /// What the board has written there.
+    /// Reads bytes that the board has written there.
     pub(crate) fn read<const BYTES: usize>(&self, at: usize) -> [u8; BYTES] {
         core::array::from_fn(|index| {
             let place = (at + index) % PAGE_SIZE;

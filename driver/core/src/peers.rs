@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From which peers a board may read that one unanswered read takes all reads from.
+//! Peers from which a board may read, where one unanswered read ends all its reads.
 //!
 //! Where answers come in order and nothing ends a lost one (`Txs`), a read that a peer refuses is the last one until the
-//! link is reset. So nothing is read from a peer before it was seen to answer, and who risks the first read is decided here.
+//! link is reset. So the board reads only from peers that have answered before. This module decides who risks the first read.
 
-/// What the administrator permits: the driver's parameter `peer_reads`.
+/// The administrator's choice: the driver's parameter `peer_reads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// No peer is read.
     Never,
-    /// A peer is read that was seen to answer. Whoever wants to read it first has that found out.
+    /// Only peers that have answered a read are read. The first caller who wants to read one risks that.
     Prove,
     /// All peers answer.
     Trust,
 }
 
 impl Policy {
-    /// That of the parameter's value. What is none is the most careful.
+    /// Takes the parameter's value. An unknown one counts as the most careful policy.
     pub const fn from_parameter(value: u32) -> Self {
         match value {
             1 => Self::Prove,
@@ -25,7 +25,7 @@ impl Policy {
         }
     }
 
-    /// The parameter's value.
+    /// Gives the parameter's value.
     pub const fn parameter(self) -> u32 {
         match self {
             Self::Never => 0,
@@ -34,7 +34,7 @@ impl Policy {
         }
     }
 
-    /// What is to be done for a caller who wants to read a peer of which this is known.
+    /// Decides for a caller who wants to read a peer with this verdict.
     pub const fn decide(self, known: Option<Verdict>, may_risk: bool) -> Decision {
         match (self, known) {
             (Self::Trust, _) | (Self::Prove, Some(Verdict::Answers)) => Decision::Read,
@@ -44,7 +44,7 @@ impl Policy {
     }
 }
 
-/// What was seen of a peer.
+/// The result of a first read from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It has answered a read.
@@ -53,7 +53,7 @@ pub enum Verdict {
     Silent,
 }
 
-/// What is to be done for a caller who wants to read a peer.
+/// The decision for a caller who wants to read a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// It may be read.
@@ -73,36 +73,36 @@ pub struct Pair {
     pub peer: u64,
 }
 
-/// The most pairs of which something is known. Of more, nothing is learned: these peers are not read.
+/// The most pairs with a verdict. Other peers are not read.
 pub const PLACES: usize = 64;
 
-/// What is known of pairs.
+/// The verdicts of pairs.
 #[derive(Debug)]
 pub struct Peers {
     known: [Option<(Pair, Verdict)>; PLACES],
 }
 
 impl Peers {
-    /// Nothing.
+    /// Knows no pair.
     pub const fn new() -> Self {
         Self {
             known: [None; PLACES],
         }
     }
 
-    /// What is known of a pair.
+    /// Gives the verdict of a pair, if there is one.
     pub fn verdict(&self, pair: Pair) -> Option<Verdict> {
         let found = self.known.iter().flatten().find(|(known, _)| *known == pair);
         found.map(|(_, verdict)| *verdict)
     }
 
-    /// Whether something can be learned of a pair.
+    /// Says whether a verdict of a pair can be remembered.
     pub fn has_room_for(&self, pair: Pair) -> bool {
         let takes = |place: &Option<(Pair, _)>| place.is_none_or(|(known, _)| known == pair);
         self.known.iter().any(takes)
     }
 
-    /// Remembers what was seen of a pair, if there is room.
+    /// Remembers the verdict of a pair, if there is room.
     pub fn note(&mut self, pair: Pair, verdict: Verdict) {
         self.forget(|known| known == pair);
         if let Some(place) = self.known.iter_mut().find(|place| place.is_none()) {
@@ -117,7 +117,7 @@ impl Peers {
         }
     }
 
-    /// All peers of a board of which something is known.
+    /// Lists the peers of a board with their verdicts.
     pub fn of_board(&self, board: u64) -> impl Iterator<Item = (u64, Verdict)> + '_ {
         let of_board = move |&&(pair, _): &&(Pair, Verdict)| pair.board == board;
         let known = self.known.iter().flatten().filter(of_board);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_reads_nothing() {
+    fn an_unknown_policy_reads_nothing() {
         for policy in [Policy::Never, Policy::Prove, Policy::Trust] {
             assert_eq!(Policy::from_parameter(policy.parameter()), policy);
         }

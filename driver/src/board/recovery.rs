@@ -10,7 +10,7 @@
 use super::Board;
 use crate::{
     ffi::{pci_dev, peerlane_wait_for_handlers},
-    hw::{self, Failure},
+    hw::Failure,
     logic::{
         capability::Identity,
         channel,
@@ -362,7 +362,7 @@ impl Board {
         if !self.keeps_waiting(epoch, longest + longest)? {
             return Ok(());
         }
-        // What is written arrives yet. What does not end in time is lost, as the rest of it is.
+        // Writes that end in time arrive. The others are lost, as reads are.
         let channels = || 0..self.capabilities.channels;
         let stop = channels().map(|channel| channel::drain(channel)[0]);
         let drain = Iterator::chain(stop, channels().flat_map(channel::drain));

@@ -202,6 +202,28 @@ fn faults_where_resets_reach_the_fabric() {
     );
 }
 
+/// One read that is not answered ends all on this port, until the link is reset.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reads_that_are_not_answered() {
+    Setup::default().reset_fabric().run(
+        "for event in lost_reads read_request; do\n\
+         peerlane-guest faults --filter $event || exit 1\n\
+         done\n\
+         peerlane-guest gpu --filter proved",
+    );
+}
+
+/// With `pci=pcie_bus_perf` a function asks for as much at once as a packet carries, and the kernel lets it have no more.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_that_may_not_read_enough_at_once_is_refused() {
+    Setup::default().kernel_parameter("pci=pcie_bus_perf").run(
+        "test ! -e /dev/peerlane0 || exit 1\n\
+         dmesg | grep -F 'its Max Read Request Size stays at '",
+    );
+}
+
 /// Only a reset of the link reaches the block, and opens a dead port. The kernel would have a function level reset first,
 /// and the way from D3hot to D0, which do not.
 #[test]

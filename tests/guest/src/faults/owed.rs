@@ -147,7 +147,7 @@ impl Drop for Changed<'_> {
 }
 
 /// Where the Device Control 2 register is in a function's configuration.
-fn device_control_2(config: &File) -> Result<u64> {
+pub(super) fn device_control_2(config: &File) -> Result<u64> {
     const PCI_EXPRESS: u8 = 0x10;
     let mut next = [0x34, 0];
     loop {
