@@ -97,8 +97,10 @@ impl Board {
             return Err(Failure::Away);
         }
         let flush = Some(address);
-        self.fence(Reach::Peer { flush })?;
-        Ok(!self.waits_for_answers(epoch)?)
+        match self.fence(Reach::Peer { flush }) {
+            Err(Failure::Unanswered) => Ok(false),
+            fenced => fenced.map(|()| true),
+        }
     }
 }
 

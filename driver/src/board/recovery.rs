@@ -69,6 +69,11 @@ impl Board {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
         self.hw.run(table::fence(reach))?;
         self.port_is_alive(epoch)?;
+        // Without tags a read that was not answered shows in the port alone.
+        let reads = matches!(reach, Reach::Peer { flush: Some(_) });
+        if reads && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
+            return Err(Failure::Unanswered);
+        }
         // A block that was reset meanwhile has lost the fence with the rest.
         self.remembers_all()
     }

@@ -153,6 +153,7 @@ fn info(bench: &Bench) -> Result<()> {
         (info.window_bytes > 0, feature::WINDOW),
         (capabilities.msix, feature::MSIX),
         (capabilities.tagged, feature::TAGGED_READS),
+        (!capabilities.tagged, feature::PROVED_PEERS),
     ] {
         ensure!(
             bench.device.has(feature) == there,

@@ -6,10 +6,10 @@ use crate::faults;
 use crate::lab::{LIMIT, Lab, Mover, pci_device, told};
 use crate::raw;
 use crate::suite::skip;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::uapi::{self, access, provider, register};
 use peerlane_guest::{Answer, Fault};
-use peerlane_host::{Device, Direction, Permissions};
+use peerlane_host::{Device, Direction, Error, Permissions, Terms};
 use rustix::fd::AsRawFd;
 use rustix::io::Errno;
 use std::path::PathBuf;
@@ -55,6 +55,30 @@ fn known(device: &Device, name: &Name) -> Result<Option<u32>> {
         Err(Errno::XDEV) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The driver does not write ends of a write for a GPU.
+pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    let device = lab.open()?;
+    if device.capabilities().write_granularity == 1 {
+        return skip("the board writes single bytes");
+    }
+    with_gpu(|gpu| {
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let region = Name::of(&buffer, way)?.register(&device, 0, SIZE).map_err(told)?;
+        let place = lab.place(&device)?;
+        for (offset, length, whole) in [(4, 8, true), (4, 7, false), (6, 8, false)] {
+            let terms = Terms::default();
+            match device.submit(Direction::Write, &region, offset, place, length, terms) {
+                Ok(submitted) if whole => {
+                    submitted.wait(Some(LIMIT)).map_err(told)?;
+                }
+                Err(Error::Call { source, .. }) if !whole && source == Errno::OPNOTSUPP => {}
+                other => bail!("{length} bytes at {offset}: {other:?}"),
+            }
+        }
+        Ok("")
+    })
 }
 
 /// Memory of a GPU is written and not read until the GPU was seen to answer. One that does not is not asked again, until the
