@@ -63,9 +63,10 @@ mod window;
 use board::{Board, Found, Shrinker};
 use debugfs::Files;
 use file::Node;
+use hw::Failure;
 use identify::identify;
 use irq::Interrupts;
-use logic::lifecycle::Starter;
+use logic::lifecycle::{NotStarted, Starter};
 use settings::Settings;
 
 /// Numbers of boards that are taken, one bit each.
@@ -172,11 +173,14 @@ impl pci::Driver for Driver {
             callbacks::save(&board)?;
             let started = Started(board.clone());
             board.start(Starter::Owner).map_err(|error| {
-                dev_err!(
-                    device,
-                    "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
-                    error
-                );
+                // That has its own message, and has nothing to do with the FPGA.
+                if error != NotStarted::Failed(Failure::ReadRequest) {
+                    dev_err!(
+                        device,
+                        "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
+                        error
+                    );
+                }
                 EIO
             })?;
             dev_info!(

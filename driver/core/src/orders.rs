@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn what_was_moved_before_counts() {
         let (mut orders, mut channel) = (orders(), Channel::new());
-        let mut give = |orders: &mut Orders<_>, channel: &mut Channel, before| {
+        let give = |orders: &mut Orders<_>, channel: &mut Channel, before| {
             let rung = orders.submit(Write, before, |ticket| {
                 channel.ring(Write, ticket);
                 Ok::<_, ()>(())
