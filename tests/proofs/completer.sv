@@ -6,13 +6,13 @@ module proof #(parameter MUTANT = 0) (
   input wire reset,
   input wire write_end,
   input wire write_channel,
-  input wire [3:0] write_code,
+  input wire [4:0] write_code,
   input wire [1:0] write_tag,
   input wire write_irq,
   input wire write_urgent,
   input wire read_end,
   input wire read_channel,
-  input wire [3:0] read_code,
+  input wire [4:0] read_code,
   input wire [1:0] read_tag,
   input wire read_irq,
   input wire read_urgent,
@@ -78,8 +78,8 @@ module proof #(parameter MUTANT = 0) (
   reg record_taken = 0;
   reg offered_side = 0;
   reg [2:0] idle = 0;
-  wire [8:0] write_now = {write_channel, write_urgent, write_code, write_tag, write_irq};
-  wire [8:0] read_now = {read_channel, read_urgent, read_code, read_tag, read_irq};
+  wire [9:0] write_now = {write_channel, write_urgent, write_code, write_tag, write_irq};
+  wire [9:0] read_now = {read_channel, read_urgent, read_code, read_tag, read_irq};
   wire [31:0] place = sequence_number & ((32'd1 << size) - 1);
   wire [31:0] lap = sequence_number >> size;
 
@@ -112,7 +112,7 @@ module proof #(parameter MUTANT = 0) (
   (* hierconn, init = 0 *) wire \dut.found_q ;
   (* hierconn, init = 0 *) wire \dut.over_q ;
   (* hierconn, init = 0 *) wire [5:0] \dut.end_channel_q ;
-  (* hierconn, init = 0 *) wire [3:0] \dut.code_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.code_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.tag_q ;
   (* hierconn, init = 0 *) wire \dut.wants_irq_q ;
   (* hierconn, init = 0 *) wire \dut.wants_urgent_q ;

@@ -18,7 +18,7 @@ module proof #(
   input wire [39:0] local_at,
   input wire [9:0] bytes,
   input wire last,
-  input wire [3:0] code,
+  input wire [4:0] code,
   input wire want_record,
   input wire want_irq,
   input wire urgent,
@@ -32,7 +32,7 @@ module proof #(
   input wire end_take_now,
   input wire chunk_now,
   input wire [2:0] chunk_tag,
-  input wire [3:0] chunk_code,
+  input wire [4:0] chunk_code,
   input wire mem_wait,
   input wire choose
 );
@@ -41,7 +41,7 @@ module proof #(
   wire [63:0] read_address, end_fault;
   wire [5:0] read_beats, read_tag_pin, end_channel, moved_channel;
   wire [9:0] read_bytes, moved;
-  wire [3:0] end_code;
+  wire [4:0] end_code;
   wire [31:0] end_bytes, end_tag;
   wire [39:0] mem_address;
   wire [4:0] mem_count;
@@ -65,7 +65,7 @@ module proof #(
   wire retired = MUTANT == 6 ? retired_pin & (choose | moved == 0) : retired_pin;
   wire [5:0] read_tag = MUTANT == 7 ? read_tag_pin ^ (read_bytes == 1) : read_tag_pin;
   wire [5:0] seen_chunk_tag = MUTANT == 8 ? {5'd0, chunk_tag[0] ^ (chunk_code != 0)} : {3'd0, chunk_tag};
-  wire [3:0] seen_code = MUTANT == 9 & chunk_code == 9 ? 4'd8 : chunk_code;
+  wire [4:0] seen_code = MUTANT == 9 & chunk_code == 9 ? 5'd8 : chunk_code;
 
   peerlane_read_path dut (
     .clock(clock), .reset(reset), .request_valid(seen_request), .request_accept(accept), .request_bus(bus),
@@ -93,14 +93,14 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.notes_room_q ;
   (* hierconn, init = 0 *) wire \dut.read_room_q ;
   (* hierconn, init = 0 *) wire \dut.note_on_q ;
-  (* hierconn, init = 0 *) wire [108:0] \dut.note_q ;
+  (* hierconn, init = 0 *) wire [109:0] \dut.note_q ;
   (* hierconn, init = 0 *) wire \dut.note_done_q ;
-  (* hierconn, init = 0 *) wire [3:0] \dut.result_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.result_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.so_far_q ;
-  (* hierconn, init = 0 *) wire [43:0] \dut.so_far_failed_q ;
+  (* hierconn, init = 0 *) wire [44:0] \dut.so_far_failed_q ;
   (* hierconn, init = 0 *) wire \dut.over_q ;
   (* hierconn, init = 0 *) wire \dut.over_reports_q ;
-  (* hierconn, init = 0 *) wire [3:0] \dut.over_code_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.over_code_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.over_bytes_q ;
   (* hierconn, init = 0 *) wire [31:0] \dut.over_tag_q ;
   (* hierconn, init = 0 *) wire [39:0] \dut.over_at_q ;
@@ -117,11 +117,11 @@ module proof #(
   (* hierconn *) wire [2:0] \dut.notes.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.notes.at_most_q ;
   (* hierconn *) wire [2:0] \dut.notes.ram.spy_at ;
-  (* hierconn *) wire [108:0] \dut.notes.ram.spy ;
-  (* hierconn *) wire [871:0] \dut.notes.ram.every ;
-  (* hierconn *) wire [31:0] \dut.results.every ;
+  (* hierconn *) wire [109:0] \dut.notes.ram.spy ;
+  (* hierconn *) wire [879:0] \dut.notes.ram.every ;
+  (* hierconn *) wire [39:0] \dut.results.every ;
   (* hierconn *) wire [1:0] \dut.failures.spy_at ;
-  (* hierconn *) wire [43:0] \dut.failures.spy ;
+  (* hierconn *) wire [44:0] \dut.failures.spy ;
   (* hierconn *) wire [1:0] \dut.done_bytes.spy_at ;
   (* hierconn *) wire [31:0] \dut.done_bytes.spy ;
   (* hierconn, init = 0 *) wire \dut.reading_q ;
@@ -133,11 +133,11 @@ module proof #(
   (* hierconn *) wire [2:0] \dut.results.recent ;
   (* hierconn, init = 0 *) wire \dut.done_bytes.settling ;
   (* hierconn, init = 0 *) wire \dut.failures.settling ;
-  (* hierconn *) wire [3:0] \dut.note_code ;
+  (* hierconn *) wire [4:0] \dut.note_code ;
   (* hierconn *) wire \dut.note_last ;
   (* hierconn *) wire \dut.receive_done ;
   (* hierconn *) wire [5:0] \dut.receive_done_tag ;
-  (* hierconn *) wire [3:0] \dut.receive_done_code ;
+  (* hierconn *) wire [4:0] \dut.receive_done_code ;
 
   // The request maker: a fault has no bytes and is the last of its descriptor. Channels are swept before
   // the first.
@@ -188,7 +188,7 @@ module proof #(
     // The receiver: one answer for each read, when it likes.
     always @* assume (!over | (\dut.receive_done_tag < 8 & pending[over_tag]
                             & !(offered & its_read_tag == over_tag)));
-    reg [3:0] code_of [0:7];
+    reg [4:0] code_of [0:7];
     always @(posedge clock) if (over) code_of[over_tag] <= \dut.receive_done_code ;
 
     // The watched request: under way with so many before it.
@@ -197,7 +197,7 @@ module proof #(
     reg [5:0] slot = 0;
     reg [2:0] its_place = 0;
     reg its_real = 0, its_last = 0, its_record = 0, its_irq = 0, its_urgent = 0;
-    reg [3:0] its_code = 0;
+    reg [4:0] its_code = 0;
     reg [9:0] its_bytes = 0;
     reg [5:0] its_channel = 0;
     reg [31:0] its_cookie = 0;
@@ -208,16 +208,16 @@ module proof #(
     (* anyconst *) wire [1:0] which;
     reg known = 0;
     reg [31:0] total = 0;
-    reg [3:0] failure = 0;
+    reg [4:0] failure = 0;
     reg [39:0] failed_at = 0;
     reg may_end = 0;
     reg [2:0] quiet = 0;
     wire chosen = accepted & choose & !going & !ending;
     wire its_retired = going & retired & before == 0;
     wire mine = retired & moved_channel[1:0] == which;
-    wire [3:0] code_now = failure != 0 ? failure : \dut.note_code ;
+    wire [4:0] code_now = failure != 0 ? failure : \dut.note_code ;
     wire [31:0] total_now = code_now != 0 ? total : total + moved;
-    reg [3:0] end_failure = 0;
+    reg [4:0] end_failure = 0;
     reg [31:0] end_total = 0;
     reg [39:0] end_at = 0;
     always @(posedge clock) begin
@@ -280,8 +280,8 @@ module proof #(
     wire [7:0] done = \dut.done_q [7:0];
     wire [5:0] first = \dut.notes.head_q ;
     wire [6:0] count = \dut.notes.count_q ;
-    wire [108:0] note = \dut.note_q ;
-    wire [108:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
+    wire [109:0] note = \dut.note_q ;
+    wire [109:0] word = before == 0 & \dut.note_on_q ? note : \dut.notes.ram.spy ;
     wire [5:0] place = first + before - \dut.note_on_q ;
     // The tags of the reads that have notes; the last is in the register.
     wire [8:0] live;
@@ -289,14 +289,14 @@ module proof #(
     genvar k, l;
     for (k = 0; k < 8; k = k + 1) begin
       wire [2:0] at = k - first[2:0];
-      wire [108:0] cell_k = \dut.notes.ram.every [109 * k +: 109];
+      wire [109:0] cell_k = \dut.notes.ram.every [110 * k +: 110];
       assign live[k] = at < count & cell_k[49:40] != 0;
-      assign tags[3 * k +: 3] = cell_k[97:95];
+      assign tags[3 * k +: 3] = cell_k[98:96];
       always @* if (MUTANT == 0 & at < count)
-        assert (cell_k[100:98] == 0 & cell_k[94:89] < 4 & cell_k[108] == (cell_k[49:40] != 0));
+        assert (cell_k[101:99] == 0 & cell_k[95:90] < 4 & cell_k[109] == (cell_k[49:40] != 0));
     end
     assign live[8] = \dut.note_on_q & note[49:40] != 0;
-    assign tags[24 +: 3] = note[97:95];
+    assign tags[24 +: 3] = note[98:96];
     for (k = 0; k < 9; k = k + 1) for (l = 0; l < k; l = l + 1) always @* if (MUTANT == 0)
       assert (!(live[k] & live[l] & tags[3 * k +: 3] == tags[3 * l +: 3]));
     for (k = 0; k < 8; k = k + 1) begin
@@ -304,7 +304,7 @@ module proof #(
       for (l = 0; l < 9; l = l + 1) assign holds[l] = live[l] & tags[3 * l +: 3] == k;
       always @* if (MUTANT == 0) begin
         assert (used[k] == (holds != 0));
-        if (done[k]) assert (\dut.results.every [4 * k +: 4] == code_of[k]);
+        if (done[k]) assert (\dut.results.every [5 * k +: 5] == code_of[k]);
       end
     end
     always @* if (MUTANT == 0) begin
@@ -317,8 +317,8 @@ module proof #(
       assert (\dut.halt_settles_q == \dut.halted_number.settling );
       if (\dut.note_over_q ) begin
         assert (\dut.note_on_q & !\dut.done_bytes.settling & !\dut.failures.settling );
-        if (live[8]) assert (done[note[97:95]]
-                             & !(\dut.results.settling & \dut.results.recent == note[97:95]));
+        if (live[8]) assert (done[note[98:96]]
+                             & !(\dut.results.settling & \dut.results.recent == note[98:96]));
       end
       if (\dut.notes_room_q | \dut.read_room_q ) assert (!\dut.notes.at_most_q );
       assert (in_flight == count + \dut.note_on_q );
@@ -328,7 +328,7 @@ module proof #(
       if (\dut.tag_free_q ) assert (!used[next_tag] & !lost_before[next_tag]);
       if (\dut.read_room_q ) assert (\dut.tag_free_q & !offered);
       if (\dut.note_on_q )
-        assert (note[100:98] == 0 & note[94:89] < 4 & note[108] == (note[49:40] != 0));
+        assert (note[101:99] == 0 & note[95:90] < 4 & note[109] == (note[49:40] != 0));
       // The one read that waits for the port.
       assert (\dut.reading_q == offered);
       if (offered) begin
@@ -337,8 +337,8 @@ module proof #(
       end
       if (\dut.note_done_q ) begin
         assert (\dut.note_on_q );
-        if (live[8]) assert (done[note[97:95]] & \dut.result_q == code_of[note[97:95]]);
-        if (note[90:89] == which & known)
+        if (live[8]) assert (done[note[98:96]] & \dut.result_q == code_of[note[98:96]]);
+        if (note[91:90] == which & known)
           assert (\dut.so_far_q == total & \dut.so_far_failed_q == {failed_at, failure});
       end
       if (known) assert (\dut.done_bytes.spy == total & \dut.failures.spy == {failed_at, failure});
@@ -351,11 +351,11 @@ module proof #(
       if (going) begin
         assert (before < in_flight & its_channel == which & known);
         if (before != 0 | !\dut.note_on_q ) assert (slot == place);
-        assert (word[39:0] == its_att & word[49:40] == its_bytes & word[53:50] == its_code);
-        assert (word[56:54] == {its_irq, its_record, its_last} & word[88:57] == its_cookie);
-        assert (word[94:89] == its_channel & word[107] == its_urgent);
+        assert (word[39:0] == its_att & word[49:40] == its_bytes & word[54:50] == its_code);
+        assert (word[57:55] == {its_irq, its_record, its_last} & word[89:58] == its_cookie);
+        assert (word[95:90] == its_channel & word[108] == its_urgent);
         assert (its_real == (its_bytes != 0) & its_real == (its_code == 0));
-        if (its_real) assert (word[100:95] == its_place);
+        if (its_real) assert (word[101:96] == its_place);
       end
       if (ending) begin
         assert (\dut.over_code_q == end_failure & \dut.over_bytes_q == end_total);
@@ -373,8 +373,8 @@ module proof #(
 
     // What the pins show.
     reg end_waits = 0, read_waits = 0;
-    reg [45:0] end_before = 0;
-    wire [45:0] end_now = {end_code, end_irq, end_urgent, end_channel, end_tag, end_bytes[1:0]};
+    reg [46:0] end_before = 0;
+    wire [46:0] end_now = {end_code, end_irq, end_urgent, end_channel, end_tag, end_bytes[1:0]};
     always @(posedge clock) begin
       end_waits <= end_pin & !end_take & !reset;
       end_before <= end_now;
@@ -420,7 +420,7 @@ module proof #(
   generate if (PART == 2) begin
     // Reads by tag: with the port, and ended by it, and how.
     reg [7:0] open = 0, finished = 0;
-    reg [3:0] code_of [0:7];
+    reg [4:0] code_of [0:7];
     // Cycles that the receiver takes for the end of a read.
     reg [4:0] late = 0;
     wire [7:0] ends = {7'd0, chunk} << chunk_tag;

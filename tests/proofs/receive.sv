@@ -16,7 +16,7 @@ module proof (
   input wire chunk,
   input wire [2:0] chunk_tag,
   input wire [9:0] chunk_bytes,
-  input wire [3:0] chunk_code,
+  input wire [4:0] chunk_code,
   input wire completion,
   input wire [127:0] completion_data,
   input wire completion_error,
@@ -26,7 +26,7 @@ module proof (
   wire used, done, stalled, mem_write;
   wire [10:0] unneeded;
   wire [5:0] done_tag;
-  wire [3:0] done_code;
+  wire [4:0] done_code;
   wire [39:0] mem_address;
   wire [4:0] mem_count;
   wire [63:0] mem_enable;
@@ -45,27 +45,27 @@ module proof (
     .mem_wr_byteenable(mem_enable), .mem_wr_waitrequest(mem_wait)
   );
   (* hierconn, init = 0 *) wire \dut.front_on_q ;
-  (* hierconn, init = 0 *) wire [19:0] \dut.front_q ;
+  (* hierconn, init = 0 *) wire [20:0] \dut.front_q ;
   (* hierconn, init = 0 *) wire \dut.found_on_q ;
   (* hierconn, init = 0 *) wire [54:0] \dut.found_q ;
   (* hierconn, init = 0 *) wire \dut.found_bare_q ;
   (* hierconn, init = 0 *) wire \dut.packing_q ;
-  (* hierconn, init = 0 *) wire [47:0] \dut.packing_word_q ;
+  (* hierconn, init = 0 *) wire [48:0] \dut.packing_word_q ;
   (* hierconn *) wire \dut.c_take ;
   (* hierconn *) wire [2:0] \dut.places.spy_at ;
   (* hierconn *) wire [54:0] \dut.places.spy ;
-  (* hierconn *) wire [19:0] \dut.chunks.data ;
+  (* hierconn *) wire [20:0] \dut.chunks.data ;
   (* hierconn *) wire \dut.jobs.push ;
   (* hierconn *) wire [19:0] \dut.jobs.data_in ;
   (* hierconn *) wire \dut.commands.push ;
-  (* hierconn *) wire [50:0] \dut.commands.data_in ;
+  (* hierconn *) wire [51:0] \dut.commands.data_in ;
   (* hierconn *) wire \dut.commands.valid ;
-  (* hierconn *) wire [50:0] \dut.commands.data ;
+  (* hierconn *) wire [51:0] \dut.commands.data ;
   (* hierconn *) wire \dut.written.full ;
   (* hierconn *) wire \dut.written.push ;
   (* hierconn, init = 0 *) wire [3:0] \dut.word_count_q ;
   (* hierconn, init = 0 *) wire \dut.command_on_q ;
-  (* hierconn, init = 0 *) wire [50:0] \dut.command_q ;
+  (* hierconn, init = 0 *) wire [51:0] \dut.command_q ;
   (* hierconn, init = 0 *) wire \dut.command_writes_q ;
   (* hierconn, init = 0 *) wire [3:0] \dut.burst_beat_q ;
   (* hierconn, init = 0 *) wire \dut.ends_burst_q ;
@@ -80,12 +80,12 @@ module proof (
   wire front_on = \dut.front_on_q ;
   wire [2:0] front_tag = \dut.front_q [2:0];
   wire [9:0] front_bytes = \dut.front_q [15:6];
-  wire [3:0] front_code = \dut.front_q [19:16];
+  wire [4:0] front_code = \dut.front_q [20:16];
   wire taken = \dut.c_take & front_tag == which;
   wire [54:0] its_place = {left_of_it, 1'b0, lane, local_at};
   // What the last cycle took of it.
   reg moved = 0;
-  reg [47:0] pack = 0;
+  reg [48:0] pack = 0;
   always @(posedge clock) begin
     if (place & place_tag == which) begin
       known <= 1;
@@ -145,7 +145,7 @@ module proof (
   // Behind the first cycle of a reset of the memory.
   wire settled = !forgets_before | forgets_for_long;
   wire [3:0] words = \dut.command_q [37:34];
-  wire its_bare = \dut.command_q [49];
+  wire its_bare = \dut.command_q [50];
   always @* begin
     // Resets are long.
     assume (!forgets_before | forgets_for_long | mem_forgets);
@@ -154,11 +154,11 @@ module proof (
     // The FIFO of ends gets full with a push, and a burst that is not over pushes none.
     assume (!(waits & \dut.command_writes_q & \dut.written.full ));
     // What the FIFO of commands shows was pushed: its own proof.
-    assume (!\dut.commands.valid | \dut.commands.data [49]
-            | (\dut.commands.data [37:34] != 0 & \dut.commands.data [50] == (\dut.commands.data [37:34] == 1)));
-    if (\dut.commands.push & !\dut.commands.data_in [49])
+    assume (!\dut.commands.valid | \dut.commands.data [50]
+            | (\dut.commands.data [37:34] != 0 & \dut.commands.data [51] == (\dut.commands.data [37:34] == 1)));
+    if (\dut.commands.push & !\dut.commands.data_in [50])
       assert (\dut.commands.data_in [37:34] != 0
-              & \dut.commands.data_in [50] == (\dut.commands.data_in [37:34] == 1));
+              & \dut.commands.data_in [51] == (\dut.commands.data_in [37:34] == 1));
   end
   always @* if (settled) begin
     assert (\dut.command_writes_q == (\dut.command_on_q & !its_bare));

@@ -52,13 +52,17 @@ module proof #(
   wire [63:0] bus_pin;
   wire [39:0] local_at;
   wire [9:0] bytes;
-  wire [3:0] code;
+  wire [4:0] code;
   wire [31:0] tag;
   wire [39:0] att_address;
   wire has_data;
   wire [9:0] span;
 
   (* anyconst *) wire [1:0] which;
+  // A port of bytes, where ends that are no whole beats go alone, or one of whole dwords.
+  (* anyconst *) wire any_dwords;
+  wire dwords = !READ & any_dwords;
+  wire split = !READ & !any_dwords;
   // Bytes of the longest request, which may change at any time; a request is cut by what it is then.
   wire [10:0] most_now = 11'd128 << longest;
   reg [10:0] most = 512;
@@ -70,7 +74,7 @@ module proof #(
 
   // Faults: an entry bit that the block sees set (valid, permissions, all owners), an address that moved,
   // a window that the driver did not set, a lost request, a byte too many, another channel's
-  // descriptor, a start lost, a turn lost.
+  // descriptor, a start lost, a turn lost; a port that does not say that it has whole dwords, or that ends go alone.
   wire [120:0] seen_entry = MUTANT == 1 ? (entry | 121'h1)
                           : MUTANT == 2 ? (entry | 121'h6)
                           : MUTANT == 3 ? (entry | (121'hf << 57)) : entry;
@@ -83,7 +87,8 @@ module proof #(
   wire [3:0] seen_queued = MUTANT == 10 ? queued & ~(4'd1 << which) : queued;
 
   peerlane_segment dut (
-    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .longest(most_now[9:0] - 10'd1), .abort_all(abort_all),
+    .clock(clock), .reset(reset), .enable(enable), .port_down(port_down), .longest(most_now[9:0] - 10'd1),
+    .whole_dwords(MUTANT == 11 ? 1'b0 : dwords), .split_ends(MUTANT == 12 ? 1'b0 : split), .abort_all(abort_all),
     .run({60'd0, run}), .abort_({60'd0, abort_channels}), .looked_up(looked_up),
     .queue_queued({60'd0, seen_queued}), .queue_awakened({60'd0, awakened}), .queue_select(select), .queue_fetch(fetch),
     .queue_take(take_pin), .queue_peer_low(peer_low), .queue_peer_high(peer_high), .queue_local_low(local_low),
@@ -111,6 +116,8 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.bad_peer_q ;
   (* hierconn, init = 0 *) wire \dut.bad_local_q ;
   (* hierconn, init = 0 *) wire \dut.bad_control_q ;
+  (* hierconn, init = 0 *) wire \dut.bad_ends_q ;
+  (* hierconn, init = 0 *) wire \dut.unaligned_q ;
   (* hierconn, init = 0 *) wire [27:0] \dut.low_q ;
   (* hierconn, init = 0 *) wire [28:0] \dut.high_q ;
   (* hierconn, init = 0 *) wire [37:0] \dut.peer_q ;
@@ -134,7 +141,7 @@ module proof #(
   (* hierconn, init = 0 *) wire [63:0] \dut.pool_q ;
   (* hierconn, init = 0 *) wire \dut.pool_jumps_q ;
   (* hierconn, init = 0 *) wire \dut.fails_q ;
-  (* hierconn, init = 0 *) wire [3:0] \dut.judged_q ;
+  (* hierconn, init = 0 *) wire [4:0] \dut.judged_q ;
   (* hierconn, init = 0 *) wire [9:0] \dut.reach_q ;
   (* hierconn, init = 0 *) wire \dut.is_ragged_q ;
   (* hierconn, init = 0 *) wire [40:0] \dut.local_end_q ;
@@ -221,7 +228,7 @@ module proof #(
   reg [31:0] loaded_cookie = 0;
   reg [3:0] loaded_flags = 0;
   reg [5:0] loaded_number = 0;
-  reg loaded_reserved = 0;
+  reg loaded_reserved = 0, loaded_unaligned = 0;
   always @(posedge clock) begin
     // It is one channel's until the next is fetched.
     fetched_any <= fetch;
@@ -238,6 +245,7 @@ module proof #(
       loaded_number <= number[5:0];
       loaded_reserved <= (|peer_high[29:5]) | (&peer_high[31:30]) | (|local_high[31:8])
                        | (|control[31:6]);
+      loaded_unaligned <= dwords & (peer_low % 4 != 0 | (peer_low + length) % 4 != 0);
     end
   end
 
@@ -250,7 +258,7 @@ module proof #(
   reg [31:0] its_cookie = 0;
   reg [3:0] its_flags = 0;
   reg [5:0] its_number = 0;
-  reg reserved = 0;
+  reg reserved = 0, unaligned = 0;
   reg [27:0] base = 0;
   reg [28:0] limit = 0;
   reg base_known = 0, limit_known = 0;
@@ -290,6 +298,7 @@ module proof #(
       its_flags <= loaded_flags;
       its_number <= loaded_number;
       reserved <= loaded_reserved;
+      unaligned <= loaded_unaligned;
     end else if (taken & mine) begin
       open <= !last;
       peer <= peer + bytes;
@@ -367,9 +376,11 @@ module proof #(
     if (state == 2) assert (fetched_any & fetched == \dut.pick_q );
     if (starting & state != 2) begin
       assert (loaded_any & loaded == \dut.pick_q );
-      if (state == 3)
+      if (state == 3) begin
         assert ((\dut.bad_peer_q | \dut.bad_local_q | \dut.bad_control_q ) == loaded_reserved);
-      else assert (\dut.malformed_q == loaded_reserved);
+        assert (\dut.bad_ends_q == loaded_unaligned);
+      end else assert (\dut.malformed_q == loaded_reserved & \dut.unaligned_q == loaded_unaligned);
+      assert (loaded_unaligned == (dwords & (loaded_peer % 4 != 0 | loaded_length % 4 != 0)));
       assert (\dut.peer_q == loaded_peer & \dut.page_size_q == loaded_size);
       assert (\dut.local_at_q == loaded_local);
       assert (\dut.remaining_q == loaded_length);
@@ -406,7 +417,7 @@ module proof #(
     if (base_known) assert (\dut.window_base.spy == base);
     if (limit_known) assert (\dut.window_end.spy == limit);
     if (waits) begin
-      assert (!reserved & left != 0);
+      assert (!reserved & !unaligned & left != 0);
       assert (\dut.saved.spy == {its_number, its_flags, page_size, its_cookie, left, local_next, peer});
     end
     if (under_way) begin
@@ -415,14 +426,17 @@ module proof #(
       assert (\dut.remaining_q == left);
       assert (\dut.cookie_at_q == its_cookie & \dut.flags_q == its_flags);
       assert (\dut.number_at_q == its_number);
-      if (state <= 4) assert (!reserved & left != 0);
+      if (state <= 4) assert (!reserved & !unaligned & left != 0);
       if (state >= 5 & reserved) assert (\dut.malformed_q );
+      if (state >= 5 & unaligned) assert (\dut.unaligned_q );
     end
+    if (open & dwords & !unaligned) assert (peer % 4 == 0 & left % 4 == 0);
     // What was found, step by step: of the request under way, or of the descriptor that starts.
     if (state == 4) begin
       assert (\dut.reach_q != 0 & \dut.reach_q <= most);
       assert ((\dut.peer_q & most_mask) + \dut.reach_q <= most);
-      if (!READ) begin
+      if (dwords & \dut.peer_q % 4 == 0) assert (\dut.reach_q % 4 == 0);
+      if (split) begin
         assert (\dut.peer_q % BYTES == 0 | (\dut.peer_q % BYTES) + \dut.reach_q == BYTES);
         assert (\dut.reach_q % BYTES == 0 | \dut.reach_q < BYTES);
         assert (\dut.is_ragged_q == (\dut.remaining_q % BYTES != 0 & \dut.remaining_q > BYTES));
@@ -440,7 +454,8 @@ module proof #(
         assert (\dut.final_chunk_q ? \dut.chunk_q == left : \dut.chunk_q < left);
       end
       assert (\dut.chunk_q <= most & (peer & most_mask) + \dut.chunk_q <= most);
-      if (!READ) begin
+      if (dwords & !unaligned) assert (\dut.chunk_q % 4 == 0);
+      if (split) begin
         assert (peer % BYTES == 0 | (peer % BYTES) + \dut.chunk_q <= BYTES);
         assert (\dut.chunk_q % BYTES == 0 | \dut.chunk_q < BYTES);
       end
@@ -467,7 +482,7 @@ module proof #(
         if (!\dut.wrong_size_q ) assert (granted[4:3] == page_size);
         if (page_size != 3 & !(state == 7 & \dut.fails_q )) assert (\dut.target_q == translated);
         if (state == 7 & !\dut.fails_q )
-          assert (!(\dut.malformed_q | \dut.out_of_memory_q | \dut.aborted_q | \dut.out_of_table_q
+          assert (!(\dut.malformed_q | \dut.unaligned_q | \dut.out_of_memory_q | \dut.aborted_q | \dut.out_of_table_q
                   | \dut.invalid_q | \dut.not_owner_q | \dut.not_permitted_q | \dut.wrong_size_q
                   | down_1));
       end
@@ -480,7 +495,7 @@ module proof #(
     always @* if (!reset & request & mine & bytes != 0) begin
       // Nothing without permission: the entry was looked up for this very request, and it is
       // valid, owned, permitted, of the right page size and inside the table.
-      assert (open & fresh & !reserved);
+      assert (open & fresh & !reserved & !unaligned);
       assert (granted_index == page & page < (1 << ATT_LOG2));
       assert (granted[0]);
       assert (granted[57 + which]);
@@ -490,8 +505,9 @@ module proof #(
       assert (!cut_aborted & !down_1);
       // No crossing of 256 or 512 bytes, so none of 4 KiB and of no page.
       assert (bytes <= most & (bus & most_mask) + bytes <= most);
-      // A write starts on a beat or stays in one, and is of whole beats or stays in one.
-      if (!READ) begin
+      // A write is of whole dwords; or it starts on a beat or stays in one, and is of whole beats or stays in one.
+      if (dwords) assert (bus % 4 == 0 & bytes % 4 == 0);
+      if (split) begin
         assert (bus % BYTES == 0 | (bus % BYTES) + bytes <= BYTES);
         assert (bytes % BYTES == 0 | bytes < BYTES);
       end

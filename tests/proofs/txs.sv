@@ -1,9 +1,11 @@
 // The `Txs` adapter, 128 bits, against a slave that waits, answers and fails to answer as it likes.
 //
-// Part 1: the rules of the bus, also of a port that stands still and is given up. Part 2: which
+// Part 1: the rules of the bus, also of a port that stands still and is given up, and of one that goes on then. Of a
+// burst that stood there no byte is written that is not its own, and a record is right. Part 2: which
 // completion is whose: every read ends once and in order, with the data of that very read or as an
 // error, whatever was late. Part 3: a port that stands still is dead after the time-out, and then
-// everything that is offered is taken, and every flush that is taken ends. Bounded: short bursts, a time-out of
+// everything that is offered is taken, and every flush that is taken ends. It opens when nothing stands there any more,
+// between two bursts. Bounded: short bursts, a time-out of
 // two cycles, so many cycles from reset as the test says.
 // Part 4: which beat of a read is its last is known before it comes, of reads of any length. Unbounded.
 module proof #(
@@ -30,7 +32,6 @@ module proof #(
   input wire [63:0] message_address,
   input wire [31:0] message_data,
   input wire release_now,
-  input wire forget_now,
   input wire clear_now,
   input wire waitrequest,
   input wire answer_now,
@@ -43,7 +44,7 @@ module proof #(
   wire stalled_tags, tagged, sent, asked, rinses;
   wire [5:0] chunk_tag;
   wire [9:0] chunk_bytes;
-  wire [3:0] chunk_code;
+  wire [4:0] chunk_code;
   wire [127:0] completion_data;
   wire [63:0] lost, address;
   wire bus_read, bus_write;
@@ -61,16 +62,21 @@ module proof #(
   // Faults: a wait not seen, a read too many, a byte enable off, a burst counted short; a beat not
   // seen, a late beat let through, a beat too many asked for; a port that is given up too late, one that
   // takes nothing; a reset of the engine that forgets what the bus is owed; a burst that outlives one and is not
-  // told of; reads that flush reads hold back.
+  // told of; reads that flush reads hold back; a port that does not open, or opens too early; a byte behind the end.
   wire seen_wait = MUTANT == 1 ? 1'b0 : waitrequest;
   wire seen_read_write = MUTANT == 2 ? bus_read | bus_write : bus_read;
-  wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff : byteenable;
+  wire [15:0] seen_enable = MUTANT == 3 ? byteenable & 16'h7fff
+    : MUTANT == 14 & bus_write & burstcount == 3 & !address[63] & byteenable == 16'h000f ? 16'hffff : byteenable;
   wire [5:0] seen_count = MUTANT == 4 ? burstcount + bus_write : burstcount;
   wire seen_answer = MUTANT == 5 ? answer & !choose : answer;
   wire seen_completion = MUTANT == 6 ? completion & !choose : completion;
   wire [5:0] seen_beats = MUTANT == 7 ? read_beats + 1 : read_beats;
   wire [31:0] seen_timeout = MUTANT == 8 ? timeout + 2 : timeout;
   wire seen_take = MUTANT == 9 ? record_take & !dead : record_take;
+
+  reg ever_dead = 0;
+  always @(posedge clock) ever_dead <= dead | (ever_dead & !clear_now);
+  wire seen_dead = MUTANT == 13 ? dead | ever_dead : MUTANT == 15 ? dead & (bus_read | bus_write) : dead;
 
   wire seen_rinses = MUTANT == 11 ? rinses & bus_read : rinses;
 
@@ -121,6 +127,19 @@ module proof #(
   // The engine's side keeps its word: what is offered stands until it is taken.
   reg read_waits = 0, flush_waits = 0, record_waits = 0, message_waits = 0;
   reg in_burst = 0, beat_waits = 0, marked = 0;
+  // Beats of the burst that were taken; bytes of the last of every burst of several.
+  reg [5:0] taken_beats = 0;
+  (* anyconst *) wire [15:0] last_enable;
+  function [0:0] begins(input [15:0] mask);
+    begins = mask == 16'hffff | mask == 16'hfff0 | mask == 16'hff00 | mask == 16'hf000;
+  endfunction
+  function [0:0] ends(input [15:0] mask);
+    ends = mask == 16'hffff | mask == 16'h0fff | mask == 16'h00ff | mask == 16'h000f;
+  endfunction
+  // The ten that `Txs` takes of a burst of one beat.
+  function [0:0] alone(input [15:0] mask);
+    alone = begins(mask) | ends(mask) | mask == 16'h00f0 | mask == 16'h0f00 | mask == 16'h0ff0;
+  endfunction
   reg [71:0] read_before = 0;
   reg [69:0] write_before = 0;
   reg [319:0] record_before = 0;
@@ -137,10 +156,14 @@ module proof #(
     // Part 2 is about reads; that the others do not mix with them is part 1.
     if (PART == 2) assume (!write & !record & !message & !waitrequest);
     if (PART != 2) assume (!read_mark);
-    // Addresses are of beats, of records and messages too; bursts of several beats are of whole ones.
+    // Addresses are of beats, of records and messages too. The highest bit tells those from writes. Bursts have whole
+    // dwords, from the first to the last.
+    assume (!write_address[63] & record_address[63] & message_address[63]);
     assume (write_address[3:0] == 0 & record_address[4:0] == 0 & flush_address[3:0] == 0);
     assume (message_address[1:0] == 0);
-    assume (write_beats == 1 | beat_enable == 16'hffff);
+    assume (ends(last_enable));
+    assume (write_beats == 1 ? alone(beat_enable) : !in_burst ? begins(beat_enable)
+          : taken_beats + 6'd1 == write_beats ? beat_enable == last_enable : beat_enable == 16'hffff);
     assume (!read_waits | (read & read_now == read_before));
     assume (!flush_waits | flush);
     assume (!record_waits | (record & record_now == record_before));
@@ -149,9 +172,6 @@ module proof #(
     assume (!in_burst | (write & write_now == write_before));
     // One read is marked: the solver chooses it.
     assume (!(read & read_mark & marked));
-    // The slave may forget what it owes, at a link reset; the driver lets go only after one.
-    assume (!forget_now | quarantine);
-    assume (!release_now | listed == 0);
   end
   always @(posedge clock) begin
     read_waits <= read & !read_take;
@@ -160,6 +180,7 @@ module proof #(
     message_waits <= message & !message_take;
     beat_waits <= beat & !beat_take;
     in_burst <= (in_burst | (beat_take & !write_done)) & !write_done;
+    if (beat_take) taken_beats <= write_done ? 0 : taken_beats + 1;
     marked <= marked | (read_take & read_mark);
     read_before <= read_now;
     write_before <= write_now;
@@ -174,6 +195,7 @@ module proof #(
       message_waits <= 0;
       beat_waits <= 0;
       in_burst <= 0;
+      taken_beats <= 0;
     end
   end
 
@@ -195,7 +217,6 @@ module proof #(
       list_mark[place[2:0]] <= bus_mark;
     end
     listed <= listed + read_accepted - oldest_done;
-    if (forget_now) listed <= 0;
   end
 
   generate if (PART == 1) begin
@@ -206,7 +227,11 @@ module proof #(
     reg [5:0] left = 0;
     reg [63:0] burst_address = 0;
     reg [5:0] burst_beats = 0;
-    reg message_taken = 0;
+    reg message_taken = 0, dead_before = 0, clear_before = 0;
+    // The second half of the record of which the first stands there.
+    reg [127:0] half_before = 0;
+    wire [127:0] half = held | left != 0 ? half_before : record_before[255:128];
+    wire first_beat = left == 0, last_beat = left == 1 | (left == 0 & seen_count == 1);
     // What stands at the bus, or is to follow there, is of before a reset of the engine.
     reg outlives = 0;
     // Reads that have left while a read, or a flush, stands.
@@ -216,6 +241,9 @@ module proof #(
       held <= (seen_read_write | bus_write) & waitrequest;
       before <= now;
       message_taken <= message_take & !dead;
+      half_before <= half;
+      dead_before <= seen_dead;
+      clear_before <= clear;
       outlives <= (outlives | clear) & (((bus_read | bus_write) & waitrequest) | left > write_accepted
                 | (write_accepted & left == 0 & seen_count > 1));
       read_passed <= !read | read_take | clear ? 0 : read_passed + issue;
@@ -230,10 +258,22 @@ module proof #(
       assert (!(seen_read_write & bus_write));
       if (held) assert (now == before);
       if (bus_read | bus_write) assert (seen_count != 0 & seen_count <= 3 & address[3:0] == 0);
-      // Reads, and bursts of several beats, are of whole ones, also to a port that was given up. A message is
-      // one dword.
+      // Reads are of whole beats, and writes have what `Txs` takes, also those of a port that was given up. They have
+      // no byte behind their end. A message is one dword, and records are whole.
       if (bus_read) assert (seen_enable == 16'hffff);
-      if (bus_write & seen_count != 1) assert (seen_enable == 16'hffff);
+      if (bus_write) begin
+        assert (!(first_beat & last_beat) | alone(seen_enable));
+        assert (!first_beat | last_beat | begins(seen_enable));
+        assert (first_beat | !last_beat | ends(seen_enable));
+        assert (first_beat | last_beat | seen_enable == 16'hffff);
+        if (!first_beat & last_beat & !address[63]) assert ((seen_enable & ~last_enable) == 0);
+        if (seen_count == 2 & address[63]) begin
+          assert (seen_enable == 16'hffff);
+          if (left == 1) assert (writedata == half);
+        end
+      end
+      // A port opens behind the burst that stood there.
+      if (dead_before & !seen_dead & !clear_before) assert (left == 0 & !held & !in_burst);
       if (message_taken) begin
         assert (bus_write & seen_count == 1 & address == {message_before[95:36], 4'd0});
         assert (seen_enable == 16'hf << message_before[35:32]);
@@ -310,10 +350,13 @@ module proof #(
     // for another's turn, one for the record's first half.
     reg [2:0] late = 0;
     reg dead_before = 0;
+    // Cycles of a dead port at which nothing stands, outside a burst.
+    reg [2:0] idle = 0;
     // A flush that left in no cycle of its own fails in the next.
     reg absorbed = 0;
     always @(posedge clock) begin
-      dead_before <= dead;
+      dead_before <= seen_dead;
+      idle <= seen_dead & !bus_read & !bus_write & !in_burst ? idle + 1 : 0;
       absorbed <= flush_take & !probe;
       still <= ((bus_read | bus_write) & waitrequest) ? still + 1 : 0;
       late <= dead & !in_burst & (record ? !seen_take : message & !message_take) ? late + 1 : 0;
@@ -322,8 +365,10 @@ module proof #(
       // Not a cycle longer than the driver has said.
       assert (dead | still <= timeout);
       if (dead & in_burst) assert (beat_take == beat);
+      // It opens, and takes nothing new in the cycle before.
+      assert (idle <= 2);
       assert (late <= 3);
-      if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take);
+      if (dead & dead_before & !in_burst & !record & !message & write & beat) assert (beat_take | idle != 0);
       // Reads end, one a cycle or one beat a cycle, and flushes.
       if (dead & (read | flush)) assert (chunk | completion | flushed | flush_take);
       if (absorbed) assert (flushed & flush_error);

@@ -19,7 +19,7 @@ module proof #(
   input wire [39:0] local_at,
   input wire [9:0] bytes,
   input wire last,
-  input wire [3:0] code,
+  input wire [4:0] code,
   input wire want_record,
   input wire want_irq,
   input wire urgent,
@@ -44,7 +44,7 @@ module proof #(
   wire [5:0] write_beats, end_channel, moved_channel;
   wire [127:0] beat_data;
   wire [15:0] beat_enable;
-  wire [3:0] end_code;
+  wire [4:0] end_code;
   wire [31:0] end_bytes, end_tag;
   wire [9:0] moved;
   wire [8:0] ends_waiting;
@@ -98,11 +98,11 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.has_room_q ;
   (* hierconn, init = 0 *) wire \dut.ends_room_q ;
   (* hierconn, init = 0 *) wire \dut.next_on_q ;
-  (* hierconn, init = 0 *) wire [127:0] \dut.next_head_q ;
+  (* hierconn, init = 0 *) wire [128:0] \dut.next_head_q ;
   (* hierconn, init = 0 *) wire \dut.head_on_q ;
-  (* hierconn, init = 0 *) wire [127:0] \dut.head_q ;
+  (* hierconn, init = 0 *) wire [128:0] \dut.head_q ;
   (* hierconn, init = 0 *) wire \dut.gone_on_q ;
-  (* hierconn, init = 0 *) wire [127:0] \dut.gone_q ;
+  (* hierconn, init = 0 *) wire [128:0] \dut.gone_q ;
   (* hierconn, init = 0 *) wire \dut.gone_lost_q ;
   (* hierconn, init = 0 *) wire \dut.gone_flush_q ;
   (* hierconn, init = 0 *) wire [4:0] \dut.heads.head_q ;
@@ -114,9 +114,9 @@ module proof #(
   (* hierconn *) wire [4:0] \dut.heads.ram.recent ;
   (* hierconn, init = 0 *) wire \dut.heads.at_most_q ;
   (* hierconn *) wire [4:0] \dut.heads.ram.spy_at ;
-  (* hierconn *) wire [127:0] \dut.heads.ram.spy ;
+  (* hierconn *) wire [128:0] \dut.heads.ram.spy ;
   (* hierconn, init = 0 *) wire \dut.end_on_q ;
-  (* hierconn, init = 0 *) wire [141:0] \dut.end_next_q ;
+  (* hierconn, init = 0 *) wire [142:0] \dut.end_next_q ;
   (* hierconn, init = 0 *) wire [8:0] \dut.ends_count_q ;
   (* hierconn, init = 0 *) wire \dut.silent_q ;
   (* hierconn, init = 0 *) wire [7:0] \dut.ends.head_q ;
@@ -125,18 +125,18 @@ module proof #(
   (* hierconn, init = 0 *) wire \dut.ends.some_q ;
   (* hierconn, init = 0 *) wire \dut.ends.at_most_q ;
   (* hierconn, init = 0 *) wire \dut.ends.held_q ;
-  (* hierconn *) wire [141:0] \dut.ends_data ;
+  (* hierconn *) wire [142:0] \dut.ends_data ;
   (* hierconn *) wire [7:0] \dut.ends.ram.spy_at ;
-  (* hierconn *) wire [141:0] \dut.ends.ram.spy ;
-  (* hierconn *) wire [1:0] \dut.done_bytes.spy_at ;
-  (* hierconn *) wire [31:0] \dut.done_bytes.spy ;
+  (* hierconn *) wire [142:0] \dut.ends.ram.spy ;
+  (* hierconn *) wire [1:0] \dut.done.spy_at ;
+  (* hierconn *) wire [32:0] \dut.done.spy ;
 
   // The request maker: a fault has no bytes and is the last of its descriptor. Channels are swept while
   // nothing is under way.
   reg [6:0] in_flight = 0;
   always @* begin
     assume (channel < 4);
-    assume (code == 0 ? bytes != 0 & bytes <= 256 : bytes == 0 & last);
+    assume (code == 0 ? bytes != 0 & bytes <= 512 : bytes == 0 & last);
     assume (!sweep_now | (!request & in_flight == 0));
   end
 
@@ -166,7 +166,7 @@ module proof #(
     reg [8:0] ends_before = 0;
     reg [63:0] its_bus = 0;
     reg [9:0] its_bytes = 0;
-    reg [3:0] its_code = 0;
+    reg [4:0] its_code = 0;
     reg its_last = 0, its_flush = 0, its_record = 0, its_irq = 0, its_urgent = 0;
     reg [5:0] its_channel = 0;
     reg [3:0] its_tag = 0;
@@ -177,6 +177,8 @@ module proof #(
     wire [7:0] next_slot = \dut.ends.tail_q + \dut.end_on_q ;
     (* anyconst *) wire [1:0] which;
     reg [31:0] total = 0;
+    // A burst of the descriptor was lost at a dead port.
+    reg broken = 0;
     reg total_known = 0;
     reg [31:0] its_total = 0;
     reg dead_before = 0;
@@ -187,7 +189,7 @@ module proof #(
     wire its_retired = going & retired & before == 0;
     wire its_ended = ending & ended & ends_before == 0;
     wire lost = dead_before & its_code == 0;
-    wire [3:0] code_out = lost ? 8 : its_code;
+    wire [4:0] code_out = lost | broken ? 8 : its_code;
     wire reports = its_record | its_irq | its_code != 0;
 
     always @(posedge clock) begin
@@ -212,7 +214,7 @@ module proof #(
         end_slot <= next_slot;
         its_code <= code_out;
         its_flush <= its_flush & its_code == 0 & (its_record | its_irq | lost);
-        its_total <= total + (lost ? 0 : its_bytes);
+        its_total <= total + (lost | broken ? 0 : its_bytes);
         if (its_code == 0) its_bus <= 0;
       end else begin
         if (going & retired) before <= before - 1;
@@ -223,9 +225,13 @@ module proof #(
       known <= !retired | its_retired;
       should_wait <= ends_waiting - ended + (its_retired & its_last);
       if (retired & moved_channel[1:0] == which)
-        total <= \dut.gone_q [84] ? 0 : total + (\dut.gone_lost_q ? 0 : moved);
+      begin
+        total <= \dut.gone_q [85] ? 0 : total + (\dut.gone_lost_q | broken ? 0 : moved);
+        broken <= !\dut.gone_q [85] & (\dut.gone_lost_q | broken);
+      end
       if (sweep_now & sweep_channel == which) begin
         total <= 0;
+        broken <= 0;
         total_known <= 1;
       end
       if (reset) begin
@@ -241,7 +247,7 @@ module proof #(
       // The places that the proof knows are its own.
       assume (!chosen | \dut.heads.ram.spy_at == \dut.heads.tail_q );
       assume (!its_retired | \dut.ends.ram.spy_at == next_slot);
-      assume (\dut.done_bytes.spy_at == which);
+      assume (\dut.done.spy_at == which);
       // It is of that channel, which was swept before.
       assume (!(accepted & channel == which) | total_known);
       assume (!chosen | channel == which);
@@ -255,13 +261,13 @@ module proof #(
     wire in_heads = before >= ahead;
     wire in_gone = \dut.gone_on_q & before == 0;
     wire in_head = \dut.head_on_q & before == \dut.gone_on_q ;
-    wire [127:0] word = in_heads ? \dut.heads.ram.spy : in_gone ? \dut.gone_q
+    wire [128:0] word = in_heads ? \dut.heads.ram.spy : in_gone ? \dut.gone_q
                       : in_head ? \dut.head_q : \dut.next_head_q ;
     wire [4:0] place = \dut.heads.head_q + before - ahead;
     wire [7:0] end_place = end_slot - \dut.ends.head_q ;
     wire end_out = end_place == 8'hff;
     wire end_comes = \dut.end_on_q & end_place == waiting;
-    wire [141:0] end_word = end_out ? \dut.ends_data : end_comes ? \dut.end_next_q : \dut.ends.ram.spy ;
+    wire [142:0] end_word = end_out ? \dut.ends_data : end_comes ? \dut.end_next_q : \dut.ends.ram.spy ;
     always @* if (MUTANT == 0) begin
       assert (\dut.heads.count_q <= 32);
       assert (\dut.heads.count_q [4:0] == \dut.heads.tail_q - \dut.heads.head_q );
@@ -273,21 +279,21 @@ module proof #(
         assert (\dut.heads.ram.recent == \dut.heads.tail_q - 5'd1);
       if (\dut.has_room_q ) assert (!\dut.heads.at_most_q );
       assert (in_flight == \dut.heads.count_q + ahead);
-      if (\dut.gone_on_q ) assert (\dut.gone_lost_q == (dead_before & \dut.gone_q [127]));
+      if (\dut.gone_on_q ) assert (\dut.gone_lost_q == (dead_before & \dut.gone_q [128]));
       if (\dut.gone_on_q )
         assert (\dut.gone_flush_q
-                == (\dut.gone_q [127] & \dut.gone_q [119] & (|\dut.gone_q [86:85] | \dut.gone_lost_q )));
+                == (\dut.gone_q [128] & \dut.gone_q [120] & (|\dut.gone_q [87:86] | \dut.gone_lost_q )));
       assert (!(going & ending));
       if (going) begin
         assert (before < in_flight & its_channel == which & total_known);
         if (in_heads)
           assert (slot == place & \dut.heads.ram.spy_at == slot);
-        assert (word[127] == (its_code == 0) & word[126:121] == its_channel);
-        assert (word[120:119] == {its_urgent, its_flush} & word[90:87] == its_tag);
-        assert (word[86:84] == {its_irq, its_record, its_last} & word[83:80] == its_code);
+        assert (word[128] == (its_code == 0) & word[127:122] == its_channel);
+        assert (word[121:120] == {its_urgent, its_flush} & word[91:88] == its_tag);
+        assert (word[87:85] == {its_irq, its_record, its_last} & word[84:80] == its_code);
         assert (word[79:70] == its_bytes & word[63:0] == its_bus);
       end
-      if (total_known) assert (\dut.done_bytes.spy == total);
+      if (total_known) assert (\dut.done.spy == {broken, total});
       assert (waiting[7:0] == \dut.ends.tail_q - \dut.ends.head_q );
       assert (\dut.ends.some_q == (waiting != 0) & \dut.ends.at_most_q == (waiting == 256));
       // Room was kept for every end.
@@ -295,14 +301,14 @@ module proof #(
       assert (\dut.ends_count_q == waiting + held + \dut.end_on_q );
       if (\dut.ends_room_q ) assert (waiting <= 128);
       // What leaves without a record stands there.
-      if (\dut.silent_q ) assert (held & !\dut.ends_data [134]);
+      if (\dut.silent_q ) assert (held & !\dut.ends_data [135]);
       if (ending) begin
         assert (ends_before == (end_out ? 9'd0 : end_place + held));
         assert (end_out ? held : (end_place < waiting | end_comes) & \dut.ends.ram.spy_at == end_slot);
-        assert (end_word[5:0] == {its_flush, its_irq | its_code != 0, its_code});
-        assert (end_word[9:6] == its_tag & end_word[45:38] == its_total[7:0]);
-        assert (end_word[73:70] == its_bus[3:0]);
-        assert (end_word[135:134] == {its_urgent, reports} & end_word[141:136] == its_channel);
+        assert (end_word[6:0] == {its_flush, its_irq | its_code != 0, its_code});
+        assert (end_word[10:7] == its_tag & end_word[46:39] == its_total[7:0]);
+        assert (end_word[74:71] == its_bus[3:0]);
+        assert (end_word[136:135] == {its_urgent, reports} & end_word[142:137] == its_channel);
       end
     end
 
@@ -311,7 +317,7 @@ module proof #(
       if (retired) assert (in_flight != 0);
       if (its_retired) begin
         assert (moved == its_bytes & moved_channel == its_channel);
-        assert (requested == (code_out == 0));
+        assert (requested == (its_code == 0 & !lost));
       end
       // A last request makes one end and another none; one end leaves at a time.
       if (known) assert (ends_waiting == should_wait);
@@ -329,11 +335,11 @@ module proof #(
   end endgenerate
 
   generate if (PART == 2) begin
-    // Requests under way and ends, oldest first. Of a request: last, may flush, asks for a report, code,
+    // Requests under way and ends, oldest first. Of a request: channel, last, may flush, asks for a report, code,
     // address. Of an end: needs a flush read, is reported, code, number of the flush read.
-    reg [10:0] list [0:7];
+    reg [13:0] list [0:7];
     reg [3:0] listed = 0;
-    reg [9:0] ends [0:7];
+    reg [10:0] ends [0:7];
     reg [3:0] ends_listed = 0;
     // Flush reads that were needed, that the port has taken and has answered; where each goes and how it
     // went, by number.
@@ -341,28 +347,33 @@ module proof #(
     reg [3:0] addresses [0:7];
     reg [15:0] bad = 0;
     reg dead_before = 0;
+    // Channels of whose descriptor a burst was lost.
+    reg [3:0] broken = 0;
     // Cycles in which something is under way and nothing is asked for.
     reg [2:0] quiet = 0;
-    wire [10:0] oldest = list[0];
-    wire [3:0] code_out = dead_before & oldest[7:4] == 0 ? 8 : oldest[7:4];
-    wire reports = oldest[8] | code_out != 0;
-    wire flushes = oldest[9] & oldest[7:4] == 0 & reports;
+    wire [13:0] oldest = list[0];
+    wire lost = dead_before & oldest[8:4] == 0;
+    wire any_lost = lost | broken[oldest[13:12]];
+    wire [4:0] code_out = any_lost ? 8 : oldest[8:4];
+    wire reports = oldest[9] | code_out != 0;
+    wire flushes = oldest[10] & oldest[8:4] == 0 & (oldest[9] | lost);
     wire [3:0] place = listed - retired;
     wire [3:0] end_place = ends_listed - ended;
-    wire [9:0] front = ends[0];
+    wire [10:0] front = ends[0];
     integer i;
     always @(posedge clock) begin
       dead_before <= dead_now;
       if (retired) for (i = 0; i < 7; i = i + 1) list[i] <= list[i + 1];
-      if (accepted) list[place[2:0]] <= {last, may_flush, want_record | want_irq, code, bus[7:4]};
+      if (accepted) list[place[2:0]] <= {channel[1:0], last, may_flush, want_record | want_irq, code, bus[7:4]};
       listed <= place + accepted;
       if (ended) for (i = 0; i < 7; i = i + 1) ends[i] <= ends[i + 1];
-      if (retired & oldest[10]) begin
+      if (retired) broken[oldest[13:12]] <= !oldest[11] & any_lost;
+      if (retired & oldest[11]) begin
         ends[end_place[2:0]] <= {flushes, reports, code_out, made};
         if (flushes) addresses[made[2:0]] <= oldest[3:0];
         made <= made + flushes;
       end
-      ends_listed <= end_place + (retired & oldest[10]);
+      ends_listed <= end_place + (retired & oldest[11]);
       taken <= taken + flush_take;
       if (flushed) bad[answered] <= flush_error;
       answered <= answered + flushed;
@@ -371,9 +382,9 @@ module proof #(
     end
 
     reg end_waits = 0, flush_waits = 0, write_waits = 0;
-    reg [45:0] end_before = 0;
+    reg [46:0] end_before = 0;
     reg [65:0] write_before = 0;
-    wire [45:0] end_now = {end_code, end_irq, end_urgent, end_channel, end_tag, end_bytes[1:0]};
+    wire [46:0] end_now = {end_code, end_irq, end_urgent, end_channel, end_tag, end_bytes[1:0]};
     always @(posedge clock) begin
       end_waits <= end_pin & !end_take;
       flush_waits <= flush & !flush_take;
@@ -384,10 +395,10 @@ module proof #(
     always @* begin
       if (retired) assert (listed != 0);
       if (ended | end_pin) begin
-        assert (ends_listed != 0 & end_pin == front[8]);
-        assert (!front[9] | front[3:0] < answered);
-        assert (end_code == (front[9] & bad[front[3:0]] & front[7:4] == 0 ? 4'd11 : front[7:4]));
-        if (front[9] & bad[front[3:0]]) assert (end_irq);
+        assert (ends_listed != 0 & end_pin == front[9]);
+        assert (!front[10] | front[3:0] < answered);
+        assert (end_code == (front[10] & bad[front[3:0]] & front[8:4] == 0 ? 5'd11 : front[8:4]));
+        if (front[10] & bad[front[3:0]]) assert (end_irq);
       end
       if (flush) assert (taken < made & flush_address[7:0] == {addresses[taken[2:0]], 4'd0});
       // What is offered stands until it is taken.

@@ -207,6 +207,9 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     levels: DFF<Bits<9>>,
     /// As of the last cycle: the adapter itself ends a read that it meets closed.
     reads_down: DFF<Bit>,
+    /// The port was dead in the last cycle; it has opened again: records and messages of the meantime are lost.
+    was_dead: DFF<Bit>,
+    opened: Signal<Local, Bit>,
     /// Bytes of the longest read, less one.
     longest_read: DFF<Bits<10>>,
     seen_read_request: DFF<Bit>,

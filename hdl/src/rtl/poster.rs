@@ -6,13 +6,15 @@
 //! are sent between two bursts.
 //!
 //! A bus that accepts nothing for `timeout` cycles is dead. From then on the arbiter accepts everything at once
-//! and drops it. The beat that stands on the bus stays there. Only a reset ends this state.
+//! and drops it. The beat that stands on the bus stays there. The port opens again by itself when the bus has
+//! accepted that beat and the rest of its burst, and the burst that the engine is at has been dropped to its end.
 //!
 //! The engine may be reset while the bus is not. The beat that stands on the bus stays then, too, and nothing
 //! else leaves before it is accepted.
 //!
-//! In both cases, if the bus accepts that beat after all, the rest of its burst follows: beats with the same
-//! byte enables, and data of no meaning. `Txs` accepts no beat without bytes in a burst (683411, A.4.2).
+//! In both cases the rest of the burst that stands must follow, for no burst may end early. The second half of a
+//! record is kept for that. The data of a write burst are gone, since its descriptor has ended: zeros follow, in
+//! no other bytes than those of the burst. So the last beat has only those that the last beat of any burst has.
 
 use super::ports::{PostSink, WriteSink};
 use peerlane_verilog::DocBlock;
@@ -78,9 +80,14 @@ pub struct Poster<const W: usize, const B: usize> {
     enable_at: DFF<Bits<B>>,
     /// Beats that are to follow there, of a dead port too.
     bus_left: DFF<Bits<6>>,
+    /// The burst there is a record; the second half of it.
+    bus_record: DFF<Bit>,
+    half_at: DFF<Bits<128>>,
     patience: DFF<Bits<32>>,
     stuck: DFF<Bit>,
     is_dead: DFF<Bit>,
+    /// Nothing stands at the dead port any more: it opens between two bursts of the engine.
+    opening: DFF<Bit>,
     /// A burst of before a reset of the engine.
     rinsing: DFF<Bit>,
     was_free: DFF<Bit>,
@@ -90,6 +97,7 @@ pub struct Poster<const W: usize, const B: usize> {
     dying: Signal<Local, Bit>,
     free: Signal<Local, Bit>,
     frozen: Signal<Local, Bit>,
+    opens: Signal<Local, Bit>,
     take_beat: Signal<Local, Bit>,
     last_beat: Signal<Local, Bit>,
     record_step: Signal<Local, Bit>,
@@ -103,16 +111,20 @@ pub struct Poster<const W: usize, const B: usize> {
     next_other: Signal<Local, Bit>,
 
     lanes: Constant<Bits<B>>,
+    /// Those that the last beat of any burst of several has.
+    last_lanes: Constant<Bits<B>>,
     dword_lanes: Constant<Bits<B>>,
     lane_mask: Constant<Bits<64>>,
     record_beats: Constant<Bits<6>>,
     is_narrow: Constant<Bits<1>>,
 }
 
-impl<const W: usize, const B: usize> Default for Poster<W, B> {
-    fn default() -> Self {
+impl<const W: usize, const B: usize> Poster<W, B> {
+    /// A poster of bursts of several beats that all are `whole`, or whose last may end at any dword.
+    pub fn new(whole: bool) -> Self {
         Self::fresh(PosterGiven {
             lanes: Constant::new(Bits::<B>::mask()),
+            last_lanes: Constant::new(if whole { Bits::<B>::mask() } else { 0xF.into() }),
             dword_lanes: Constant::new(0xF.into()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             record_beats: Constant::new((32 / B as u64).into()),
@@ -126,8 +138,8 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
     fn update(&mut self) {
         dff_setup!(
             self, clock, away, at_record, at_message, at_other, left, amid, ending, post, ask,
-            address_at, beats_at, data_at, enable_at, bus_left, patience, stuck, is_dead, rinsing,
-            was_free
+            address_at, beats_at, data_at, enable_at, bus_left, bus_record, half_at, patience,
+            stuck, is_dead, opening, rinsing, was_free
         );
         self.posting.next = self.post.q.val();
         self.asking.next = self.ask.q.val();
@@ -141,8 +153,10 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         self.was_free.d.next = !self.stands.val() | self.is_dead.q.val();
         self.sent.next = self.was_free.q.val();
         self.rinses.next = self.rinsing.q.val() & !self.is_dead.q.val();
+        self.opens.next = self.opening.q.val() & !self.amid.q.val();
         self.free.next = ((!self.stands.val() & !self.rinsing.q.val()) | self.is_dead.q.val())
-            & !self.clear.val();
+            & !self.clear.val()
+            & !self.opens.val();
 
         // What goes out in this cycle.
         self.take_beat.next = self.free.val()
@@ -214,8 +228,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             if self.at_record.q.val() {
                 self.data_at.d.next = bit_cast::<W, 256>(self.record.data.val());
                 if self.amid.q.val() {
-                    self.data_at.d.next =
-                        bit_cast::<W, 128>(self.record.data.val().get_bits::<128>(128));
+                    self.data_at.d.next = bit_cast::<W, 128>(self.half_at.q.val());
                 }
             } else if self.at_message.q.val() {
                 self.data_at.d.next = bit_cast::<W, 256>(
@@ -259,12 +272,24 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         self.stuck.d.next = self.still.val() & (self.patience.q.val() == 1);
         self.dying.next = self.stuck.q.val() & self.still.val();
         self.dies.next = self.dying.val();
+        self.opening.d.next = self.is_dead.q.val()
+            & !self.still.val()
+            & !self.post.q.val()
+            & !self.ask.q.val()
+            & !self.bus_left.q.val().any();
         if self.dying.val() {
             self.is_dead.d.next = true;
+        } else if self.opens.val() {
+            self.is_dead.d.next = false;
+            self.opening.d.next = false;
         }
         self.frozen.next = self.is_dead.q.val() | self.rinsing.q.val() | self.clear.val();
         if !self.frozen.val() {
             self.bus_left.d.next = self.left_next.val();
+            if self.free.val() & !self.amid.q.val() {
+                self.bus_record.d.next = self.at_record.q.val();
+                self.half_at.d.next = self.record.data.val().get_bits::<128>(128);
+            }
         } else {
             self.address_at.d.next = self.address_at.q.val();
             self.beats_at.d.next = self.beats_at.q.val();
@@ -275,6 +300,13 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             if !self.stands.val() {
                 self.ask.d.next = false;
                 self.post.d.next = self.bus_left.q.val().any();
+                self.data_at.d.next = 0.into();
+                self.enable_at.d.next = self.lanes.val();
+                if self.bus_record.q.val() {
+                    self.data_at.d.next = bit_cast::<W, 128>(self.half_at.q.val());
+                } else if self.bus_left.q.val() == 1 {
+                    self.enable_at.d.next = self.last_lanes.val();
+                }
                 if self.bus_left.q.val().any() {
                     self.bus_left.d.next = self.bus_left.q.val() - 1;
                 }
@@ -293,6 +325,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.amid.d.next = false;
             self.ending.d.next = false;
             self.is_dead.d.next = false;
+            self.opening.d.next = false;
             self.rinsing.d.next = true;
         }
         if self.reset.val() {

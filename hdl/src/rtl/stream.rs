@@ -59,6 +59,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub answer_code: Signal<In, Bits<3>>,
     pub answer_data: Signal<In, Bits<W>>,
 
+    #[given]
     poster: Poster<W, B>,
     asking: DFF<Bit>,
     ask_at: DFF<Bits<64>>,
@@ -123,6 +124,7 @@ impl<const W: usize, const B: usize> StreamAdapter<W, B> {
     /// An adapter for `2^reads_log2` tags.
     pub fn new(reads_log2: usize) -> Self {
         Self::fresh(StreamAdapterGiven {
+            poster: Poster::new(true),
             sizes: SmallRam::new(reads_log2),
             left: ForwardRam::new(reads_log2),
             order: SmallFifo::new(6),

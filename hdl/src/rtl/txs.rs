@@ -5,7 +5,7 @@
 //!
 //! A read that is not answered in time puts reads into quarantine. Each read that is owed an answer ends with
 //! an error, so that nobody waits for it. A late answer is dropped. No new read leaves until all owed answers
-//! have come, or the driver ends the quarantine.
+//! have come: nothing else makes the bridge forget them, and it would give their data to the next reads.
 //!
 //! A read must not pass the writes in front of it, and the bridge buffers writes. If that buffer were kept
 //! full, each read would wait for all of it, and 8 reads in flight could not fill the link. So while reads are
@@ -16,8 +16,8 @@
 //! The engine may be reset while the hard IP is not, from the side of FPGA memory. The count of what the bus
 //! owes stays: reads are in quarantine until it has come.
 //!
-//! A port that accepts nothing for `timeout` cycles is dead, so that the engine comes to rest:
-//! [`super::poster`].
+//! A port that accepts nothing for `timeout` cycles is dead, so that the engine comes to rest, and opens again when
+//! the bus goes on: [`super::poster`]. The bridge accepts nothing without Bus Master Enable.
 
 mod reads;
 
@@ -63,6 +63,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
     pub txs_readdata: Signal<In, Bits<W>>,
     pub txs_readdatavalid: Signal<In, Bit>,
 
+    #[given]
     poster: Poster<W, B>,
     /// Reads in flight: beats less two, bytes, tag, whether it flushes, whether it has one beat. Of the oldest:
     /// beats seen; some are, and then: the next is its last. Beats owed in all.
@@ -121,6 +122,7 @@ pub struct TxsAdapter<const W: usize, const B: usize> {
 impl<const W: usize, const B: usize> Default for TxsAdapter<W, B> {
     fn default() -> Self {
         Self::fresh(TxsAdapterGiven {
+            poster: Poster::new(false),
             pending: SmallFifo::new(READS_IN_FLIGHT_LOG2),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),

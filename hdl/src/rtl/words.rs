@@ -43,6 +43,14 @@ words! {
         real: Bit,
     }
 
+    /// How far a channel's write descriptor has come.
+    struct Sent {
+        /// Bytes that have left.
+        bytes: Bits<32>,
+        /// A burst was lost at a dead port; those behind it do not count.
+        lost: Bit,
+    }
+
     /// The end of a write descriptor, which may wait for its flush read.
     struct WriteEnd {
         code: Bits<5>,

@@ -12,7 +12,7 @@ mod intake;
 use super::align::Align;
 use super::ports::{EndSource, FlushSource, MemoryReadMaster, RequestSink, WriteSource};
 use super::status::Status;
-use super::words::{Head, MemoryRead, WriteEnd, WriteJob};
+use super::words::{Head, MemoryRead, Sent, WriteEnd, WriteJob};
 use crate::prim::{AsyncFifo, BlockFifo, ForwardRam, Part, SmallFifo, parts};
 use bursts::{Bursts, Gone};
 use ends::Ends;
@@ -95,9 +95,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     /// Room for some more ends, as of the last cycle.
     ends_room: DFF<Bit>,
     next_load: Signal<Local, Bit>,
-    /// Bytes of each channel's descriptor that have left.
+    /// Of each channel's descriptor.
     #[given]
-    done_bytes: ForwardRam<Bits<32>, 6>,
+    done: ForwardRam<Sent, 6>,
     /// Ends that wait for their flush or their record, and those behind them: they leave in order.
     #[given]
     ends: BlockFifo<WriteEnd, 8, 9>,
@@ -139,6 +139,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     gone_bytes: Signal<Local, Bits<10>>,
     gone_code: Signal<Local, Bits<5>>,
     gone_end: Signal<Local, Bit>,
+    /// It, or one before it of its descriptor.
+    any_lost: Signal<Local, Bit>,
     gone_total: Signal<Local, Bits<32>>,
     gone_adds: Signal<Local, Bits<10>>,
     gone_last: Signal<Local, Bit>,
@@ -161,7 +163,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
     /// A write direction for `2^channels_log2` channels.
     pub fn new(channels_log2: usize) -> Self {
         Self::fresh(WritePathGiven {
-            done_bytes: ForwardRam::new(channels_log2),
+            done: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
@@ -223,7 +225,7 @@ impl<const W: usize, const B: usize> Part<Setup> for WritePath<W, B> {
             align,
             beats_out,
             enables_out,
-            done_bytes,
+            done,
             ends,
             flushes,
             flush_results

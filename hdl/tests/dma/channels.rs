@@ -1,7 +1,7 @@
 //! Channels: served in turn, kept apart, chained, drained, aborted, revoked.
 
 use crate::fence::fence;
-use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, near, same};
+use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, grain, library, near, same};
 use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
 use peerlane_sim::{BoardConfig, Space};
@@ -105,11 +105,11 @@ fn a_channel_stays_in_its_range_of_memory() {
     for read in [false, true] {
         for (local, length, code) in [
             (0x1_0000, 0x1_0000, 0),
-            (0x1_0000, 1, 0),
-            (0x1_FFFF, 1, 0),
-            (0xFFFF, 1, LOCAL_RANGE),
-            (0x2_0000, 1, LOCAL_RANGE),
-            (0x1_FFFF, 2, LOCAL_RANGE),
+            (0x1_0000, 4, 0),
+            (0x1_FFFC, 4, 0),
+            (0xFFFF, 4, LOCAL_RANGE),
+            (0x2_0000, 4, LOCAL_RANGE),
+            (0x1_FFFD, 4, LOCAL_RANGE),
             (0, 0x2_0000, LOCAL_RANGE),
             (0x1_8000, 0x1_0000, LOCAL_RANGE),
         ] {
@@ -443,6 +443,11 @@ pub fn hostile(params: &Params, seed: u64, rounds: u32) {
                 5 => d.local = rng.random_range(0..0x10_0000),
                 _ => {}
             }
+            // What any port can write, mostly.
+            if rng.random_range(0..4) != 0 {
+                d.peer &= !3;
+                d.length &= !3;
+            }
             if rng.random_range(0..3) == 0 {
                 // Words anywhere in the page.
                 let at = u64::from(channel << 12) + rng.random_range(0..1024) * 4;
@@ -453,10 +458,12 @@ pub fn hostile(params: &Params, seed: u64, rounds: u32) {
             rig.queue_on(channel, read, d);
         }
         for read in [false, true] {
-            let length = rng.random_range(1..3000);
+            let grain = if read { 1 } else { grain(params) };
+            let length = rng.random_range(1..3000u32).next_multiple_of(grain as u32);
             let mut data = vec![0; length as usize];
             rng.fill_bytes(&mut data);
             let (offset, local) = (rng.random_range(0..90_000), rng.random_range(0..90_000));
+            let offset = offset / grain * grain;
             if read {
                 rig.board.gpu_mut().write(offset, &data).unwrap();
             } else {

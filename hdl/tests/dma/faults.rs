@@ -3,7 +3,7 @@
 use crate::rig::{Descriptor, IRQ, MIB, RECORD, Record, Rig, library, same};
 use peerlane_core::regs::{chan, csr};
 use peerlane_hdl::Params;
-use peerlane_sim::{Answer, BoardConfig, FaultRule, Hits, Space};
+use peerlane_sim::{Answer, BoardConfig, FaultRule, Hits, Side, Space};
 
 const LENGTH: u8 = 1;
 const ATT_BOUNDS: u8 = 2;
@@ -149,12 +149,21 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         assert_eq!(run(&mut rig, false, peer, 0, 4096, 1 << 2).code, 0);
         let unconfirmed = run(&mut rig, false, peer, 0, 4096, 0);
         assert_eq!((unconfirmed.code, unconfirmed.bytes), (FLUSH, 4096));
-        // The driver resets the link and lets go.
+        // Nobody can let go of what the bridge waits for, and nothing more is asked for.
+        let asked = rig.board.stats().read_requests;
+        for _ in 0..9 {
+            rig.csr(csr::QUARANTINE, 1);
+            rig.board.run(50).unwrap();
+            assert_ne!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
+            assert_eq!(run(&mut rig, true, peer, 0, 64, 0).code, PORT_DOWN);
+        }
+        assert_eq!(rig.board.stats().read_requests, asked);
+        // The driver resets the link, and with it the hard IP and the block's side of it.
         rig.board.bus_mut().clear_faults();
-        rig.board.link_reset();
-        rig.csr(csr::QUARANTINE, 1);
-        rig.board.run(2000).unwrap();
+        rig.board.reset_side(Side::Pcie).unwrap();
+        rig.restart();
         assert_eq!(rig.read_csr(csr::STATUS) & QUARANTINE_BIT, 0);
+        let peer = rig.map_gpu(0, MIB);
         let data: Vec<u8> = (0..8192u32).map(|i| ((i * 31) >> 3) as u8).collect();
         rig.board.gpu_mut().write(0, &data).unwrap();
         rig.transfer(true, peer, 0x4000, 8192);

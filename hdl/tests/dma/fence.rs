@@ -151,7 +151,7 @@ pub fn records_while_fences_flush(params: &Params) {
     for _ in 0..40 {
         let mut pieces = Vec::new();
         for channel in 0..4 {
-            let length = rng.random_range(1..600u64);
+            let length = 4 * rng.random_range(1..150u64);
             let mut data = vec![0; length as usize];
             rng.fill_bytes(&mut data);
             let at = u64::from(channel) << 10;

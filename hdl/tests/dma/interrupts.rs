@@ -178,7 +178,7 @@ fn little_writes(rig: &mut Rig, peer: u64, channels: u32, cookie: u32) {
         let d = Descriptor {
             peer: peer + u64::from(cookie) * 64,
             local: u64::from(channel) * 4096,
-            length: 1 + 90 * channel,
+            length: 4 + 88 * channel,
             control: RECORD | IRQ,
             cookie,
         };

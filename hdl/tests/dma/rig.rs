@@ -2,7 +2,7 @@
 //! the host library is used: the addresses come from the generated constants, the rest is by hand.
 
 use peerlane_core::regs::{chan, csr};
-use peerlane_hdl::{Design, Params, TOP};
+use peerlane_hdl::{Design, Params, Port, TOP};
 use peerlane_sim::{Access, Board, BoardConfig, LinkConfig, RangeId, Space};
 use peerlane_verilated::Library;
 
@@ -248,6 +248,11 @@ impl Rig {
         })
     }
 
+    /// Passes over a record that never comes.
+    pub fn skip(&mut self) {
+        self.next_record[0] += 1;
+    }
+
     /// Runs until the next record.
     pub fn wait(&mut self, cycles: u64) -> Record {
         self.wait_on(0, cycles)
@@ -303,6 +308,14 @@ pub fn same(what: &str, got: &[u8], want: &[u8]) {
             want.windows(8)
                 .position(|w| at + 8 <= got.len() && w == &got[at..at + 8])
         );
+    }
+}
+
+/// Granularity of writes at the peer: the bridge behind `Txs` enables whole dwords.
+pub fn grain(params: &Params) -> u64 {
+    match params.port {
+        Port::Txs => 4,
+        Port::Stream | Port::Tlp => 1,
     }
 }
 

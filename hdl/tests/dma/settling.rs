@@ -57,8 +57,8 @@ fn starts(rig: &mut Rig) {
 /// Bytes of a descriptor of many requests, which leave one right behind the other.
 fn bytes_that_left(rig: &mut Rig) {
     let peer = rig.map_gpu(0, MIB);
-    for length in [1, 33, 256, 257, 5000] {
-        rig.transfer(false, peer + 5, 0, length);
+    for length in [4, 36, 256, 260, 5000] {
+        rig.transfer(false, peer + 4, 0, length);
     }
 }
 
@@ -135,7 +135,7 @@ fn without_forwarding(params: &Params, module: &str, memory: &str) -> peerlane_h
 const FORWARDED: [(&str, &str, Course); 6] = [
     ("write_queue", "tail_software", doorbells),
     ("write_queue", "head_software", starts),
-    ("write_path", "done_bytes", bytes_that_left),
+    ("write_path", "done", bytes_that_left),
     ("receive", "places", places),
     ("ring_room", "rooms", slots),
     ("ring_room", "sizes", slots),

@@ -1,7 +1,7 @@
 //! The engine behind tagged streams: completions in any order, and with a status.
 
 use crate::channels::{descriptor, map_for, rig_with};
-use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, library, near, same};
+use crate::rig::{Descriptor, MIB, RECORD, Record, Rig, grain, library, near, same};
 use peerlane_core::regs::csr;
 use peerlane_hdl::{Params, Port};
 use peerlane_sim::{Answer, Backpressure, BoardConfig, FaultRule, Hits};
@@ -83,6 +83,11 @@ pub fn transfers(params: &Params, config: BoardConfig, seed: u64, rounds: u32) {
         let offset = rng.random_range(300..MIB - 21_000);
         let local = rng.random_range(300..MIB - 21_000);
         let read = rng.random();
+        let grain = if read { 1 } else { grain(params) };
+        let (offset, length) = (
+            offset / grain * grain,
+            length.next_multiple_of(grain as u32),
+        );
         let mut data = vec![0; length as usize];
         let mut around = vec![0; length as usize + 512];
         rng.fill_bytes(&mut data);

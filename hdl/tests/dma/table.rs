@@ -27,7 +27,7 @@ fn behind_the_last_entry_is_nothing() {
         let region = page_code(shift) << 62;
         let end = region | (last + 1) << shift;
         for read in [false, true] {
-            for (before, length) in [(256u32, 512u32), (16, 17), (1, 70_000), (100, 100)] {
+            for (before, length) in [(256u32, 512u32), (16, 20), (4, 70_000), (100, 100)] {
                 rig.queue(
                     read,
                     Descriptor {

@@ -1,6 +1,7 @@
 //! Data moves, both ways, byte for byte, and nothing beside it is touched.
 
-use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, library, same};
+use crate::rig::{Descriptor, IRQ, MIB, RECORD, Rig, grain, library, same};
+use peerlane_core::regs::csr;
 use peerlane_hdl::Params;
 use peerlane_sim::{Backpressure, Board, BoardConfig};
 use rand::seq::IndexedRandom;
@@ -73,12 +74,15 @@ pub fn alignments(params: Params, config: BoardConfig, seed: u64) {
             let edge = *[0x1000, 0x2200, 0xFE00, 0x10000, 0x20000 - 64]
                 .choose(&mut rng)
                 .unwrap();
-            let (offset, local) = if read {
-                (edge + source, 0x4000 + target)
+            if read {
+                let (offset, local) = (edge + source, 0x4000 + target);
+                check(&mut rig, &mut rng, read, peer, offset, local, length);
             } else {
-                (edge + target, 0x4000 + source + 64 * rng.random_range(0..8))
-            };
-            check(&mut rig, &mut rng, read, peer, offset, local, length);
+                let offset = edge + target / grain(&params) * grain(&params);
+                let local = 0x4000 + source + 64 * rng.random_range(0..8);
+                let length = length.next_multiple_of(grain(&params) as u32);
+                check(&mut rig, &mut rng, read, peer, offset, local, length);
+            }
         }
     }
 }
@@ -133,12 +137,98 @@ fn every_length_up_to_two_beats_and_around_the_edges() {
     let peer = rig.map_gpu(0, MIB);
     let mut rng = ChaCha8Rng::seed_from_u64(4);
     for length in (1..=33).chain(500..=530) {
-        for read in [false, true] {
-            let offset = 0x1000 + rng.random_range(0..600);
+        let offset = 0x1000 + rng.random_range(0..600);
+        let local = 0x4000 + rng.random_range(0..600);
+        check(&mut rig, &mut rng, true, peer, offset, local, length);
+        // All dwords that a beat may begin and end with, and those that a burst may.
+        for length in [4 * length, 4 * (length % 16) + 2000] {
+            let offset = 0x1000 + 4 * rng.random_range(0..150);
             let local = 0x4000 + rng.random_range(0..600);
-            check(&mut rig, &mut rng, read, peer, offset, local, length);
+            check(&mut rig, &mut rng, false, peer, offset, local, length);
         }
     }
+}
+
+/// Every first and every last dword of a burst, of one to four beats and at the edges of bursts and pages, and every
+/// byte at which the data begin in a beat of FPGA memory.
+pub fn every_dword(params: &Params, config: BoardConfig) {
+    let mut rig = Rig::new(&library(params), config);
+    let peer = rig.map_gpu(0, MIB);
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let beat = u64::from(params.port_bits) / 8;
+    let mut lane = 0;
+    for edge in [0x1000, 0x2200 - beat, 0x1_0000 - 2 * beat] {
+        for first in (0..beat).step_by(4) {
+            for end in (first + 4..=first + 4 * beat).step_by(4) {
+                let local = 0x4000 + lane % (4 * beat);
+                lane += 5;
+                let length = (end - first) as u32;
+                check(&mut rig, &mut rng, false, peer, edge + first, local, length);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn every_first_and_last_dword_of_a_burst() {
+    for port_bits in [128, 256] {
+        let params = Params {
+            port_bits,
+            ..Params::default()
+        };
+        every_dword(&params, BoardConfig::default());
+    }
+}
+
+/// A write that begins or ends inside a dword of the peer ends with a code of its own, and not a byte is sent.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_write_between_two_dwords_is_refused() {
+    const ALIGNMENT: u8 = 16;
+    let mut rig = Rig::new(&library(&Params::default()), BoardConfig::default());
+    let caps = rig.read_csr(csr::CAPS2) & csr::CAPS2_WRITE_GRANULARITY_LOG2_MASK;
+    assert_eq!(caps >> csr::CAPS2_WRITE_GRANULARITY_LOG2_LSB, 2);
+    let peer = rig.map_gpu(0, MIB);
+    let before = vec![0x3C; MIB as usize];
+    rig.board.gpu_mut().write(0, &before).unwrap();
+    let written = rig.board.stats().bytes_written;
+    let mut refused = 0;
+    // Within a dword, a beat, a burst; across a page.
+    for (edge, length) in [(0x100, 0), (0x104, 8), (0x300, 500), (0xFFF0, 5000)] {
+        for first in 0..4 {
+            for end in 0..4u32 {
+                let length = length + 4 + end - first;
+                if first == 0 && end == 0 {
+                    continue;
+                }
+                let at = peer + edge + u64::from(first);
+                let d = Descriptor {
+                    peer: at,
+                    local: u64::from(first + end),
+                    length,
+                    control: RECORD | IRQ,
+                    cookie: 5,
+                };
+                rig.queue(false, d);
+                let record = rig.wait(20_000);
+                assert_eq!(
+                    (record.code, record.bytes, record.fault),
+                    (ALIGNMENT, 0, at),
+                    "{length} bytes"
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(refused, 4 * 15);
+    let mut after = before.clone();
+    rig.board.gpu_mut().read(0, &mut after).unwrap();
+    same("the peer", &after, &before);
+    let records = 32 * refused;
+    assert_eq!(rig.board.stats().bytes_written, written + records);
+    // The next one works, and the alignment of FPGA memory is free.
+    rig.transfer(false, peer + 4, 3, 5000);
 }
 
 #[test]
@@ -241,7 +331,8 @@ pub fn both_directions(params: &Params) {
     let mut pieces = vec![];
     let mut at = 0u64;
     while at < MIB {
-        let length = rng.random_range(1..20_000).min(MIB - at);
+        let length = rng.random_range(1..20_000u64);
+        let length = length.next_multiple_of(grain(params)).min(MIB - at);
         pieces.push((at, length));
         at += length;
     }

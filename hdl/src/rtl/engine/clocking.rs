@@ -16,6 +16,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Clocking> for Engine<W
             core_reset,
             levels,
             reads_down,
+            was_dead,
             longest_read,
             seen_read_request,
             seen_read_channel,

@@ -74,7 +74,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.interrupts.event_valid.next = self.completer.irq.val();
         self.interrupts.event_channel.next = self.completer.irq_channel.val();
         self.interrupts.event_urgent.next = self.completer.irq_urgent.val();
-        self.interrupts.general.next = self.completer.fault.val() | self.refused.val();
+        self.interrupts.general.next =
+            self.completer.fault.val() | self.refused.val() | self.opened.val();
         self.interrupts.kernel_irq.next = self.kernel_sees.synced.val();
         self.interrupts.moderation_we.next = self.registers.channel_moderation_we.val();
         self.interrupts.moderation_channel.next = self.registers.channel_select_channel.val();

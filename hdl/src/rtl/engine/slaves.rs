@@ -79,7 +79,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
             self.completer.busy.val() | self.port.rinses.val();
         self.registers.status_port_dead.next = self.port.dead.val() | self.rx_failed.val();
         self.registers.irq_status_completion_set.next = self.interrupts.notify.val();
-        self.registers.irq_status_error_set.next = self.completer.fault.val();
+        self.was_dead.d.next = self.port.dead.val();
+        self.opened.next = self.was_dead.q.val() & !self.port.dead.val();
+        self.registers.irq_status_error_set.next = self.completer.fault.val() | self.opened.val();
         self.registers.irq_status_refused_set.next = self.refused.val();
         self.interrupt.next = self.registers.control_irq_enable.val()
             & (self.registers.irq_status_completion.val()

@@ -14,12 +14,12 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.verdict.next = self.status.ok.val();
         if self.malformed.q.val() {
             self.verdict.next = self.status.descriptor.val();
-        } else if self.unaligned.q.val() {
-            self.verdict.next = self.status.alignment.val();
         } else if self.out_of_memory.q.val() {
             self.verdict.next = self.status.length.val();
         } else if self.out_of_window.q.val() {
             self.verdict.next = self.status.local_range.val();
+        } else if self.unaligned.q.val() {
+            self.verdict.next = self.status.alignment.val();
         } else if self.aborted.q.val() {
             self.verdict.next = self.status.aborted.val();
         } else if self.port_down.val() {

@@ -50,10 +50,6 @@ impl<const W: usize, const B: usize> Part<Reads> for TxsAdapter<W, B> {
         if self.answered.val() {
             self.owed_next.next = self.owed.q.val() + bit_cast::<10, 6>(self.asked.q.val()) - 1;
         }
-        // A read that stands at the bus will be answered yet.
-        if self.port.release.val() & self.isolated.q.val() & !self.poster.asking.val() {
-            self.owed_next.next = 0.into();
-        }
         self.owed.d.next = self.owed_next.val();
         self.owes.d.next = self.owed_next.val().any();
 

@@ -56,29 +56,33 @@ impl<const W: usize, const B: usize> Part<Gone> for WritePath<W, B> {
         self.gone_real.next = self.gone.q.val().real;
         self.gone_last.next = self.gone.q.val().last;
         self.gone_channel.next = self.gone.q.val().channel;
+        // The port may have opened again behind a burst that was lost.
+        self.any_lost.next = self.gone_lost.q.val() | self.done.read_data.val().lost;
         self.gone_code.next = self.gone.q.val().code;
-        if self.gone_lost.q.val() {
+        if self.any_lost.val() {
             self.gone_code.next = self.status.port_down.val();
         }
         self.retired.next = self.gone_on.q.val();
         self.moved.next = self.gone_bytes.val();
         self.moved_channel.next = self.gone_channel.val();
         self.requested.next = self.gone_on.q.val() & self.gone_real.val() & !self.gone_lost.q.val();
-        self.done_bytes.read_address.next = self.gone_channel.val();
+        self.done.read_address.next = self.gone_channel.val();
         self.gone_adds.next = self.gone_bytes.val();
-        if self.gone_lost.q.val() {
+        if self.any_lost.val() {
             self.gone_adds.next = 0.into();
         }
         self.gone_total.next =
-            self.done_bytes.read_data.val() + bit_cast::<32, 10>(self.gone_adds.val());
-        self.done_bytes.write_enable.next = self.gone_on.q.val() | self.sweep.val();
-        self.done_bytes.write_address.next = self.gone_channel.val();
-        self.done_bytes.write_data.next = self.gone_total.val();
+            self.done.read_data.val().bytes + bit_cast::<32, 10>(self.gone_adds.val());
+        self.done.write_enable.next = self.gone_on.q.val() | self.sweep.val();
+        self.done.write_address.next = self.gone_channel.val();
+        self.done.write_data.next.bytes = self.gone_total.val();
+        self.done.write_data.next.lost = self.any_lost.val();
         if self.gone_last.val() | self.sweep.val() {
-            self.done_bytes.write_data.next = 0.into();
+            self.done.write_data.next.bytes = 0.into();
+            self.done.write_data.next.lost = false;
         }
         if self.sweep.val() {
-            self.done_bytes.write_address.next = self.sweep_channel.val();
+            self.done.write_address.next = self.sweep_channel.val();
         }
     }
 }
