@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Late(Register, u32),
     /// The port to PCIe stands still.
     PortDead,
+    /// It stood still and has gone on: records are lost.
+    Reopened,
     /// The block was reset, and not by us.
     Forgotten,
     /// It is another block than the one that was found: its `BUILD_ID`.
@@ -56,6 +58,7 @@ impl Failure {
             Self::Away => c"away",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
+            Self::Reopened => c"reopened",
             Self::Forgotten => c"forgotten",
             Self::Other(_) => c"another",
             Self::Kernels => c"kernels",
@@ -73,6 +76,7 @@ impl From<Failure> for Error {
             Failure::Away => EAGAIN,
             Failure::Late(..)
             | Failure::PortDead
+            | Failure::Reopened
             | Failure::Forgotten
             | Failure::Other(_)
             | Failure::Kernels

@@ -99,7 +99,13 @@ mod tests {
         assert!(Cut::new(0x1004, 3, 8, 4).is_whole());
         assert!(Cut::new(0x1003, 3, 7, 1).is_whole());
         let cut = Cut::new(0x1001, 0x102, 2, 4);
-        let end = End { at: 0, bytes: 2, local: 0x100, length: 4, skip: 2 };
+        let end = End {
+            at: 0,
+            bytes: 2,
+            local: 0x100,
+            length: 4,
+            skip: 2,
+        };
         assert_eq!((cut.ends, cut.rest), ([Some(end), None], (2, 0)));
         assert!(!Cut::new(3, u64::MAX, u32::MAX, 4).is_whole());
         // Three bytes may lie in two dwords of FPGA memory.

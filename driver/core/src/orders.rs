@@ -308,7 +308,13 @@ mod tests {
             refused(&mut orders, Read);
         }
         assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
-        assert_eq!(orders.standing(Write, first), Standing::Pending { cookie: first, before: 0 });
+        assert_eq!(
+            orders.standing(Write, first),
+            Standing::Pending {
+                cookie: first,
+                before: 0
+            }
+        );
         assert_eq!(orders.standing(Write, first + 1), Standing::None);
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();

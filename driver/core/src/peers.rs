@@ -92,7 +92,11 @@ impl Peers {
 
     /// Gives the verdict of a pair, if there is one.
     pub fn verdict(&self, pair: Pair) -> Option<Verdict> {
-        let found = self.known.iter().flatten().find(|(known, _)| *known == pair);
+        let found = self
+            .known
+            .iter()
+            .flatten()
+            .find(|(known, _)| *known == pair);
         found.map(|(_, verdict)| *verdict)
     }
 
@@ -167,14 +171,20 @@ mod tests {
         let mut peers = Peers::new();
         let other = Pair { board: 3, peer: 2 };
         peers.note(PAIR, Silent);
-        assert_eq!((peers.verdict(PAIR), peers.verdict(other)), (Some(Silent), None));
+        assert_eq!(
+            (peers.verdict(PAIR), peers.verdict(other)),
+            (Some(Silent), None)
+        );
         peers.note(other, Answers);
         // Seen again, it is known once.
         peers.note(PAIR, Answers);
         let of_board: Vec<_> = peers.of_board(1).collect();
         assert_eq!(of_board, [(2, Answers)]);
         peers.forget(|pair| pair.board == 1);
-        assert_eq!((peers.verdict(PAIR), peers.verdict(other)), (None, Some(Answers)));
+        assert_eq!(
+            (peers.verdict(PAIR), peers.verdict(other)),
+            (None, Some(Answers))
+        );
     }
 
     #[test]
@@ -185,7 +195,10 @@ mod tests {
         (0..PLACES as u64).for_each(|peer| peers.note(pair(peer), Answers));
         assert!(peers.has_room_for(first) && !peers.has_room_for(beyond));
         peers.note(beyond, Answers);
-        assert_eq!((peers.verdict(first), peers.verdict(beyond)), (Some(Answers), None));
+        assert_eq!(
+            (peers.verdict(first), peers.verdict(beyond)),
+            (Some(Answers), None)
+        );
         peers.forget(|known| known == first);
         assert!(peers.has_room_for(beyond));
     }

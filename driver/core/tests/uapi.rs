@@ -3,8 +3,8 @@
 //! against `uapi`.
 
 use peerlane_core::uapi::{
-    self, access, access_flags, allocate, area, arm, feature, free, map, opencl, packing, provider, register,
-    reprogram, state, submit, unregister, window,
+    self, access, access_flags, allocate, area, arm, feature, free, map, opencl, packing, provider,
+    register, reprogram, state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -89,17 +89,22 @@ impl Board {
         Ok(())
     }
 
-    /// A port that takes nothing because somebody has cleared Bus Master Enable goes on when it is set again, where the block
-    /// has no transaction layer of its own. That is waited for, as long as no memory depends on it.
+    /// A port without tags that takes nothing, for somebody has cleared Bus Master Enable, goes on when it is set again. That
+    /// is waited for, as long as no memory depends on it. Records of the meantime are lost, so channels start again then. The
+    /// block ends all that it has before: a request that stood when it loses the right to be bus master would stand again.
     fn port_opens(&self, epoch: Epoch) -> Result<(), Failure> {
-        if !self.capabilities.tagged {
-            let open = Step::Wait(Register::Csr(csr::STATUS), csr::STATUS_PORT_DEAD_MASK);
-            match self.hw.upkeep(epoch, [open]) {
-                Ok(()) | Err(Failure::Late(..)) => {}
-                Err(failure) => return Err(failure),
-            }
+        match self.port_is_alive(epoch) {
+            Err(Failure::PortDead) if !self.capabilities.tagged => {}
+            alive => return alive,
         }
-        self.port_is_alive(epoch)
+        let open = Step::Wait(Register::Csr(csr::STATUS), csr::STATUS_PORT_DEAD_MASK);
+        self.hw.upkeep(epoch, [open]).map_err(|failure| match failure {
+            Failure::Late(..) => Failure::PortDead,
+            failure => failure,
+        })?;
+        let rest = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
+        self.hw.upkeep(epoch, rest)?;
+        Err(Failure::Reopened)
     }
 
     fn tell_cut_off(&self, failure: Failure) {
@@ -117,6 +122,10 @@ impl Board {
             Failure::PortDead => dev_err!(
                 self.device(),
                 "the PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer; the board is cut off from memory, reset and started again\n"
+            ),
+            Failure::Reopened => dev_err!(
+                self.device(),
+                "the PCIe port stood still for a while, as it does without Bus Master Enable; what was under way is lost\n"
             ),
             Failure::Forgotten => dev_err!(
                 self.device(),

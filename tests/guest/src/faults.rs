@@ -83,6 +83,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         });
     }
     suite.run("faults.lost_reads", || lost::reads(lab));
+    suite.run("faults.not_master", || lost::not_master(lab));
     suite.run("faults.read_request", || lost::read_request(lab));
     suite.run("faults.late_answers", || owed::late_answers(lab));
     suite.run("faults.given_up_reads", || owed::given_up_reads(lab));

@@ -160,10 +160,14 @@ fn memory_of_a_gpu() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_that_gives_raw_addresses() {
-    Setup::default().reset_fabric().iommu().gpu_at_the_root().run(
-        "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
+    Setup::default()
+        .reset_fabric()
+        .iommu()
+        .gpu_at_the_root()
+        .run(
+            "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
          peerlane-guest gpu",
-    );
+        );
 }
 
 #[test]
@@ -207,7 +211,7 @@ fn faults_where_resets_do_not_reach_the_fabric() {
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn reads_that_are_not_answered() {
     Setup::default().reset_fabric().run(
-        "for event in lost_reads read_request; do\n\
+        "for event in lost_reads not_master read_request; do\n\
          peerlane-guest faults --filter $event || exit 1\n\
          done\n\
          peerlane-guest gpu --filter proved",

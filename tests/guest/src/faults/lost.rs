@@ -2,7 +2,7 @@
 
 use super::anew::Log;
 use super::away::SOON;
-use super::owed::device_control_2;
+use super::owed::{Changed, device_control_2};
 use super::{Step, come_back, rebind, reset};
 use crate::lab::{Buffer, LIMIT, Lab, Mover, told};
 use crate::suite::skip;
@@ -68,6 +68,52 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
         "the log does not say why"
     );
     Ok(format!("told after {took:?}"))
+}
+
+/// Somebody takes the right to be bus master away for longer than a port stands still without being dead, and gives it back:
+/// the link is not reset for that, and all go on.
+pub(super) fn not_master(lab: &mut Lab) -> Result<String> {
+    /// The Command register, and its bit (PCI Express Base Specification, 7.5.1.1).
+    const COMMAND: u64 = 4;
+    const MASTER: u8 = 4;
+    if lab.open()?.capabilities().tagged {
+        return skip("nothing waits in a port with tags");
+    }
+    let mut log = Log::from_here()?;
+    let mut mover = Mover::slow(lab)?;
+    let buffer = Buffer::new(mover.device(), 1 << 20)?;
+    let at = lab.place(mover.device())?;
+    let device = mover.device().clone();
+    let before = device.query().map_err(told)?;
+    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    let config = File::options().read(true).write(true).open(config)?;
+    let mut command = [0];
+    config.read_exact_at(&mut command, COMMAND)?;
+    let off = Changed::new(&config, COMMAND, command[0] & !MASTER)?;
+    // Longer than between two looks of the driver.
+    let limit = Duration::from_millis(1500);
+    let ended = mover.attempt(Direction::Write, &buffer.region, 0, at, 1 << 20, limit);
+    ensure!(ended.is_err(), "a board that is no bus master writes");
+    drop(off);
+    let begin = Instant::now();
+    while device.query().map_err(told)?.generation == before.generation {
+        ensure!(begin.elapsed() < LIMIT, "the channel is not started again");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let took = begin.elapsed();
+    let how = come_back(lab, mover, buffer)?;
+    ensure!(how == "by itself", "good again {how}");
+    let resets = device.query().map_err(told)?.resets;
+    ensure!(
+        resets == before.resets,
+        "{} resets became {resets}",
+        before.resets
+    );
+    ensure!(
+        log.has("the PCIe port stood still for a while")?,
+        "the log does not say why"
+    );
+    Ok(format!("started again after {took:?}"))
 }
 
 /// Max Read Request Size is at least what the port needs after each start, whatever the function had before.

@@ -65,7 +65,9 @@ pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
     }
     with_gpu(|gpu| {
         let buffer = gpu.buffer(SIZE, 0, 2, None)?;
-        let region = Name::of(&buffer, way)?.register(&device, 0, SIZE).map_err(told)?;
+        let region = Name::of(&buffer, way)?
+            .register(&device, 0, SIZE)
+            .map_err(told)?;
         let place = lab.place(&device)?;
         for (offset, length, whole) in [(4, 8, true), (4, 7, false), (6, 8, false)] {
             let terms = Terms::default();
@@ -97,7 +99,9 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         let place = lab.place(&device)?;
         let before = lab.host.counters()?.bytes_read;
         ensure!(known(&device, &name)?.is_none(), "a read is permitted");
-        let written = name.register_for(&device, 0, SIZE, Permissions::Write).map_err(told)?;
+        let written = name
+            .register_for(&device, 0, SIZE, Permissions::Write)
+            .map_err(told)?;
         let mut mover = mover;
         let seed = 77;
         lab.host.fpga_write(place, seed, SIZE as u64)?;
@@ -137,7 +141,10 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         let errno = refused(name.register(&device, 0, SIZE))?;
         ensure!(errno == Errno::XDEV, "once more: {errno}");
         std::thread::sleep(Duration::from_secs(2));
-        ensure!(other.query().map_err(told)?.resets == resets, "it was asked again");
+        ensure!(
+            other.query().map_err(told)?.resets == resets,
+            "it was asked again"
+        );
 
         forget()?;
         let mut carrier = Carrier::new(lab, mover)?;
