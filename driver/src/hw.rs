@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Late(Register, u32),
     /// The port to PCIe stands still.
     PortDead,
+    /// It stood still and has gone on: records are lost.
+    Reopened,
     /// The block was reset, and not by us.
     Forgotten,
     /// It is another block than the one that was found: its `BUILD_ID`.
@@ -42,6 +44,10 @@ pub(crate) enum Failure {
     Kernels,
     /// The FPGA's core has no configuration.
     Empty,
+    /// Reads are down: answers that are owed have not come.
+    Unanswered,
+    /// The function may not read as much at once as its port needs.
+    ReadRequest,
 }
 
 impl Failure {
@@ -52,10 +58,13 @@ impl Failure {
             Self::Away => c"away",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
+            Self::Reopened => c"reopened",
             Self::Forgotten => c"forgotten",
             Self::Other(_) => c"another",
             Self::Kernels => c"kernels",
             Self::Empty => c"empty",
+            Self::Unanswered => c"unanswered",
+            Self::ReadRequest => c"read_request",
         }
     }
 }
@@ -67,10 +76,13 @@ impl From<Failure> for Error {
             Failure::Away => EAGAIN,
             Failure::Late(..)
             | Failure::PortDead
+            | Failure::Reopened
             | Failure::Forgotten
             | Failure::Other(_)
             | Failure::Kernels
-            | Failure::Empty => EIO,
+            | Failure::Empty
+            | Failure::Unanswered
+            | Failure::ReadRequest => EIO,
         }
     }
 }

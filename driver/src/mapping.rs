@@ -18,6 +18,7 @@ use crate::{
         steps::Step,
         table::{self, Reach},
     },
+    peers::Proofs,
     trace,
 };
 use kernel::{
@@ -138,6 +139,17 @@ impl Mapping {
             stage: Stage::default(),
         });
         Ok(())
+    }
+
+    /// Finds out whether the board may read from the devices whose memory it is, before it is published. `EXDEV`: it may not.
+    pub(crate) fn prove(&self, proofs: &mut Proofs<'_>) -> Result {
+        // To the end: the owner lets the memory go only after it has had the lock.
+        let state = self.state.lock();
+        if state.revoked {
+            return Err(ESTALE);
+        }
+        let placed = state.placed.as_ref().ok_or(ESTALE)?;
+        placed.pages().try_for_each(|page| proofs.may_read(page))
     }
 
     /// Writes the entries that are reserved. `ESTALE`: the owner has taken the memory back.

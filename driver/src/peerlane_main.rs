@@ -42,6 +42,7 @@ mod logic;
 mod mapping;
 mod memory;
 mod opencl;
+mod peers;
 mod probe;
 mod queue;
 mod regions;
@@ -52,6 +53,7 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod reprogram;
+mod scratch;
 mod settings;
 mod sysfs;
 mod trace;
@@ -61,9 +63,10 @@ mod window;
 use board::{Board, Found, Shrinker};
 use debugfs::Files;
 use file::Node;
+use hw::Failure;
 use identify::identify;
 use irq::Interrupts;
-use logic::lifecycle::Starter;
+use logic::lifecycle::{NotStarted, Starter};
 use settings::Settings;
 
 /// Numbers of boards that are taken, one bit each.
@@ -170,11 +173,14 @@ impl pci::Driver for Driver {
             callbacks::save(&board)?;
             let started = Started(board.clone());
             board.start(Starter::Owner).map_err(|error| {
-                dev_err!(
-                    device,
-                    "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
-                    error
-                );
+                // That has its own message, and has nothing to do with the FPGA.
+                if error != NotStarted::Failed(Failure::ReadRequest) {
+                    dev_err!(
+                        device,
+                        "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
+                        error
+                    );
+                }
                 EIO
             })?;
             dev_info!(
@@ -228,6 +234,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         recovery_s: u32 {
             default: 90,
             description: "Longest wait for the kernel to mend an error of the bus, in s, before the board is given up (default 90)",
+        },
+        peer_reads: u32 {
+            default: 1,
+            description: "From which devices a board reads whose reads all end with one that is not answered: 0: none, 1: those that have answered a first read, 2: all (default 1)",
         },
         any_distance: bool {
             default: false,

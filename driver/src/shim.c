@@ -187,6 +187,16 @@ bool peerlane_owns_aer(struct pci_dev *device)
 	return pcie_aer_is_native(device);
 }
 
+bool peerlane_is_ram(u64 address)
+{
+	return page_is_ram(PHYS_PFN(address));
+}
+
+u64 peerlane_place(struct pci_dev *device)
+{
+	return (u64)pci_domain_nr(device->bus) << 16 | pci_dev_id(device);
+}
+
 bool peerlane_is_translated(struct device *device)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(device);

@@ -2,6 +2,7 @@
 //! it back.
 
 mod odd;
+mod proved;
 mod sizes;
 mod taken;
 
@@ -66,13 +67,23 @@ impl Name {
         offset: usize,
         length: usize,
     ) -> peerlane_host::Result<Region> {
+        self.register_for(device, offset, length, Permissions::ReadWrite)
+    }
+
+    /// The same, for less.
+    fn register_for(
+        &self,
+        device: &Device,
+        offset: usize,
+        length: usize,
+        permissions: Permissions,
+    ) -> peerlane_host::Result<Region> {
         let (offset, length) = (offset as u64, length as u64);
-        let both = Permissions::ReadWrite;
         match self {
-            Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, both),
+            Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, permissions),
             Self::Nvidia { address, id } => {
                 // SAFETY: the memory is the fake GPU's, which the process has no reference to.
-                unsafe { device.register_nvidia(address + offset, length, *id, both) }
+                unsafe { device.register_nvidia(address + offset, length, *id, permissions) }
             }
         }
     }
@@ -100,6 +111,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("gpu.{name}.parts"), || parts(lab, way));
         suite.run(&format!("gpu.{name}.large"), || large(lab, way));
         suite.run(&format!("gpu.{name}.flush"), || odd::flush(lab, way));
+        suite.run(&format!("gpu.{name}.proved"), || proved::silent(lab, way));
+        suite.run(&format!("gpu.{name}.ends"), || proved::ends(lab, way));
         suite.run(&format!("gpu.{name}.freed_under_dma"), || {
             taken::freed(lab, way)
         });
