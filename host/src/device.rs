@@ -1,6 +1,7 @@
 //! An open device: one context, one channel.
 
 use crate::context::{Context, RawChannel, SlowPath};
+use crate::ends::has_middle;
 use crate::error::{Error, Result};
 use crate::flow::Keep as _;
 use crate::kernel::Node;
@@ -12,7 +13,7 @@ use crate::transfer::Request;
 use peerlane_core::att::AttAddress;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor};
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -182,9 +183,12 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
-    /// [`Error::Forgotten`].
+    /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not do the ends of this write.
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
         let peer = self.check(request)?;
+        if request.direction == Direction::Write {
+            (request.region).check_ends(peer, request.length, |_| false)?;
+        }
         if !request.region.stands() {
             return Err(Error::Forgotten);
         }
@@ -224,10 +228,18 @@ impl Device {
         } = request;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
-        let peer = region.att_address().checked_add(offset);
-        peer.ok_or_else(|| Error::Broken {
-            reason: format!("offset {offset:#x} of a region has no ATT address"),
-        })
+        let peer = region.at(offset)?;
+        if direction == Direction::Write {
+            region.check_ends(peer, length, |_| true)?;
+        }
+        Ok(peer)
+    }
+
+    /// Whether the board writes some of a write's bytes where they belong.
+    pub(crate) fn writes_middle(&self, request: &Request<'_>) -> bool {
+        let granularity = self.0.write_granularity();
+        let peer = request.region.at(request.offset);
+        peer.is_ok_and(|peer| has_middle(peer, request.length, granularity))
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
@@ -328,6 +340,11 @@ impl Shared {
     /// The device's queue; `None` if it never had one.
     pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of which the board writes multiples.
+    pub(crate) fn write_granularity(&self) -> u32 {
+        self.capabilities.write_granularity
     }
 
     /// Does something between the descriptors that the queue gives the board. What `f` changes, the

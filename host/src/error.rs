@@ -107,6 +107,24 @@ pub enum Error {
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
+    /// A write begins or ends inside of a dword, all of which the board writes, and nobody writes the bytes at its ends.
+    #[error(
+        "a write of {length} bytes at offset {offset} does not begin and end at multiples of {granularity} bytes, and the board writes no others (write_granularity)"
+    )]
+    Granularity {
+        /// Byte offset in the region. The region itself may begin inside of a dword.
+        offset: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// Bytes of which the board writes multiples.
+        granularity: u32,
+    },
+    /// The first or last bytes of a write, which the board cannot write by itself, were not copied to where they belong.
+    #[error("the bytes at an end of a write were not copied: {reason}")]
+    Ends {
+        /// Why.
+        reason: String,
+    },
     /// A range does not lie in the context's part of FPGA memory.
     #[error(
         "{length} bytes at FPGA address {address:#x} do not lie in {base:#x}..{end:#x}, the context's FPGA memory"

@@ -117,6 +117,14 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
         piece,
         terms: Terms::default(),
         unreadable: false,
+        ends: None,
+    }
+}
+
+impl<K: Keep> Flow<K> {
+    /// Finishes writes that have no ends.
+    fn flush(&mut self, flush: impl FnMut(&K, Unproven) -> Result<()>) {
+        self.finish(flush, |_, _| panic!("there are no ends"));
     }
 }
 

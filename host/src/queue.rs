@@ -7,18 +7,20 @@ pub use tasks::Ended;
 
 use crate::context::{Context, RawChannel};
 use crate::device::Device;
+use crate::ends::{Bounce, Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::{Flow, Order, Post, TransferId, Unproven};
 use crate::region::Region;
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
+use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 use tasks::Tasks;
@@ -68,6 +70,8 @@ pub(crate) struct Shared {
     /// Who made it: a child's copy ends nothing.
     owner: Process,
     state: Mutex<State>,
+    /// For ends of writes, from the first such write on.
+    bounce: OnceLock<Bounce>,
     /// Whoever slept for all has woken.
     woken: Condvar,
 }
@@ -204,6 +208,7 @@ impl Queue {
             device: device.clone(),
             owner: Process::current(),
             state: Mutex::new(state),
+            bounce: OnceLock::new(),
             woken: Condvar::new(),
         })))
     }
@@ -310,17 +315,27 @@ impl Queue {
             ..
         } = request;
         let peer = self.0.device.check(request)?;
+        let granularity = match direction {
+            Direction::Write => self.0.device.capabilities().write_granularity,
+            Direction::Read => 1,
+        };
+        let ends = match is_ragged(peer, length, granularity) {
+            true => Some(self.0.ends(peer, length)?),
+            false => None,
+        };
         let mut state = self.0.lock();
         // First, for this can fail: what is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {
+            let piece = piece.unwrap_or(state.piece).max(granularity);
             let order = Order {
                 direction,
                 peer,
                 local: fpga_address,
                 length,
-                piece: piece.unwrap_or(state.piece).max(1),
+                piece: piece - piece % granularity,
                 terms,
                 unreadable: !region.permissions().read(),
+                ends,
             };
             let id = state.flow.submit(order, region.clone());
             self.0.pump(&mut state);
@@ -393,6 +408,16 @@ fn slots(context: &dyn Context) -> u32 {
 }
 
 impl Shared {
+    /// The ends of a write. The first one makes the memory for them, by a call of the driver's.
+    fn ends(&self, peer: AttAddress, length: u64) -> Result<Ends> {
+        if self.bounce.get().is_none() {
+            // Another thread's may come first; then this one goes.
+            let _ = self.bounce.set(Bounce::new(&self.device)?);
+        }
+        let bounce = self.bounce.get().ok_or(Error::Forgotten)?;
+        Ok(bounce.ends(peer, length))
+    }
+
     /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -486,7 +511,7 @@ impl Shared {
                 state.flow.abandon();
                 state.flow.take(ring)
             };
-            state.flush(context);
+            self.finish(state);
             match records {
                 Ok(records) => state.statistics.records += records,
                 // The board may have been started meanwhile, which empties the ring.
@@ -542,7 +567,7 @@ impl Shared {
     fn take_records(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
         let records = state.flow.drain(&mut Records(context));
-        state.flush(context);
+        self.finish(state);
         match records {
             Ok(0) => Ok(()),
             Ok(records) => {
@@ -557,6 +582,20 @@ impl Shared {
                 restarted?.then_some(()).ok_or(error)
             }
         }
+    }
+
+    /// Makes sure that what the block could not flush has arrived, and copies ends of writes to where they belong.
+    fn finish(&self, state: &mut State) {
+        let context = self.device.context();
+        let flush = |region: &Region, why| match why {
+            Unproven::BrokenOff => context.flush(region.handle()),
+            Unproven::Unread => context.flush_unread(region.handle()),
+        };
+        let place = |region: &Region, end: &Scrap| match self.bounce.get() {
+            Some(bounce) => bounce.place(region, end),
+            None => Err(Error::Forgotten),
+        };
+        state.flow.finish(flush, place);
     }
 
     /// Gives the board what it has room for.
@@ -577,14 +616,6 @@ impl Shared {
 }
 
 impl State {
-    /// Makes sure that what the block could not flush has arrived.
-    fn flush(&mut self, context: &dyn Context) {
-        self.flow.flush(|region, why| match why {
-            Unproven::BrokenOff => context.flush(region.handle()),
-            Unproven::Unread => context.flush_unread(region.handle()),
-        });
-    }
-
     /// The state of the context, whose events are acknowledged by that.
     fn query(&mut self, context: &dyn Context) -> Result<Query> {
         self.statistics.system_calls += 1;

@@ -117,6 +117,13 @@ impl Error {
                 "Register the memory with the permission that the transfer needs."
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Granularity { .. } => {
+                "Begin and end at multiples of that. Or register the memory so that the library can copy the rest: host memory by its address or as Memory, \
+                 a GPU's by peerlane-gpu, and any other with Region::set_patch. A descriptor outside of a queue has nobody who copies."
+            }
+            Self::Ends { .. } => {
+                "Keep the memory and its GPU until the write has ended, and write it again."
+            }
             Self::Local { base, end, .. } if base == end => {
                 "Allocate FPGA memory before the queue is made, and keep it for as long as it is used."
             }
