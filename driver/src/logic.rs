@@ -50,6 +50,8 @@ pub(crate) mod orders;
 pub(crate) mod owners;
 #[path = "../core/src/patience.rs"]
 pub(crate) mod patience;
+#[path = "../core/src/peers.rs"]
+pub(crate) mod peers;
 #[path = "../core/src/places.rs"]
 pub(crate) mod places;
 #[path = "../core/src/queue.rs"]

@@ -235,6 +235,14 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_OPENCL (1ULL << 19)
 /* What the FPGA is configured with lets it be configured over PCIe: PEERLANE_IOC_CONFIGURE. */
 #define PEERLANE_FEATURE_CVP (1ULL << 20)
+/*
+ * One read that a peer does not answer ends all reads of the board until its link is reset. So
+ * memory of another device is registered for reading only if the board was seen to read from
+ * that device: PEERLANE_IOC_REGISTER makes that proof, and gives EXDEV without it. Boards
+ * without PEERLANE_FEATURE_TAGGED_READS have this, unless the administrator trusts all peers
+ * (peer_reads=2).
+ */
+#define PEERLANE_FEATURE_PROVED_PEERS (1ULL << 21)
 
 /* What a region is made of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
@@ -249,7 +257,8 @@ struct peerlane_info {
  * The board reads it: GPU to FPGA. Where it may write, too, it reads back behind what it
  * writes, to make sure that it has arrived. Where such reads are not answered, the write ends
  * with a fault: register that memory for writing alone. Where they are answered with ones,
- * they prove nothing.
+ * they prove nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this only if the
+ * peer answers.
  */
 #define PEERLANE_ACCESS_READ 1
 /*
@@ -264,6 +273,21 @@ struct peerlane_info {
  *
  * A region that was given back but kept is found again by provider, place, length, access and
  * identity, and costs nothing then.
+ *
+ * With PEERLANE_FEATURE_PROVED_PEERS, the first call that wants to read (PEERLANE_ACCESS_READ)
+ * from the memory of another PCI device has the board read 64 bytes of it. If no answer comes,
+ * the call fails with EXDEV, the device counts as one that cannot be read until the
+ * administrator or a new driver says otherwise, and the board is reset by its link: all
+ * transfers of all contexts end, and peerlane_query.resets is raised.
+ * PEERLANE_REGISTER_PROVED_ONLY avoids that risk. A region for writing alone needs no proof.
+ *
+ * EXDEV: the board cannot read from the device whose memory it is, or is not allowed to
+ * (peer_reads=0), or nobody knows yet (PEERLANE_REGISTER_PROVED_ONLY): register it for writing
+ * alone. EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes,
+ * no or unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the
+ * owner has taken the memory back. EDQUOT, ENOSPC, ENOMEM: too many ATT entries, or too much
+ * memory. EREMOTEIO: the kernel does not know that the board can reach the device. EOPNOTSUPP:
+ * no such provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -281,7 +305,7 @@ struct peerlane_register {
 	__u64 identity;
 	/* In: the dma-buf; -1 for others. */
 	__s32 fd;
-	/* In: zero. */
+	/* In: bits of PEERLANE_REGISTER_*. */
 	__u32 flags;
 	/* Out: names the region; never 0. */
 	__u32 handle;
@@ -296,6 +320,14 @@ struct peerlane_register {
 	/* Zero. */
 	__u64 reserved[2];
 };
+
+/* Bits of peerlane_register.flags. */
+/*
+ * No read is risked: memory of a device from which the board was not yet seen to read is
+ * refused for reading (EXDEV). It changes nothing without PEERLANE_FEATURE_PROVED_PEERS.
+ * Drivers that do not know that feature refuse the bit (EINVAL).
+ */
+#define PEERLANE_REGISTER_PROVED_ONLY 1
 
 /* Argument of PEERLANE_IOC_UNREGISTER. */
 struct peerlane_unregister {
@@ -319,6 +351,13 @@ struct peerlane_unregister {
  * no such region; ESTALE: its owner has taken the memory back; EINVAL: the bytes are not all
  * in the region, or not all in the context's FPGA memory; EBUSY: the process writes
  * descriptors itself.
+ *
+ * A board whose CAPS2 says a granularity of writes of 4 bytes writes whole dwords of the bus.
+ * Where a write to host memory begins or ends inside of one, the driver writes these 1 to 3
+ * bytes itself, before the rest: the call waits until all writes have ended that the context
+ * submitted before, and with PEERLANE_SUBMIT_AFTER_READ all reads. A signal ends that wait
+ * with nothing written, as it does PEERLANE_IOC_WAIT's. EOPNOTSUPP: such a write to the memory
+ * of another device.
  */
 struct peerlane_submit {
 	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
@@ -473,8 +512,8 @@ struct peerlane_stop {
  * the region before the call has arrived: what records tell of that are in the ring, and what
  * PEERLANE_IOC_STOP has ended. A write that ends well makes sure of that by itself, but not
  * one that fails, is ended, or asks for no flush (PEERLANE_SUBMIT_NO_FLUSH). The board reads
- * from a peer's memory for it, if it may: see PEERLANE_ACCESS_WRITE. Transfers go on
- * meanwhile.
+ * from a peer's memory for it, and never from memory that is registered for writing alone: see
+ * PEERLANE_ACCESS_WRITE. Transfers go on meanwhile.
  *
  * ENOENT: there is no such region; what the context let go of without PEERLANE_UNREGISTER_KEEP
  * had its flush then. A region whose owner has taken the memory back had it, too, and gives no

@@ -62,6 +62,7 @@ pub mod named;
 pub mod orders;
 pub mod owners;
 pub mod patience;
+pub mod peers;
 pub mod places;
 pub mod queue;
 pub mod quota;
