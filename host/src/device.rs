@@ -38,7 +38,16 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 /// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
 /// lock (POSIX.1-2017, `fork`).
 #[derive(Debug, Clone)]
-pub struct Device(pub(crate) Arc<Shared>);
+pub struct Device(pub(crate) Arc<Shared>, Reads);
+
+/// Whether memory of other devices is registered for reading without a proof that the board can read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// The driver makes the proof.
+    Risked,
+    /// Only if there is one.
+    Proved,
+}
 
 /// What the clones share.
 #[derive(Debug)]
@@ -122,15 +131,18 @@ impl Device {
         let [caps0, caps1, caps2] = info.caps;
         let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
         match identity.check(MAP_ID, None) {
-            Ok(capabilities) => Ok(Self(Arc::new(Shared {
-                owner: Process::current(),
-                capabilities,
-                range: Mutex::new(info.local_base..info.local_end),
-                queue: Mutex::new(None),
-                window_seat: Seat::default(),
-                changes_range: Mutex::new(()),
-                context: Box::new(context),
-            }))),
+            Ok(capabilities) => {
+                let shared = Shared {
+                    owner: Process::current(),
+                    capabilities,
+                    range: Mutex::new(info.local_base..info.local_end),
+                    queue: Mutex::new(None),
+                    window_seat: Seat::default(),
+                    changes_range: Mutex::new(()),
+                    context: Box::new(context),
+                };
+                Ok(Self(Arc::new(shared), Reads::Risked))
+            }
             Err(source) => Err(Error::Identity {
                 board: context.name(),
                 source,
@@ -157,6 +169,24 @@ impl Device {
     /// NVIDIA driver brings may have come, or gone, since the device was opened.
     pub fn has(&self, features: u64) -> bool {
         features & !self.info().features == 0
+    }
+
+    /// The same device, for registrations that risk no read. On a board with
+    /// [`PROVED_PEERS`](uapi::feature::PROVED_PEERS) the first registration of another device's memory that the board is to
+    /// read has it read a little. If that is not answered, the board takes no reads of any context's until its driver has
+    /// reset its link, which ends all that is under way. By this value such memory is registered only if the board was
+    /// seen to read from that device before: [`Error::Call`] with `EXDEV` otherwise.
+    #[must_use]
+    pub fn proved_only(&self) -> Self {
+        Self(Arc::clone(&self.0), Reads::Proved)
+    }
+
+    /// Flags of a registration ([`uapi::Register::flags`]). Drivers without the feature know none.
+    pub(crate) fn register_flags(&self) -> u32 {
+        match self.1 == Reads::Proved && self.has(uapi::feature::PROVED_PEERS) {
+            true => uapi::register::PROVED_ONLY,
+            false => 0,
+        }
     }
 
     /// What the board can do.

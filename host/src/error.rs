@@ -201,6 +201,9 @@ pub enum Error {
         "the board's PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer (STATUS.port_dead)"
     )]
     PortDead,
+    /// Answers to reads are owed, and the board's port takes no other reads before they have come.
+    #[error("the board's PCIe port waits for answers to reads, and passes on no later ones")]
+    ReadsOwed,
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
@@ -313,6 +316,7 @@ fn features(bits: u64) -> String {
         (feature::WINDOW, "the window into FPGA memory"),
         (feature::MSIX, "an interrupt for each channel"),
         (feature::TAGGED_READS, "reads by tag"),
+        (feature::PROVED_PEERS, "proofs of reads"),
     ];
     let mut missing: Vec<String> = Vec::new();
     let mut unknown = bits;

@@ -304,9 +304,7 @@ impl<K: Keep> Flow<K> {
                 State::UnderWay(work) if work.begun && work.order.direction == Direction::Write => {
                     f(&work.keep);
                 }
-                State::Unfinished(_, rest, keep)
-                    if rest.unproven == Some(Unproven::BrokenOff) =>
-                {
+                State::Unfinished(_, rest, keep) if rest.unproven == Some(Unproven::BrokenOff) => {
                     f(keep);
                 }
                 _ => {}

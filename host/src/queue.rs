@@ -246,8 +246,18 @@ impl Queue {
     /// region back whose last handle a transfer had that has ended. There is no limit to what may be
     /// submitted but the process's memory.
     ///
+    /// A board may write whole dwords only ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those by Altera's Avalon-MM bridge). Of a
+    /// write to it that begins or ends inside of a dword the library copies 1 to 3 bytes at each such end, when somebody
+    /// waits for a transfer of the queue or looks at one. That costs a descriptor and a copy for each, by the processor or,
+    /// in a GPU's memory, by the GPU. And writes behind it, and reads that are
+    /// [chained](Terms::after_writes) to it, begin when it has ended. Where the memory takes no flush ([`Terms`]), data of
+    /// writes before it to the same bytes may arrive behind the copy. The first such write of a queue registers a little
+    /// memory for it.
+    ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
+    /// [`Error::Granularity`]: a write begins or ends inside of a dword, and nobody copies the rest
+    /// ([`Region::set_patch`]). [`Error::Map`], [`Error::AttFull`]: there is no memory for that.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit(
         &self,
@@ -350,6 +360,14 @@ impl Queue {
         })
     }
 
+    /// Checks a request as [`submit_with`](Self::submit_with) does, and moves nothing.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn check(&self, request: &Request<'_>) -> Result<()> {
+        self.0.device.check(request).map(drop)
+    }
+
     /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
     /// takes. It does not say what has failed: that is told by the [`Transfer`]s alone.
     ///
@@ -412,7 +430,12 @@ impl Shared {
     fn ends(&self, peer: AttAddress, length: u64) -> Result<Ends> {
         if self.bounce.get().is_none() {
             // Another thread's may come first; then this one goes.
-            let _ = self.bounce.set(Bounce::new(&self.device)?);
+            let made = Bounce::new(&self.device).map_err(|error| match error {
+                // Not what a driver says of the queue: nothing is broken.
+                Error::Call { source, .. } => Error::map("memory for ends of writes", 0, source),
+                error => error,
+            });
+            let _ = self.bounce.set(made?);
         }
         let bounce = self.bounce.get().ok_or(Error::Forgotten)?;
         Ok(bounce.ends(peer, length))

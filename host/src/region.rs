@@ -96,6 +96,9 @@ impl Device {
     /// together: 4096 of the default build are 16 MiB of memory in pages of 4 KiB, and 8 GiB of memory
     /// that lies in pieces of 2 MiB ([`Memory::huge`]).
     ///
+    /// On a board with [`PROVED_PEERS`](peerlane_core::uapi::feature::PROVED_PEERS) another device's memory is registered for
+    /// reading only if the board can read it, which the first registration tries: [`Device::proved_only`].
+    ///
     /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data
     /// are proven to have arrived; [`Permissions::ReadWrite`] lets the board prove that. This holds for all
     /// kinds of registration ([`access::WRITE`]).
@@ -266,6 +269,7 @@ impl Region {
             Permissions::Write => access::WRITE,
             Permissions::ReadWrite => access::READ | access::WRITE,
         };
+        register.flags = device.register_flags();
         enter(&mut register)?;
         let base = AttAddress::from_raw(register.att_address);
         Ok(Self(Arc::new(Inner {

@@ -116,10 +116,16 @@ pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) {
 
 /// Begins a transfer. It never waits for room on the board.
 ///
+/// A board by Altera's Avalon-MM bridge writes whole dwords only. Of a transfer from the FPGA that begins or ends inside of a
+/// dword of its region, the library copies 1 to 3 bytes at each such end itself, when somebody waits for a transfer of the
+/// queue or looks at one, and before this one counts as ended. Each end costs a descriptor and a copy, and transfers from the
+/// FPGA behind it begin when it has ended, like those to the FPGA that are chained to it. Memory of a GPU needs
+/// `pl_region_set_copy` for it.
+///
 /// request: what to move; it is read within the call.
 /// transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
 ///
-/// Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+/// Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
 ///
 /// # Safety
 /// The handles were not ended, `request` is one, `transfer` is a place for a pointer.

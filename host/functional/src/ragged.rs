@@ -110,7 +110,14 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
         let start = round % 4;
         let mut all = Vec::new();
         // The last of these wins, byte by byte: ragged over ragged, whole dwords over an end, an end over whole dwords.
-        for (at, length) in [(start, 6), (4 + start, 9), (8, 8), (13, 2), (16, 5), (20, 8)] {
+        for (at, length) in [
+            (start, 6),
+            (4 + start, 9),
+            (8, 8),
+            (13, 2),
+            (16, 5),
+            (20, 8),
+        ] {
             let from = 100 * round + 10 * at;
             let request = target.request(&work, &data, at, from..from + length);
             let write = work.queue.submit_with(&request, Terms::default());
@@ -130,7 +137,11 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
         for write in &all {
             ensure!(write.poll().map_err(told)?.is_some(), "it ends later");
         }
-        same("what was read", &work.fpga(copy, 32)?, &target.expected[..32])?;
+        same(
+            "what was read",
+            &work.fpga(copy, 32)?,
+            &target.expected[..32],
+        )?;
         target.check("the memory")?;
     }
     Ok(())
@@ -147,7 +158,7 @@ pub fn neighbours(bench: &dyn Bench) -> Result<()> {
     std::thread::scope(|scope| {
         let neighbour = scope.spawn(|| {
             let mut byte = 0_u8;
-            while !over.load(Ordering::Relaxed) {
+            loop {
                 byte = byte.wrapping_add(1);
                 for at in theirs {
                     memory.write(at, &[byte]).map_err(told)?;
@@ -158,8 +169,10 @@ pub fn neighbours(bench: &dyn Bench) -> Result<()> {
                     memory.read(at, &mut found).map_err(told)?;
                     ensure!(found == [byte], "byte {at} is {found:?}, not {byte}");
                 }
+                if over.load(Ordering::Relaxed) {
+                    return Ok(byte);
+                }
             }
-            anyhow::Ok(byte)
         });
         let written = (0..200).try_for_each(|round| {
             let from = round % 60;
@@ -233,9 +246,13 @@ pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
         let write = work.queue.submit_with(&request, Terms::default());
         let write = write.map_err(told)?;
         match round {
-            0 => while write.poll().map_err(told)?.is_none() {
-                work.device.poll(Some(Duration::from_millis(1))).map_err(told)?;
-            },
+            0 => {
+                while write.poll().map_err(told)?.is_none() {
+                    work.device
+                        .poll(Some(Duration::from_millis(1)))
+                        .map_err(told)?;
+                }
+            }
             1 => ensure!(work.queue.block_on(write.ended()).map_err(told)? == 93),
             2 => work.queue.drain(LIMIT).map_err(told)?,
             3 => {

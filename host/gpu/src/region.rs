@@ -72,7 +72,16 @@ impl GpuBuffer {
         let gpu = self.gpu();
         // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. Freed memory
         // is taken from the board by the driver.
-        unsafe { gpu.register_in(device, at, length, &self.backing(), permissions, self.gone()) }
+        unsafe {
+            gpu.register_in(
+                device,
+                at,
+                length,
+                &self.backing(),
+                permissions,
+                self.gone(),
+            )
+        }
     }
 
     /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. It lets go of
@@ -92,7 +101,16 @@ impl GpuBuffer {
         let known = self.known_in(cache)?;
         let gpu = self.gpu();
         // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
-        unsafe { gpu.register_by(cache, known, device, at..at + length, permissions, self.gone()) }
+        unsafe {
+            gpu.register_by(
+                cache,
+                known,
+                device,
+                at..at + length,
+                permissions,
+                self.gone(),
+            )
+        }
     }
 
     /// What tells its memory from all other memory, for a cache.

@@ -4,6 +4,7 @@
 mod channels;
 mod common;
 mod device;
+mod ends;
 mod fake;
 mod lifetime;
 mod opencl;

@@ -83,6 +83,10 @@ impl Bench for OnTheSimulatedBoard {
         &[MemoryKind::Host, MemoryKind::Gpu]
     }
 
+    fn takes_addresses(&self) -> bool {
+        true
+    }
+
     fn reset(&self) -> anyhow::Result<bool> {
         self.0.reset()?;
         Ok(true)
@@ -93,7 +97,10 @@ impl Bench for OnTheSimulatedBoard {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn what_the_library_promises() {
     for (name, test) in ALL {
-        let bench = OnTheSimulatedBoard(open(&Options::default()).1);
+        let (board, driver) = open(&Options::default());
+        // SAFETY: whoever registers memory by its address keeps the promise.
+        unsafe { board.admit_process_memory() };
+        let bench = OnTheSimulatedBoard(driver);
         run(&bench, name, *test).unwrap_or_else(|error| panic!("{error:?}"));
     }
 }
