@@ -34,7 +34,7 @@ pub struct Completer {
     pub recorded: Signal<Out, Bit>,
 
     /// The end that is being reported.
-    code: DFF<Bits<4>>,
+    code: DFF<Bits<5>>,
     bytes: DFF<Bits<32>>,
     tag: DFF<Bits<32>>,
     fault_at: DFF<Bits<64>>,
@@ -136,7 +136,7 @@ impl Logic for Completer {
         self.status.next = bit_cast::<32, 1>(self.phase.q.val().into())
             | (bit_cast::<32, 1>(self.is_read.q.val().into()) << 1)
             | (bit_cast::<32, 6>(self.channel.val()) << 8)
-            | (bit_cast::<32, 4>(self.code.q.val()) << 16);
+            | (bit_cast::<32, 5>(self.code.q.val()) << 16);
         self.record.data.next = bit_cast::<256, 32>(self.tag.q.val())
             | (bit_cast::<256, 32>(self.status.val()) << 32)
             | (bit_cast::<256, 32>(self.bytes.q.val()) << 64)

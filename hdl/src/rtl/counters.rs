@@ -68,10 +68,10 @@ pub struct Counters {
     pub read_bytes: Signal<In, Bits<10>>,
     pub write_end: Signal<In, Bit>,
     pub write_end_channel: Signal<In, Bits<6>>,
-    pub write_end_code: Signal<In, Bits<4>>,
+    pub write_end_code: Signal<In, Bits<5>>,
     pub read_end: Signal<In, Bit>,
     pub read_end_channel: Signal<In, Bits<6>>,
-    pub read_end_code: Signal<In, Bits<4>>,
+    pub read_end_code: Signal<In, Bits<5>>,
     /// A bit that is high counts this cycle in its counter.
     pub levels: Signal<In, Bits<9>>,
     /// Snapshot of all that arrived up to this cycle; while `busy`, of all up to the cycle in which the one

@@ -110,7 +110,7 @@ pub struct AnswerSource<const W: usize> {
     pub chunk: Signal<Out, Bit>,
     pub tag: Signal<Out, Bits<6>>,
     pub bytes: Signal<Out, Bits<10>>,
-    pub code: Signal<Out, Bits<4>>,
+    pub code: Signal<Out, Bits<5>>,
     /// A beat, in the cycle of its chunk or later.
     pub beat: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<W>>,
@@ -213,7 +213,7 @@ pub struct RequestSource {
     /// The last of its descriptor.
     pub last: Signal<Out, Bit>,
     /// The fault, a status code.
-    pub code: Signal<Out, Bits<4>>,
+    pub code: Signal<Out, Bits<5>>,
     pub want_record: Signal<Out, Bit>,
     pub want_irq: Signal<Out, Bit>,
     pub urgent: Signal<Out, Bit>,
@@ -228,7 +228,7 @@ pub struct RequestSource {
 pub struct EndSource {
     pub valid: Signal<Out, Bit>,
     /// A status code.
-    pub code: Signal<Out, Bits<4>>,
+    pub code: Signal<Out, Bits<5>>,
     /// Bytes that were moved.
     pub bytes: Signal<Out, Bits<32>>,
     /// The descriptor's cookie.

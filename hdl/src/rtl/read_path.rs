@@ -73,7 +73,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     used: DFF<Bits<64>>,
     done: DFF<Bits<64>>,
     #[given]
-    results: SmallRam<Bits<4>, 6>,
+    results: SmallRam<Bits<5>, 6>,
     /// Beats promised to reads in flight and not yet used up; the receive buffer holds them all.
     promised: DFF<Bits<13>>,
     #[given]
@@ -90,7 +90,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     /// The end that is reported.
     over: DFF<Bit>,
     over_reports: DFF<Bit>,
-    over_code: DFF<Bits<4>>,
+    over_code: DFF<Bits<5>>,
     over_bytes: DFF<Bits<32>>,
     over_tag: DFF<Bits<32>>,
     over_at: DFF<Bits<40>>,
@@ -122,7 +122,7 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     note: DFF<Note>,
     note_over: DFF<Bit>,
     note_done: DFF<Bit>,
-    result: DFF<Bits<4>>,
+    result: DFF<Bits<5>>,
     so_far: DFF<Bits<32>>,
     so_far_failed: DFF<Failure>,
     note_load: Signal<Local, Bit>,
@@ -133,13 +133,13 @@ pub struct ReadPath<const W: usize, const B: usize, const E: usize> {
     retired_bit: Signal<Local, Bits<64>>,
     note_tag: Signal<Local, Bits<6>>,
     note_bytes: Signal<Local, Bits<10>>,
-    note_code: Signal<Local, Bits<4>>,
+    note_code: Signal<Local, Bits<5>>,
     note_real: Signal<Local, Bit>,
     note_last: Signal<Local, Bit>,
     note_channel: Signal<Local, Bits<6>>,
     retire: Signal<Local, Bit>,
-    earlier: Signal<Local, Bits<4>>,
-    failure: Signal<Local, Bits<4>>,
+    earlier: Signal<Local, Bits<5>>,
+    failure: Signal<Local, Bits<5>>,
     failure_at: Signal<Local, Bits<40>>,
     total: Signal<Local, Bits<32>>,
     over_pop: Signal<Local, Bit>,

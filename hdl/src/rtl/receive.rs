@@ -41,7 +41,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     /// A read whose last bytes are in memory, or that failed.
     pub done: Signal<Out, Bit>,
     pub done_tag: Signal<Out, Bits<6>>,
-    pub done_code: Signal<Out, Bits<4>>,
+    pub done_code: Signal<Out, Bits<5>>,
     pub stalled: Signal<Out, Bit>,
     /// FPGA memory, in its own clock.
     pub mem_clock: Signal<In, Clock>,
@@ -109,7 +109,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     c_load: Signal<Local, Bit>,
     c_tag: Signal<Local, Bits<6>>,
     c_bytes: Signal<Local, Bits<10>>,
-    c_code: Signal<Local, Bits<4>>,
+    c_code: Signal<Local, Bits<5>>,
     c_local: Signal<Local, Bits<40>>,
     c_lane: Signal<Local, Bits<5>>,
     c_left: Signal<Local, Bits<10>>,
@@ -124,7 +124,7 @@ pub struct Receive<const W: usize, const B: usize, const E: usize> {
     packed: Signal<Local, Bit>,
     commit: Signal<Local, Bit>,
     enable_now: Signal<Local, Bits<64>>,
-    pack_code: Signal<Local, Bits<4>>,
+    pack_code: Signal<Local, Bits<5>>,
     words_now: Signal<Local, Bits<4>>,
     mem_count: Signal<Local, Bits<4>>,
     mem_bare: Signal<Local, Bit>,

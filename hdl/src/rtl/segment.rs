@@ -1,6 +1,6 @@
 //! One direction's request maker: serves the channels in turn, a request at a time. A read has at most
-//! 512 bytes, or what one packet may ask for, a write 256; neither crosses a multiple of that (so never 4 KiB) of
-//! the peer address; each is checked and translated by the ATT before it leaves.
+//! 512 bytes, or what one packet may ask for, a write what one burst may carry; neither crosses a multiple of that
+//! (so never 4 KiB) of the peer address; each is checked and translated by the ATT before it leaves.
 //!
 //! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
 //! in a small memory. A channel that had nothing under way comes before the round, once, and at most
@@ -63,6 +63,10 @@ pub struct Segment<const W: usize, const B: usize> {
     pub port_down: Signal<In, Bit>,
     /// Bytes of the longest request, a power of two from 128 to 512, less one.
     pub longest: Signal<In, Bits<10>>,
+    /// A descriptor begins and ends at whole dwords of the peer, else it has failed.
+    pub whole_dwords: Signal<In, Bit>,
+    /// Ends that are no whole beats are requests of their own.
+    pub split_ends: Signal<In, Bit>,
     /// End every descriptor.
     pub abort_all: Signal<In, Bit>,
     /// One bit a channel.
@@ -116,6 +120,8 @@ pub struct Segment<const W: usize, const B: usize> {
     bad_peer: DFF<Bit>,
     bad_local: DFF<Bit>,
     bad_control: DFF<Bit>,
+    bad_ends: DFF<Bit>,
+    unaligned: DFF<Bit>,
     waits: DFF<Bits<2>>,
     stamp_at: DFF<Bits<13>>,
     /// The channel that comes next.
@@ -169,9 +175,9 @@ pub struct Segment<const W: usize, const B: usize> {
     page_number: Signal<Local, Bits<26>>,
     local_end: DFF<Bits<41>>,
     ragged: Signal<Local, Bit>,
-    verdict: Signal<Local, Bits<4>>,
+    verdict: Signal<Local, Bits<5>>,
     faulty: Signal<Local, Bit>,
-    judged: DFF<Bits<4>>,
+    judged: DFF<Bits<5>>,
     fails: DFF<Bit>,
     is_final: Signal<Local, Bit>,
     remaining_next: Signal<Local, Bits<32>>,
@@ -212,8 +218,6 @@ pub struct Segment<const W: usize, const B: usize> {
     entries: Constant<Bits<26>>,
     /// Bit of an entry that permits this direction: 1 read by the board, 2 write by the board.
     permission: Constant<Bits<2>>,
-    /// Writes only: unaligned ends are requests of their own (the contract of `Txs`).
-    split_ends: Constant<Bits<1>>,
     /// Bits of `control` that chain to a descriptor of the same direction and of the other.
     chain_own: Constant<Bits<2>>,
     chain_other: Constant<Bits<2>>,
@@ -261,7 +265,6 @@ impl<const W: usize, const B: usize> Segment<W, B> {
             memory_bytes: Constant::new((1u64 << config.memory_log2).into()),
             entries: Constant::new((1u64 << config.att_log2).into()),
             permission: Constant::new(if config.read { 1 } else { 2 }.into()),
-            split_ends: Constant::new(u64::from(!config.read).into()),
             chain_own: Constant::new(if config.read { 2 } else { 1 }.into()),
             chain_other: Constant::new(if config.read { 1 } else { 2 }.into()),
             all_channels: Constant::new(super::channel_mask(channels)),
@@ -297,6 +300,8 @@ impl<const W: usize, const B: usize> Part<Setup> for Segment<W, B> {
             bad_peer,
             bad_local,
             bad_control,
+            bad_ends,
+            unaligned,
             state,
             issuing,
             serving,

@@ -9,7 +9,7 @@ macro_rules! codes {
         /// the Verilog are those that it uses.
         #[derive(Clone, Debug)]
         pub struct Status {
-            $($(#[$doc])* pub $name: Constant<Bits<4>>,)*
+            $($(#[$doc])* pub $name: Constant<Bits<5>>,)*
         }
 
         impl Default for Status {
@@ -65,4 +65,6 @@ codes! {
     flush = Flush,
     /// Outside the channel's range of FPGA memory.
     local_range = LocalRange,
+    /// A write that does not begin and end at whole dwords, at a port that writes no others.
+    alignment = Alignment,
 }

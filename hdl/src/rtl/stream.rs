@@ -116,7 +116,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     one: Constant<Bits<64>>,
     status: Status,
     /// The status code before that of Unsupported Request, which is code 1 of an answer.
-    refusals: Constant<Bits<4>>,
+    refusals: Constant<Bits<5>>,
 }
 
 impl<const W: usize, const B: usize> StreamAdapter<W, B> {

@@ -29,7 +29,7 @@ words! {
         beats: Bits<6>,
         bytes: Bits<10>,
         /// The fault, a status code.
-        code: Bits<4>,
+        code: Bits<5>,
         /// The last of its descriptor.
         last: Bit,
         want_record: Bit,
@@ -45,7 +45,7 @@ words! {
 
     /// The end of a write descriptor, which may wait for its flush read.
     struct WriteEnd {
-        code: Bits<4>,
+        code: Bits<5>,
         irq: Bit,
         /// A flush read tells that its data have arrived.
         flush: Bit,
@@ -73,7 +73,7 @@ words! {
         att_address: Bits<40>,
         bytes: Bits<10>,
         /// Of a request without data, its status code.
-        code: Bits<4>,
+        code: Bits<5>,
         /// The last of its descriptor.
         last: Bit,
         want_record: Bit,
@@ -92,7 +92,7 @@ words! {
 
     /// The first failure of a channel's descriptor; code 0: none.
     struct Failure {
-        code: Bits<4>,
+        code: Bits<5>,
         att_address: Bits<40>,
     }
 
@@ -101,7 +101,7 @@ words! {
         tag: Bits<6>,
         bytes: Bits<10>,
         /// With a status code it brings none, and ends its read.
-        code: Bits<4>,
+        code: Bits<5>,
     }
 
     /// Where the next chunk of a read belongs.
@@ -130,7 +130,7 @@ words! {
         tag: Bits<6>,
         /// The last of its read.
         last: Bit,
-        code: Bits<4>,
+        code: Bits<5>,
         /// It has no data.
         bare: Bit,
     }
@@ -141,7 +141,7 @@ words! {
         word: Bits<34>,
         words: Bits<4>,
         tag: Bits<6>,
-        code: Bits<4>,
+        code: Bits<5>,
         /// The read is over with it.
         reports: Bit,
         /// No words.
@@ -153,7 +153,7 @@ words! {
     /// A read that is over.
     struct Written {
         tag: Bits<6>,
-        code: Bits<4>,
+        code: Bits<5>,
     }
 
     /// A read of the `Txs` port that is under way.

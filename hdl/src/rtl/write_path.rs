@@ -137,7 +137,7 @@ pub struct WritePath<const W: usize, const B: usize> {
     head_pop: Signal<Local, Bit>,
     gone_real: Signal<Local, Bit>,
     gone_bytes: Signal<Local, Bits<10>>,
-    gone_code: Signal<Local, Bits<4>>,
+    gone_code: Signal<Local, Bits<5>>,
     gone_end: Signal<Local, Bit>,
     gone_total: Signal<Local, Bits<32>>,
     gone_adds: Signal<Local, Bits<10>>,
@@ -168,9 +168,9 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             place_shift: Constant::new(u64::from(W.trailing_zeros()).into()),
-            // 64 words in all, 5 at most for the next request. What is accepted is out of turn: no more
+            // 64 words in all, 9 at most for the next request. What is accepted is out of turn: no more
             // than covers about half a microsecond of memory latency.
-            most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 5 }).into()),
+            most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 9 }).into()),
         })
     }
 }

@@ -29,8 +29,18 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
             self.longest_read.d.next = 255.into();
         }
         self.read_segment.longest.next = self.longest_read.q.val();
-        // A packet of the usual payload size, so that a read finds a gap between two.
-        self.write_segment.longest.next = 255.into();
+        // All that `Txs` takes in one burst: each costs it cycles of its own. Else a packet of the usual payload
+        // size, so that a read finds a gap between two.
+        self.write_segment.longest.next = 511.into();
+        if self.port.tagged.val() {
+            self.write_segment.longest.next = 255.into();
+        }
+        // The bridge behind `Txs` enables whole dwords, at both ends of a burst. A transaction layer enables bytes,
+        // but of bursts of a single beat only.
+        self.write_segment.whole_dwords.next = !self.port.tagged.val();
+        self.write_segment.split_ends.next = self.port.tagged.val();
+        self.read_segment.whole_dwords.next = false;
+        self.read_segment.split_ends.next = false;
         self.write_segment.halted.next = false;
         self.read_segment.halted.next = self.read_path.halted.val();
         self.write_path.may_flush.next = self.write_segment.may_flush.val();

@@ -50,7 +50,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.registers.caps2_tagged.next = self.port.tagged.val();
         self.registers.caps2_msix.next = self.has_msix.val().any();
         self.registers.caps2_tlp.next = self.has_layer.val().any();
-        self.registers.caps2_write_granularity_log2.next = 0.into();
+        self.registers.caps2_write_granularity_log2.next = 2.into();
+        if self.port.tagged.val() {
+            self.registers.caps2_write_granularity_log2.next = 0.into();
+        }
         self.registers.link_max_payload.next = self.max_payload.val();
         self.registers.link_max_request.next = self.max_request.val();
         self.registers.link_read_tags.next = 0.into();

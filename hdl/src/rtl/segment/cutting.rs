@@ -10,15 +10,15 @@ pub(super) struct Cutting;
 impl<const W: usize, const B: usize> Part<Cutting> for Segment<W, B> {
     #[hdl_gen]
     fn update(&mut self) {
-        // Bytes to the next edge: of the bus word for a write's unaligned head, else of the longest request.
+        // Bytes to the next edge: of the bus word for an unaligned head that goes alone, else of the longest request.
         self.head_offset.next = bit_cast::<10, 38>(self.peer.q.val()) & self.offset_mask.val();
-        if self.split_ends.val().any() & self.head_offset.val().any() {
+        if self.split_ends.val() & self.head_offset.val().any() {
             self.to_edge.next = self.beat_bytes.val() - self.head_offset.val();
         } else {
             self.to_edge.next = (!bit_cast::<10, 38>(self.peer.q.val()) & self.longest.val()) + 1;
         }
-        // A write of several beats ends on a whole one; the bytes behind it are a request of their own.
-        self.ragged.next = self.split_ends.val().any()
+        // Where ends go alone, a request of several beats ends on a whole one.
+        self.ragged.next = self.split_ends.val()
             & (self.remaining.q.val().get_bits::<10>(0) & self.offset_mask.val()).any()
             & (self.remaining.q.val() > bit_cast::<32, 10>(self.beat_bytes.val()));
         self.page_number.next = self.peer.q.val().get_bits::<26>(12);

@@ -120,6 +120,7 @@ impl<const W: usize, const B: usize> Part<Waiting> for Segment<W, B> {
             self.pool.d.next = 0.into();
             self.begins.d.next = false;
             self.malformed.d.next = false;
+            self.unaligned.d.next = false;
         }
     }
 }

@@ -35,6 +35,9 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
                     | self.queue.peer_high.val().get_bits::<2>(30).all();
                 self.bad_local.d.next = self.queue.local_high.val().get_bits::<24>(8).any();
                 self.bad_control.d.next = self.queue.control.val().get_bits::<26>(6).any();
+                self.bad_ends.d.next = self.whole_dwords.val()
+                    & (self.queue.peer_low.val().get_bits::<2>(0).any()
+                        | self.queue.length.val().get_bits::<2>(0).any());
                 self.waits.d.next = self.queue.control.val().get_bits::<2>(4);
                 self.stamp_at.d.next = self.queue.stamp.val();
                 self.begins.d.next = true;
@@ -43,6 +46,7 @@ impl<const W: usize, const B: usize> Part<Steps> for Segment<W, B> {
             SegmentState::Size => {
                 self.malformed.d.next = self.begins.q.val()
                     & (self.bad_peer.q.val() | self.bad_local.q.val() | self.bad_control.q.val());
+                self.unaligned.d.next = self.begins.q.val() & self.bad_ends.q.val();
                 self.reach.d.next = self.to_edge.val();
                 self.is_ragged.d.next = self.ragged.val();
                 self.entry_index.d.next = self.page_number.val().get_bits::<16>(0);

@@ -14,6 +14,8 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
         self.verdict.next = self.status.ok.val();
         if self.malformed.q.val() {
             self.verdict.next = self.status.descriptor.val();
+        } else if self.unaligned.q.val() {
+            self.verdict.next = self.status.alignment.val();
         } else if self.out_of_memory.q.val() {
             self.verdict.next = self.status.length.val();
         } else if self.out_of_window.q.val() {
@@ -34,6 +36,7 @@ impl<const W: usize, const B: usize> Part<Verdict> for Segment<W, B> {
             self.verdict.next = self.status.att_page_size.val();
         }
         self.faulty.next = self.malformed.q.val()
+            | self.unaligned.q.val()
             | self.out_of_memory.q.val()
             | self.out_of_window.q.val()
             | self.aborted.q.val()

@@ -113,7 +113,7 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
             self.port_answer.code.next = self.status.read_timeout.val();
         } else if self.refused.val() {
             self.port_answer.code.next =
-                bit_cast::<4, 3>(self.answer_code.val()) + self.refusals.val();
+                bit_cast::<5, 3>(self.answer_code.val()) + self.refusals.val();
             if self.answer_code.val() == 4 {
                 self.port_answer.code.next = self.status.read_timeout.val();
             }
