@@ -364,6 +364,60 @@ mod tests {
         }
     }
 
+    /// The board is asked for the dwords between, and the GPU copies the rest, for as long as its memory is there.
+    #[test]
+    fn the_gpu_copies_the_ends_of_writes() {
+        let limit = std::time::Duration::from_secs(1);
+        let device = Device::over(Least::of_dwords()).unwrap();
+        let queue = device.queue().unwrap();
+        let gpu = standin::gpu();
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        let both = Permissions::ReadWrite;
+        let cache = Cache::new(Limits::default());
+        let (address, range) = (buffer.address(), 4096..8192);
+        let regions = [
+            buffer.register(&device, range.clone(), both).unwrap(),
+            buffer
+                .register_cached(&cache, &device, range, both)
+                .unwrap(),
+            // SAFETY: the memory is the buffer's.
+            unsafe { gpu.register(&device, address + 4096, 4096, both) }.unwrap(),
+        ];
+        for region in &regions {
+            for (at, length, ends) in [
+                (8, 64, vec![]),
+                (1, 10, vec![(1, 3), (8, 3)]),
+                (4, 2, vec![(4, 2)]),
+            ] {
+                standin::copied();
+                let at = region.offset() + at;
+                let write = queue.write(0, region.region(), at, length).unwrap();
+                assert_eq!(write.wait(limit).unwrap(), length);
+                let ends: Vec<_> = (ends.into_iter())
+                    .map(|(at, bytes)| (address + 4096 + at, bytes))
+                    .collect();
+                assert_eq!(standin::copied(), ends, "{length} bytes at {at}");
+            }
+        }
+        standin::fail(standin::Failure {
+            call: "copy_in",
+            which: 1..2,
+        });
+        let write = queue.write(0, regions[0].region(), 1, 2).unwrap();
+        let error = write.wait(limit).unwrap_err().to_string();
+        assert!(error.contains("cuMemcpyHtoDAsync"), "{error}");
+        // An address is another buffer's by then.
+        let region = regions.into_iter().next().unwrap();
+        drop((buffer, cache));
+        standin::copied();
+        let write = queue.write(0, region.region(), 1, 2).unwrap();
+        assert!(matches!(
+            write.wait(limit),
+            Err(peerlane_host::Error::Fault { .. })
+        ));
+        assert_eq!(standin::copied(), []);
+    }
+
     /// What was registered by its address is found under its identity, which the program's own memory has to tell itself: the
     /// driver's answer is asked for at every use, of whichever buffer is at the address then.
     #[test]
