@@ -1,9 +1,9 @@
 //! Ends of writes that the board cannot write by itself.
 //!
 //! A board whose [granularity of writes](peerlane_core::capability::Capabilities::write_granularity) is 4 bytes writes
-//! whole dwords of a peer's memory. Of a write that begins or ends elsewhere it moves the middle. Each end, 1 to 3 bytes,
-//! it moves into memory of the queue's, in dwords of FPGA memory: a context's range is of whole pages, so the bytes around
-//! are the context's own. From there the library copies the bytes of the write, and no others, before the write has ended.
+//! whole dwords of a peer's memory. It writes the middle of a transfer in place. An end of 1 to 3 bytes goes into memory of
+//! the queue's, together with the rest of its dwords of FPGA memory: these are the context's own, for its range is of whole
+//! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -23,15 +23,15 @@ const SLOT: u64 = 2 * DWORD;
 
 /// Writes a few bytes of memory that the library does not reach by itself: of a GPU, by the GPU's own copy.
 ///
-/// It is called by whoever waits for a transfer of the region or looks at one, with the queue locked: it must not use the
-/// queue, and waits for the copy, but not for work of the program's that may wait for the transfer.
+/// It is called by a thread that waits for transfers or polls them, with the queue locked. It must not use the queue. It
+/// waits for the copy, but not for work of the program's that may wait for the transfer.
 pub trait Patch: Debug + Send + Sync {
-    /// Copies to the byte at `offset` of the region and on. All has arrived when this returns well, and the bytes beside
-    /// stay what they are, whoever writes them meanwhile.
+    /// Copies to the byte at `offset` of the region and on. The bytes have arrived when this returns well. Bytes beside them
+    /// are not written, not even with the value that they have.
     ///
     /// # Errors
-    /// [`Error::Forgotten`] if the memory is not there any more: the write ends as the board would end it then. Any other
-    /// is the write's: [`Error::Ends`] is for what the memory's device says.
+    /// [`Error::Forgotten`] if the memory is not there any more: the write ends as the board would end it then. The write
+    /// ends with any other error: [`Error::Ends`] is for those of the memory's device.
     fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct End {
     slot: u64,
 }
 
-/// What the board is to do for an end.
+/// A descriptor's places for an end.
 pub(crate) struct Fetch {
     pub(crate) peer: AttAddress,
     pub(crate) local: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Scrap {
     bytes: usize,
 }
 
-/// Whether a write begins or ends inside of what the board writes at a time.
+/// Whether a write begins or ends between multiples of the granularity.
 pub(crate) fn is_ragged(peer: AttAddress, length: u64, granularity: u32) -> bool {
     (peer.raw() | length) & (u64::from(granularity) - 1) != 0
 }
@@ -151,7 +151,7 @@ impl Ends {
 }
 
 impl End {
-    /// What is to be copied of it, of a write between these places.
+    /// Its bytes in the queue's memory, of a write between these places.
     pub(crate) fn scrap(&self, peer: AttAddress, local: u64) -> Option<Scrap> {
         Some(Scrap {
             to: peer.checked_add(self.start)?,

@@ -50,7 +50,7 @@ enum State<K> {
     Ended(Result<u64>),
 }
 
-/// What is to be done for a transfer that the board is done with.
+/// Work that is left for a transfer that the board is done with.
 #[derive(Debug, Clone, Copy)]
 struct Rest {
     unproven: Option<Unproven>,
@@ -143,7 +143,7 @@ pub(crate) struct Flow<K> {
     under_way: usize,
     /// Places of the writes of which something is left to do.
     unfinished: Vec<u32>,
-    /// The write with ends that has begun and not ended. What is to come after it waits.
+    /// The write with ends that has begun and not ended. Transfers that are to come after it wait.
     ragged: Option<TransferId>,
     /// What was kept for transfers that have ended.
     ended: Vec<K>,
@@ -392,8 +392,7 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes what the block could not flush, copies ends to where they belong, and ends those writes. One of which that
-    /// fails fails. While the board is being started again all wait: it is tried again the next time, or
+    /// Flushes writes that the block could not flush, copies their ends, and ends them. A write fails if that fails. While the board is being started again all wait: it is tried again the next time, or
     /// [`renew`](Self::renew) ends them.
     pub(crate) fn finish(
         &mut self,

@@ -219,7 +219,8 @@ impl Queue {
     }
 
     /// Sets how many bytes one descriptor moves at most, for transfers that are submitted later; at
-    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Smaller pieces show the progress
+    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte, or a dword of a write where the board writes whole
+    /// dwords only. Smaller pieces show the progress
     /// of a long transfer, larger ones cost fewer stores.
     pub fn set_piece(&self, bytes: u32) {
         self.0.lock().piece = bytes.max(1);
@@ -246,17 +247,17 @@ impl Queue {
     /// region back whose last handle a transfer had that has ended. There is no limit to what may be
     /// submitted but the process's memory.
     ///
-    /// A board may write whole dwords only ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those by Altera's Avalon-MM bridge). Of a
-    /// write to it that begins or ends inside of a dword the library copies 1 to 3 bytes at each such end, when somebody
-    /// waits for a transfer of the queue or looks at one. That costs a descriptor and a copy for each, by the processor or,
-    /// in a GPU's memory, by the GPU. And writes behind it, and reads that are
-    /// [chained](Terms::after_writes) to it, begin when it has ended. Where the memory takes no flush ([`Terms`]), data of
-    /// writes before it to the same bytes may arrive behind the copy. The first such write of a queue registers a little
-    /// memory for it.
+    /// Some boards write whole dwords only
+    /// ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those with Altera's Avalon-MM
+    /// bridge). If a write to one begins or ends inside of a dword, the library copies the 1 to 3 bytes at that end: by the
+    /// processor, or in a GPU's memory by the GPU. Each end costs a descriptor and that copy. Later writes, and reads that
+    /// are [chained](Terms::after_writes), begin when the transfer has ended, which is seen while a program waits for a
+    /// transfer of the queue, polls one, or calls [`turn`](Self::turn). Where a write is not flushed ([`Terms`]), bytes of an
+    /// earlier write to the same place can arrive behind the copy. The first such write of a queue registers a small buffer.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
-    /// [`Error::Granularity`]: a write begins or ends inside of a dword, and nobody copies the rest
+    /// [`Error::Granularity`]: a write begins or ends inside of a dword, and the region has no copy for that
     /// ([`Region::set_patch`]). [`Error::Map`], [`Error::AttFull`]: there is no memory for that.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit(
@@ -607,7 +608,7 @@ impl Shared {
         }
     }
 
-    /// Makes sure that what the block could not flush has arrived, and copies ends of writes to where they belong.
+    /// Flushes writes that the block could not flush, and copies the ends of writes.
     fn finish(&self, state: &mut State) {
         let context = self.device.context();
         let flush = |region: &Region, why| match why {

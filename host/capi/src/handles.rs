@@ -365,7 +365,7 @@ pub type pl_copy = Option<
     ) -> c_int,
 >;
 
-/// A program's function, and what it is called with.
+/// A program's function, and its argument.
 #[derive(Debug)]
 struct Copy {
     copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize) -> c_int,
@@ -392,9 +392,9 @@ impl Patch for Copy {
 ///
 /// copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
 /// that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
-/// waits or looks, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
+/// waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
 /// transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
-/// user: what it is called with. Both are used until the region's handle was ended and no transfer with it is under way.
+/// user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
 ///
 /// Returns PL_OK or PL_INVALID. Thread-safe.
 ///

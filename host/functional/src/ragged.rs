@@ -97,7 +97,7 @@ pub fn around_a_page(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// What is chained behind such a write sees all of its bytes, and what is written behind it stays.
+/// A read that is chained behind such a write sees all of its bytes, and later writes stay.
 pub fn in_order(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(4096)?)?;
@@ -147,7 +147,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// The other bytes of a dword are somebody else's, who writes them meanwhile.
+/// Another thread writes the other bytes of both dwords meanwhile.
 pub fn neighbours(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(64)?)?;
@@ -236,7 +236,7 @@ pub fn lists_and_streams(bench: &dyn Bench) -> Result<()> {
     same("the stream", &found, &data[..length])
 }
 
-/// Whoever is told of the end, in whichever way, finds all bytes in their places.
+/// All bytes are in their places however a program learns of the end.
 pub fn however_it_ends(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (mut target, data) = Target::new(&work, work.host(4096)?)?;

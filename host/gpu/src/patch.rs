@@ -4,11 +4,11 @@ use crate::error::Result;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whether memory was given back: set, and looked at for as long as a copy takes, under its lock.
+/// Whether memory was freed. A copy holds the lock.
 pub(crate) type Gone = Arc<Mutex<bool>>;
 
-/// Says that memory is given back. A copy that is under way ends first.
-pub(crate) fn give_back(gone: &Gone) {
+/// Marks memory as freed. A copy that is under way ends first.
+pub(crate) fn freed(gone: &Gone) {
     *gone.lock().unwrap_or_else(PoisonError::into_inner) = true;
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Patch {
 }
 
 impl Patch {
-    /// A region of memory that may be given back, and a way to copy to it.
+    /// Makes one for a region, of memory that may be freed before it.
     pub(crate) fn new(
         gone: &Gone,
         store: impl Fn(u64, &[u8]) -> Result<()> + Send + Sync + 'static,

@@ -142,7 +142,7 @@ impl<K> Work<K> {
                 // Each piece: one that fails without a record would go unseen.
                 record: true,
                 interrupt: ticket.interrupt,
-                // What is to come after a write with ends waits for the library, which waits for this.
+                // Later transfers wait for the library's copy, and the library for this interrupt.
                 urgent: ticket.interrupt && (terms.urgent || ends.is_some()),
                 // The flush of the last piece covers those before it.
                 no_flush: direction == Direction::Write && (more > 0 || terms.no_flush),

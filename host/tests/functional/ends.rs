@@ -115,7 +115,7 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
     let write = queue.write(3, &region, 4, 8).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 8);
     assert_eq!(found(&memory, 68..76), (3..11).collect::<Vec<u8>>());
-    // Whoever gives descriptors to the board without the library has nobody for the ends, whatever the memory.
+    // Nothing copies the ends of a descriptor that bypasses the queue, also in host memory.
     let (_memory, host) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
     let request = Request {
         direction: Direction::Write,

@@ -141,7 +141,7 @@ impl Dma {
         copied
     }
 
-    /// Checks what [`peer`](Self::peer) is to move.
+    /// Checks a copy by [`peer`](Self::peer).
     pub(crate) fn check_peer(
         &self,
         direction: Direction,

@@ -3,7 +3,7 @@
 use super::AmdGpu;
 use super::runtime::{DEVICE_TO_HOST, HOST_TO_DEVICE, Hsa};
 use crate::error::{Error, Result, within};
-use crate::patch::{Gone, Patch, give_back};
+use crate::patch::{Gone, Patch, freed};
 use crate::region::GpuRegion;
 use peerlane_host::{Device, Permissions, widen};
 use std::ffi::{c_int, c_void};
@@ -169,7 +169,7 @@ impl Drop for AmdBuffer {
         if self.gpu.is_inherited() {
             return;
         }
-        give_back(&self.gone);
+        freed(&self.gone);
         let hip = self.gpu.hip;
         if let Ok(_bound) = self.gpu.bind() {
             // Commands that use it end first ("hipFree"). A dma-buf of it keeps the memory.

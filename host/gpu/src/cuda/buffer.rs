@@ -2,7 +2,7 @@
 
 use super::{Backing, DmaBuf, Driver, Gpu};
 use crate::error::{Error, Result, within};
-use crate::patch::{Gone, give_back};
+use crate::patch::{Gone, freed};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, Parts, WeakCache};
 use std::ffi::c_int;
@@ -307,7 +307,7 @@ impl GpuBuffer {
         }
     }
 
-    /// Whether it was given back, for who has its address and not the buffer.
+    /// Whether it was freed, for regions that have its address alone.
     pub(crate) fn gone(&self) -> &Gone {
         &self.gone
     }
@@ -323,7 +323,7 @@ impl Drop for GpuBuffer {
     fn drop(&mut self) {
         // Before the memory goes: a region of a cache would keep it taken, or be of nobody's memory.
         self.tell_caches();
-        give_back(&self.gone);
+        freed(&self.gone);
         // After an error of the GPU's the memory stays taken: something may use it.
         let _ = self.gpu.give_back(|| match self.kind {
             Kind::Plain => {

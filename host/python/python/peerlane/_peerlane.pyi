@@ -161,9 +161,9 @@ class Queue:
 
         A board by Altera's Avalon-MM bridge writes whole dwords of 4 bytes only. Where the bytes begin or end inside of one,
         in the region, the package copies the 1 to 3 bytes at that end itself before the transfer has ended, on the host or by
-        the GPU. Each end costs a descriptor and a copy, and writes that are submitted later begin when this has ended: while
-        somebody waits for a transfer, polls one, or calls ``turn``. For a region of ``register_dmabuf`` nobody copies: there
-        offset and length are such that the bytes begin and end at dwords, or this raises InvalidError.
+        the GPU. Each end costs a descriptor and a copy. Writes that are submitted later begin when this one has ended, which is
+        seen while a program waits for a transfer, polls one, or calls ``turn``. For a region of ``register_dmabuf`` there is
+        no such copy: choose offset and length so that the bytes begin and end at dwords, or this raises InvalidError.
 
         Raises InvalidError, BusyError, GoneError, BrokenError: nothing is moved after an error.
         """

@@ -98,7 +98,7 @@ impl Bench for OnTheSimulatedBoard {
 fn what_the_library_promises() {
     for (name, test) in ALL {
         let (board, driver) = open(&Options::default());
-        // SAFETY: whoever registers memory by its address keeps the promise.
+        // SAFETY: the tests that register memory by its address keep the promise.
         unsafe { board.admit_process_memory() };
         let bench = OnTheSimulatedBoard(driver);
         run(&bench, name, *test).unwrap_or_else(|error| panic!("{error:?}"));
