@@ -1,4 +1,5 @@
 use super::*;
+use crate::ends::Ends;
 use crate::lock_free::Ring as RingMemory;
 use crate::transfer::Terms;
 use Direction::{Read, Write};
@@ -117,6 +118,14 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
         piece,
         terms: Terms::default(),
         unreadable: false,
+        ends: None,
+    }
+}
+
+impl<K: Keep> Flow<K> {
+    /// Finishes writes that have no ends.
+    fn flush(&mut self, flush: impl FnMut(&K, Unproven) -> Result<()>) {
+        self.finish(flush, |_, _| panic!("there are no ends"));
     }
 }
 
@@ -190,6 +199,84 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
     };
     assert_eq!((moved, rounds), (bytes, 12));
     assert_eq!(board.all.len(), 100);
+}
+
+/// The board is done with its ends long before they are in place.
+#[test]
+fn what_comes_behind_ends_waits_for_them() {
+    let (mut board, mut flow) = (Board::new(), flow(8));
+    let bounce = peer(0x8000);
+    let ragged = Order {
+        peer: peer(0x101),
+        local: 0x4000_0006,
+        ends: Some(Ends::of(peer(0x101), 13, bounce)),
+        ..request(Write, 13, 4096)
+    };
+    let behind = Terms {
+        after_writes: true,
+        ..Terms::default()
+    };
+    let read = |terms| Order {
+        terms,
+        ..request(Read, 64, 4096)
+    };
+    let before = flow.submit(read(behind), ());
+    let first = flow.submit(ragged, ());
+    let free = flow.submit(read(Terms::default()), ());
+    let chained = flow.submit(read(behind), ());
+    let second = flow.submit(ragged, ());
+    let last = flow.submit(request(Write, 64, 4096), ());
+    flow.pump(&mut board);
+    let written = |board: &Board| {
+        let writes = board.taken[Write as usize].iter();
+        let places = writes.map(|one| (one.peer, one.local, one.length));
+        places.collect::<Vec<_>>()
+    };
+    // Head of 3 bytes, tail of 2, both in whole dwords of FPGA memory, and 8 bytes between.
+    let parts = [
+        (bounce, 0x4000_0004, 8),
+        (peer(0x8008), 0x4000_0010, 4),
+        (peer(0x104), 0x4000_0009, 8),
+    ];
+    assert_eq!(written(&board), parts);
+    let flushes = board.all.iter().filter(|one| !one.control.no_flush);
+    assert_eq!(flushes.filter(|one| one.peer == peer(0x104)).count(), 1);
+    assert_eq!(board.taken[Read as usize].len(), 2, "the chained one waits");
+    for _ in 0..2 {
+        board.end(Read, None, Ok(()));
+    }
+    for _ in 0..3 {
+        board.end(Write, None, Ok(()));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    flow.pump(&mut board);
+    let ended = |flow: &Flow<()>, id| flow.result(id).is_some();
+    assert!(ended(&flow, before) && ended(&flow, free) && !ended(&flow, first));
+    assert!(written(&board).is_empty() && board.taken[Read as usize].is_empty());
+    let mut placed = Vec::new();
+    flow.finish(
+        |(), _| panic!("the board has flushed it"),
+        |(), scrap| {
+            placed.push((scrap.to, scrap.start));
+            Ok(())
+        },
+    );
+    assert_eq!(placed, [(peer(0x101), 0), (peer(0x10c), 11)]);
+    assert_eq!(flow.result(first).unwrap().unwrap(), 13);
+    flow.pump(&mut board);
+    assert_eq!(written(&board), parts);
+    assert_eq!(board.taken[Read as usize].len(), 1);
+    // One that is called off holds nobody up.
+    flow.cancel(second);
+    assert!(!ended(&flow, last) && !ended(&flow, chained));
+    for _ in 0..3 {
+        board.end(Write, None, Err(Fault::Aborted));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    flow.flush(|(), _| Ok(()));
+    assert!(matches!(flow.result(second), Some(Err(Error::Stopped))));
+    flow.pump(&mut board);
+    assert_eq!(written(&board).len(), 1);
 }
 
 #[test]

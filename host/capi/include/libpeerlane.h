@@ -281,7 +281,7 @@ int pl_allocate(const struct pl_device *device,
  * Registers memory of this process.
  *
  * address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
- * no transfer with it is under way.
+ * no transfer with it is under way: of some the library copies the first and last bytes itself (`pl_submit`).
  * access: PL_READ, PL_WRITE, or both.
  * region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
  *
@@ -367,6 +367,24 @@ int pl_region_probe(const struct pl_region *region,
                     uint64_t offset,
                     uint64_t fpga_address,
                     uint8_t *data);
+
+/**
+ * Says how a few bytes of a GPU's memory are written where the board cannot. Boards by Altera's Avalon-MM bridge write whole
+ * dwords only: `pl_submit` refuses a transfer from the FPGA to memory of `pl_register_dmabuf` or `pl_register_nvidia` that
+ * begins or ends inside of a dword (PL_INVALID), unless this was called before. Host memory needs none of it.
+ *
+ * copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
+ * that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
+ * waits or looks, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
+ * transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+ * user: what it is called with. Both are used until the region's handle was ended and no transfer with it is under way.
+ *
+ * Returns PL_OK or PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and the function can be called as described.
+ */
+int pl_region_set_copy(const struct pl_region *region, pl_copy copy, void *user);
 
 /**
  * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have

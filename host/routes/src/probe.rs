@@ -188,6 +188,7 @@ pub(crate) struct Prober<'a> {
     /// First byte of FPGA memory for it.
     pub(crate) fpga: u64,
     pub(crate) length: u64,
+    pub(crate) prove_reads: bool,
     /// Of the copy that needs to know.
     pub(crate) watch: &'a Watch<'a>,
 }
@@ -281,7 +282,11 @@ impl Prober<'_> {
     /// Lets the board into the device's memory. `Err` is what the probe found.
     fn reach(&self, permissions: Permissions) -> Result<Result<Reach, Verdict>> {
         let (board, side) = (self.ends.board(), self.ends.side());
-        match side.reach(board.device(), 0..self.length, permissions) {
+        let device = match self.prove_reads {
+            true => board.device().clone(),
+            false => board.device().proved_only(),
+        };
+        match side.reach(&device, 0..self.length, permissions) {
             Ok(reach) => Ok(Ok(reach)),
             Err(error) => Verdict::without(error).map(Err),
         }
