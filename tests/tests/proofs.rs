@@ -620,7 +620,7 @@ fn nothing_is_sent_to_the_link_without_credits() {
         "pcie_credits.sv",
         &[],
         Reach::Induction(CREDIT_FAULTS),
-        1..=6,
+        1..=7,
     );
 }
 

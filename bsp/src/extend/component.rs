@@ -18,6 +18,8 @@ use crate::system::library::{NEW_DMA, Role};
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
 /// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
 const FIRST_STAGE: &str = "meta_q";
+/// The same of the registers that take the words of `tl_cfg` (`hdl/src/pcie/config.rs`).
+const EARLY: &str = "early_";
 /// Most skew between the bits of a Gray-coded pointer, of a period of the sending clock: two bits may not
 /// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is kept back
 /// for the clocks' own uncertainty.
@@ -89,6 +91,9 @@ struct Sdc<'a> {
 #[derive(Template)]
 #[template(path = "peerlane_pcie.sdc")]
 struct HipSdc {
+    kind: &'static str,
+    /// Name of the registers that take the words of the hard IP's configuration first, as the Verilog begins it.
+    early: &'static str,
     /// The hard IP has the soft reset controller.
     soft_reset: bool,
 }
@@ -119,7 +124,11 @@ pub fn hip_file() -> Written {
 pub fn hip_constraints(soft_reset: bool) -> Written {
     Written {
         path: format!("{OWN_DIR}/{HIP_SDC}").into(),
-        text: render(&HipSdc { soft_reset }),
+        text: render(&HipSdc {
+            kind: NEW_DMA,
+            early: EARLY,
+            soft_reset,
+        }),
     }
 }
 

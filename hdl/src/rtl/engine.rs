@@ -90,7 +90,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub reset: Signal<In, Bit>,
     /// Clock and reset of the PCIe side.
     pub pcie_clk: Signal<In, Clock>,
-    pub pcie_reset: Signal<In, Bit>,
+    pub link_reset: Signal<In, Bit>,
     /// Driver's registers.
     pub csr: RegisterSlave<8>,
     /// Channel pages.

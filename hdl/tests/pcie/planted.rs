@@ -41,13 +41,13 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "settings",
-        "({52'd0, ctl[31:20]} << 6'h20)",
-        "({52'd0, ctl[31:20]} << 6'h21)",
+        "({52'd0, early_ctl_q[31:20]} << 6'h20)",
+        "({52'd0, early_ctl_q[31:20]} << 6'h21)",
     ),
     (
         "settings",
-        "msi_d = ctl[0] & msi_seen_q;",
-        "msi_d = ctl[0];",
+        "msi_d = early_ctl_q[0] & msi_seen_q;",
+        "msi_d = early_ctl_q[0];",
     ),
     ("credits", "(~left_nh[7])", "1'b1"),
     ("credits", "(~left_pd[11])", "1'b1"),
