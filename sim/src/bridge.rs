@@ -15,8 +15,8 @@
 //!   128, else every 256, from its first beat on, and at each 4 KiB. From command to command it takes `n + 5 + 2p`
 //!   cycles for `n` beats in `p` packets. A packet leaves when its last beat has come: 10 cycles later its first beat
 //!   stands at the hard IP. About 44 beats, or 15 bursts of one beat, are taken while the hard IP is not ready.
-//! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right, anything else writes bytes
-//!   that nobody enabled, or none of those that somebody did.
+//! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right. Other enables
+//!   write bytes that are not enabled, or leave out bytes that are.
 //! - **Reads.** Eight may be owed. A read takes 8 cycles for each packet, of at most 512 bytes. Tags are 4 bits and go
 //!   up by one. Without a credit or a tag reads go aside and what is behind them passes. The request stands at the hard
 //!   IP 13 cycles after the read was taken.
@@ -35,7 +35,7 @@
 //! # Assumptions: no public source
 //! - All of it with 64 or 256 bits: the rules above with other words. No RTL of these was run.
 //! - [`MSI_CYCLES`]: how soon the hard IP acknowledges a message.
-//! - [`CREDIT_CYCLES`], and what the hard IP holds for the link (`TxsConfig::write_buffer`).
+//! - [`CREDIT_CYCLES`], and the bytes that the hard IP holds for the link (`TxsConfig::write_buffer`).
 //! - [`ANSWER_CYCLES`]: the way of a host's read through the bridge is one wait; that it takes 29 cycles in all with a
 //!   slave of four, on an idle bridge, was measured. The host's reads and writes take no turn of the completions.
 //! - After a 4 KiB boundary inside a burst the translation takes 4 cycles: read in the RTL, not measured.
@@ -95,7 +95,7 @@ const CREDIT_CYCLES: u64 = 40;
 /// Cycles of a host's read in the bridge besides those of the slave and of the transmit side.
 const ANSWER_CYCLES: u64 = 16;
 
-/// What a master shows in a cycle.
+/// The signals of a master in a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
     pub read: bool,
@@ -106,7 +106,7 @@ pub(crate) struct Shown<'a> {
     pub data: &'a [u32],
 }
 
-/// What the bridge took of it.
+/// The part of them that the bridge took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub read: bool,
