@@ -42,7 +42,8 @@
 //! - A packet whose first beat is a run of dwords and whose last is none is too long by some dwords in the RTL
 //!   ([`enables::extent`]); the model ends it with its last beat.
 //! - `waitrequest` beyond the bridge's own, and gaps in what it gives out (`TxsConfig::backpressure`, `response_gaps`):
-//!   those of an interconnect in front.
+//!   those of an interconnect in front. The host is answered while that holds the master, also inside of a burst, where
+//!   the RTL answers nobody: tests read registers then.
 //! - [`crate::Board::link_reset`] without a reset of the block: a burst that has begun goes on. On a board the block is
 //!   reset together with the bridge.
 
@@ -100,6 +101,8 @@ const ANSWER_CYCLES: u64 = 16;
 pub(crate) struct Shown<'a> {
     pub read: bool,
     pub write: bool,
+    /// Something in front of the bridge holds the master.
+    pub held: bool,
     pub address: u64,
     pub burst: u32,
     pub enable: u64,
@@ -328,7 +331,7 @@ impl Bridge {
         log: &mut Log,
     ) -> Taken {
         if self.answer.is_some_and(|at| at <= cycle)
-            && self.state == State::Idle
+            && (self.state == State::Idle || shown.held)
             && !self.message
             && self.transmit.has_room()
         {

@@ -111,6 +111,7 @@ impl Rig {
         let shown = Shown {
             read: job.is_some_and(|job| job.read),
             write: job.is_some_and(|job| !job.read),
+            held: false,
             address: job.map_or(0, |job| job.address),
             burst: job.map_or(0, |job| job.enables.len() as u32),
             enable: job.map_or(0, |job| job.enables[self.done]),
