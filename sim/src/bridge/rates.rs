@@ -1,4 +1,4 @@
-//! How much the bridge moves at most, whatever the link could carry.
+//! Rates that the bridge allows by itself, apart from the link.
 
 use super::{
     ASK_CYCLES, BURST_BYTES, COMPLETION_CYCLES, GIVE_CYCLES, READ_CYCLES, READS, TRANSLATE, payload,
