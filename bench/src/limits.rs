@@ -4,13 +4,16 @@
 //! # Sources
 //! Packets on the link: `peerlane_sim`'s `LinkConfig`, from the PCI Express Base Specification 3.0.
 //! `Txs` (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2 and A.4.3): one word a cycle,
-//! bursts of at most 512 bytes, 8 reads in flight, requests of at most 256 bytes on the link, a read
+//! bursts of at most 512 bytes, 8 reads in flight, requests of at most 512 bytes on the link, a read
 //! not answered before the writes in front of it have left.
 
 mod packets;
 
 use peerlane_hdl::Params;
-use peerlane_sim::{BoardConfig, COMPLETION_HEADER_BYTES, FRAMING_BYTES, LinkConfig};
+use peerlane_sim::{
+    BoardConfig, COMPLETION_HEADER_BYTES, FRAMING_BYTES, LinkConfig,
+    bridge::{BURST_BYTES, READS},
+};
 use serde::Serialize;
 
 use crate::rig::Way;
@@ -20,7 +23,7 @@ const REQUEST_HEADER_BYTES: u32 = 16;
 /// A completion record.
 const RECORD_BYTES: u32 = 32;
 /// Largest read request of `Txs` on the link.
-const LINK_READ_BYTES: u32 = 256;
+const LINK_READ_BYTES: u32 = 512;
 /// Largest read request of the tagged streams.
 const STREAM_READ_BYTES: u32 = 512;
 /// Their tags.
@@ -152,8 +155,7 @@ pub(crate) fn bulk(config: &BoardConfig, port: Port, way: Way) -> Limit {
 }
 
 fn window(config: &BoardConfig) -> f64 {
-    let txs = &config.txs;
-    config.link.window_ceiling(txs.max_reads, txs.max_burst)
+    config.link.window_ceiling(READS, BURST_BYTES)
 }
 
 /// Bulk in both directions at once: writes share the link with the requests of the reads, and the
@@ -170,7 +172,7 @@ pub(crate) fn duplex(config: &BoardConfig, port: Port, way: Way) -> Limit {
             let requests = reads.smaller() / port.read_request();
             let left = link.raw_rate() - requests * f64::from(request_bytes());
             let payload = f64::from(link.max_payload);
-            let commands = reads.smaller() / f64::from(config.txs.max_burst);
+            let commands = reads.smaller() / f64::from(BURST_BYTES);
             Limit {
                 by: port.by(),
                 link: left * payload / f64::from(write_bytes(link.max_payload)),
@@ -205,11 +207,7 @@ pub(crate) fn small(config: &BoardConfig, port: Port, way: Way, bytes: u32, ever
         Way::Read => {
             let out = fit(f64::from(request_bytes()) + record);
             let back = fit(f64::from(completion_bytes(bytes)));
-            let reads = if port.tagged {
-                TAGS
-            } else {
-                config.txs.max_reads
-            };
+            let reads = if port.tagged { TAGS } else { READS };
             let in_flight = f64::from(reads) / round_trip_cycles(link, port, bytes);
             (out.min(back), in_flight.min(1.0 / beats))
         }
@@ -265,10 +263,10 @@ mod tests {
 
     #[test]
     fn writes_share_the_link_with_the_requests_of_reads() {
-        // 3.710e9 / 256 requests of 24 bytes are 347.8 MB/s; 256 of 280 bytes of the rest are payload.
+        // 3.710e9 / 512 requests of 24 bytes are 173.9 MB/s; 256 of 280 bytes of the rest are payload.
         near(
             duplex(&BoardConfig::default(), port(), Way::Write).link,
-            3.3391e9,
+            3.4981e9,
         );
     }
 

@@ -1,9 +1,6 @@
 //! The rules of an Avalon-MM master, checked at every clock edge.
 
-use crate::{
-    config::Granularity,
-    violation::{Clock, Log, Rule},
-};
+use crate::violation::{Clock, Log, Rule};
 
 /// What a master shows at a clock edge, and what the slave answers there.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +38,7 @@ pub(crate) enum Enables {
     /// All.
     Any,
     /// Those of `Txs`: see [`Checker::enables_allowed`].
-    Txs(Granularity),
+    Txs,
 }
 
 /// The rules of one port.
@@ -113,6 +110,11 @@ impl Checker {
             held_data: [0; 16],
             burst: None,
         }
+    }
+
+    /// Forgets the request that stands.
+    pub(crate) fn forget_held(&mut self) {
+        self.held = None;
     }
 
     /// Forgets what was under way (reset).
@@ -261,32 +263,24 @@ impl Checker {
         }
     }
 
-    /// User guide 683411, A.4.3: reads of more than one beat enable all bytes, single ones
-    /// adjacent whole dwords. A.4.2: writes of more than one beat enable all but, at the end of
-    /// the last qword, the bytes after the last one meant. Nothing is said of single-beat
-    /// writes: adjacent bytes (or dwords, by configuration) are taken.
+    /// The enables with which the peer gets, or is asked for, exactly the bytes meant: adjacent whole dwords, up to the
+    /// last one of a burst's first beat and from the first one of its last beat on ([`crate::bridge`]). Reads of more than
+    /// one beat enable all bytes (user guide 683411, A.4.3).
     fn enables_allowed(&self, request: &Request<'_>, total: u32, last: bool) -> bool {
-        let Enables::Txs(granularity) = self.rules.enables else {
+        if self.rules.enables == Enables::Any {
             return true;
-        };
+        }
         let mask = request.enable;
         let all = full(self.rules.width);
-        let fits = match granularity {
-            Granularity::Byte => true,
-            Granularity::Dword => whole_dwords(mask),
-        };
-        if request.read {
-            if total == 1 {
-                adjacent(mask) && whole_dwords(mask)
-            } else {
-                mask == all
-            }
-        } else if total == 1 {
-            adjacent(mask) && fits
+        let run = adjacent(mask) && whole_dwords(mask);
+        if total == 1 {
+            run
+        } else if request.read {
+            mask == all
         } else if last {
-            // Full up to the last qword; in it, full up to some byte.
-            let before = full(self.rules.width - 8);
-            mask & before == before && adjacent(mask) && fits
+            run && mask & 1 == 1
+        } else if self.burst.is_none() {
+            run && mask >> (self.rules.width - 1) == 1
         } else {
             mask == all
         }
@@ -302,7 +296,7 @@ mod tests {
         clock: Clock::Pcie,
         width: 16,
         max_burst: 512,
-        enables: Enables::Txs(Granularity::Byte),
+        enables: Enables::Txs,
         forbid_4k: true,
     };
 
@@ -355,8 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn write_enables_are_adjacent_and_partial_only_at_the_end() {
-        assert!(one(request(true, 0, 1, 0x0180)).is_empty());
+    fn write_enables_are_whole_dwords_and_partial_only_at_the_ends() {
         assert_eq!(one(request(true, 0, 1, 0x0101)), [Rule::ByteEnable]);
         assert_eq!(one(request(true, 0, 1, 0)), [Rule::ByteEnable]);
         assert_eq!(one(request(true, 0, 2, 0xFFFE)), [Rule::ByteEnable]);
@@ -367,14 +360,18 @@ mod tests {
             )
             .is_empty()
         };
-        assert!(last(0xFFFF) && last(0x01FF) && last(0x00FF));
-        assert!(!last(0x007F) && !last(0xFF00) && !last(0xFDFF));
-        let dwords = Rules {
-            enables: Enables::Txs(Granularity::Dword),
-            ..RULES
-        };
-        assert!(broken(dwords, &[request(true, 0, 1, 0x0FF0)]).is_empty());
-        assert_eq!(broken(dwords, &[request(true, 0, 1, 0x0180)]).len(), 1);
+        assert!(last(0xFFFF) && last(0x0FFF) && last(0x00FF) && last(0x000F));
+        assert!(!last(0x01FF) && !last(0xFF00) && !last(0xF0FF) && !last(0));
+        assert!(one(request(true, 0, 1, 0x0FF0)).is_empty());
+        for mask in [0x0180, 0x0001, 0xF00F] {
+            assert_eq!(one(request(true, 0, 1, mask)), [Rule::ByteEnable]);
+        }
+        for mask in [0xFFF0, 0xFF00, 0xF000] {
+            assert!(one(request(true, 0, 2, mask)).is_empty());
+        }
+        for mask in [0x0FFF, 0x0FF0, 0x000F, 0xFFFC] {
+            assert_eq!(one(request(true, 0, 2, mask)), [Rule::ByteEnable]);
+        }
     }
 
     #[test]

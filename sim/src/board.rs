@@ -14,7 +14,7 @@ use crate::{
     interconnect::Interconnect,
     memory::{Gpu, HostMemory, Memory},
     packets::PacketPort,
-    pcie::{Pcie, Shape},
+    pcie::{Kind, Pcie, Shape},
     slaves::{Slaves, Space, Window},
     stream::Stream,
     txs::Txs,
@@ -170,13 +170,18 @@ impl Board {
                 width,
                 link: config.stream.link,
                 buffer: config.stream.post_buffer,
-                packets: packets.is_some(),
+                reorder: 0,
+                kind: match packets {
+                    Some(_) => Kind::Packets,
+                    None => Kind::Stream,
+                },
             },
             None => Shape {
                 width: txs.as_ref().map_or(16, Txs::width),
                 link: true,
                 buffer: config.txs.write_buffer,
-                packets: false,
+                reorder: u64::from(config.txs.reorder_cycles) * config.pcie_clk_ps * 1000,
+                kind: Kind::Txs,
             },
         };
         let mut host = HostMemory::default();
@@ -194,6 +199,7 @@ impl Board {
         }
         let port = |name, stream| DdrPort::bind(&library, name, &config.ddr, config.seed, stream);
         let mut bus = Bus::new(host, gpu);
+        bus.behind_bridge = txs.is_some() && stream.is_none() && packets.is_none();
         if stream.is_some() {
             bus.signals = ["ask_address", "post_address"];
         }
@@ -297,7 +303,7 @@ impl Board {
         }
         self.reset_hard_ip();
         if let Some(txs) = &mut self.txs {
-            txs.reset();
+            txs.reset(&mut self.pcie);
         }
         if let Some(stream) = &mut self.stream {
             stream.reset();
@@ -336,9 +342,41 @@ impl Board {
     }
 
     /// The link goes down and comes up again without a reset of the block: writes not yet
-    /// across are lost, and reads are no longer owed an answer.
+    /// across are lost, and reads are no longer owed an answer. The bridge behind `Txs` is reset: its tags begin again
+    /// at 0, and no interrupt message waits. A burst that has begun is finished.
     pub fn link_reset(&mut self) {
+        if let Some(txs) = &mut self.txs {
+            txs.reset_bridge(&mut self.pcie);
+        }
         self.pcie.reset();
+    }
+
+    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge behind `Txs` go on: what they owe
+    /// the block comes, and a burst that has begun has to be finished. Registers that the host reaches are the block's.
+    ///
+    /// # Errors
+    /// As [`Board::reset_side`].
+    pub fn reset_block(&mut self) -> Result<()> {
+        self.forget_memory();
+        self.set_block_in_reset(true);
+        let cycles = self.pcie_clk.cycles + RESET_CYCLES;
+        let memory = self.clk.as_ref().map_or(0, |clk| clk.cycles + RESET_CYCLES);
+        while self.pcie_clk.cycles < cycles
+            || self.clk.as_ref().is_some_and(|clk| clk.cycles < memory)
+        {
+            self.edge()?;
+        }
+        self.set_block_in_reset(false);
+        self.settle()?;
+        self.check()
+    }
+
+    fn set_block_in_reset(&mut self, value: bool) {
+        self.set_resets(&[Side::Pcie, Side::Memory], value);
+        self.in_reset.pcie = false;
+        if let Some(txs) = &mut self.txs {
+            txs.block_in_reset = value;
+        }
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -377,7 +415,7 @@ impl Board {
             if let Some(interconnect) = &self.interconnect {
                 interconnect.drive(&mut self.model);
             }
-            if let Some(txs) = &self.txs {
+            if let Some(txs) = &mut self.txs {
                 txs.drive(&mut self.model);
             }
             if let Some(stream) = &self.stream {
@@ -401,8 +439,9 @@ impl Board {
             }
         }
         self.settle()?;
-        if let Some(txs) = &mut self.txs
-            && txs.hold_reads(&mut self.model, &self.pcie)
+        if pcie_rises
+            && let Some(txs) = &mut self.txs
+            && txs.follow(&mut self.model)
         {
             self.settle()?;
         }
@@ -460,8 +499,10 @@ impl Board {
             }
             None => rises && self.packets.is_none(),
         };
-        if message {
-            self.pcie.interrupt(now);
+        match &mut self.txs {
+            Some(txs) if message => txs.bridge.interrupt(),
+            None if message => self.pcie.interrupt(now),
+            _ => {}
         }
     }
 
@@ -538,7 +579,8 @@ impl Board {
         self.run_until(
             |board| {
                 let now = board.activity() + board.port_stats().wait_cycles;
-                let idle = board.pcie.outstanding() == 0
+                let idle = board.reads_outstanding() == 0
+                    && board.txs.as_ref().is_none_or(|txs| txs.bridge.quiet())
                     && board.pcie.writes_landed()
                     && board.packets.as_ref().is_none_or(PacketPort::quiet)
                     && board.slaves.idle()

@@ -43,8 +43,8 @@ pub struct Message {
     pub data: u32,
 }
 
-/// What the requester sees of a read that fails. Which of these the hard IP does on `Txs` for an
-/// unsupported request, a completer abort or a missing completion is not documented.
+/// What the completer answers to a read that fails. `Txs` gives out whatever data come; what comes without data it gives
+/// no sign of, and answers no read behind it until a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// All-ones as data, at the usual time: what software knows of an unsupported request, and
@@ -52,17 +52,16 @@ pub enum Answer {
     AllOnes,
     /// Pseudo-random bytes, at the usual time.
     Garbage,
-    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either, unless the bridge gives up
-    /// ([`TxsConfig::completion_timeout_ns`](crate::TxsConfig::completion_timeout_ns)); on the stream port the other tags
+    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either; on the stream port the other tags
     /// are.
     Never,
     /// The right data, so many nanoseconds later than usual.
     Late(u64),
-    /// A completion with the status Unsupported Request. `Txs` has no status: all-ones.
+    /// A completion with the status Unsupported Request, and no data. On `Txs` as `Never`.
     Unsupported,
-    /// A completion with the status Completer Abort. On `Txs` all-ones.
+    /// A completion with the status Completer Abort, and no data. On `Txs` as `Never`.
     Abort,
-    /// A poisoned completion. On `Txs` all-ones.
+    /// A poisoned completion. `Txs` gives out its data as if they were good.
     Poisoned,
 }
 
@@ -81,8 +80,7 @@ impl Answer {
 /// Which reads a fault hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hits {
-    /// PCIe read requests that touch these bus addresses (through `Txs` at most 256 bytes of a
-    /// read). On the stream port a status, or no answer, comes in place of the first completion
+    /// PCIe read requests that touch these bus addresses. A status, or no answer, comes in place of the first completion
     /// that would have to hold one of them; those before it come with their data.
     Addresses(Range<u64>),
     /// All of the n-th read of the block from now on, the next one being 0; once.
@@ -190,6 +188,8 @@ pub struct Bus {
     stray_total: u64,
     messages: Vec<Message>,
     message_total: u64,
+    /// The port is `Txs`.
+    pub(crate) behind_bridge: bool,
     /// The signals to blame for a stray read and a stray write.
     pub(crate) signals: [&'static str; 2],
 }
@@ -218,6 +218,7 @@ impl Bus {
             stray_total: 0,
             messages: Vec::new(),
             message_total: 0,
+            behind_bridge: false,
             signals: ["txs_address"; 2],
         }
     }
@@ -228,10 +229,17 @@ impl Bus {
     }
 
     /// Whether the board may send requests, as the Bus Master Enable bit of its function says;
-    /// it may at first. While it may not, a write or an interrupt message ends at the board's own
-    /// end of the link, and a read gets the answer of an unsupported request. Nothing is recorded.
+    /// it may at first. While it may not, `Txs` takes no request and goes on when it may again. Of another port a write or
+    /// an interrupt message ends at the board's own end of the link, and a read gets the answer of an unsupported request.
+    /// Nothing is recorded.
     pub fn set_master(&mut self, master: bool) {
         self.master = master;
+    }
+
+    /// Whether requests of the board go anywhere. Behind `Txs` they do: the bridge takes none while it may send none, and
+    /// what it has taken leaves.
+    pub(crate) fn takes_requests(&self) -> bool {
+        self.master || self.behind_bridge
     }
 
     /// Whether the board may send requests.
@@ -389,7 +397,7 @@ impl Bus {
 
     /// A write packet arrives.
     pub(crate) fn write(&mut self, address: u64, data: &[u8], cycle: u64, log: &mut Log) {
-        if !self.master {
+        if !self.takes_requests() {
             return;
         }
         if MESSAGES.contains(&address) {
@@ -432,7 +440,7 @@ impl Bus {
         cycle: u64,
         log: &mut Log,
     ) -> bool {
-        if !self.master {
+        if !self.takes_requests() {
             return false;
         }
         let len = data.len() as u32;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{link::LinkConfig, rng::Rng};
+use crate::{bridge::BURST_BYTES, link::LinkConfig, rng::Rng};
 
 /// When a slave port holds `waitrequest` beyond what its own state demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -32,58 +32,41 @@ impl Backpressure {
     }
 }
 
-/// Bytes or dwords.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Granularity {
-    /// Any adjacent bytes.
-    Byte,
-    /// Whole, adjacent dwords.
-    Dword,
-}
-
-/// The `Txs` port of the hard IP.
+/// The `Txs` port of the hard IP ([`crate::bridge`]), and the completer behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TxsConfig {
-    /// Reads that may be outstanding (user guide 683411, A.4.3: eight).
-    pub max_reads: u32,
-    /// Largest burst in bytes (A.4.2 and A.4.3: 512).
-    pub max_burst: u32,
-    /// What a single-beat write, and the last qword of a burst, may enable. The user guide does
-    /// not say for this direction; not verified.
-    pub write_granularity: Granularity,
+    /// Byte enables that damage the peer's memory are no violation. They damage it either way.
+    pub allow_damage: bool,
     /// Counts a burst across 4 KiB as a violation. The bridge would split it (A.4.2, A.4.3), but
     /// Peerlane's block promises not to ask for it.
     pub forbid_4k_crossing: bool,
-    /// Bytes of posted writes that the bridge holds before it waits for the link. The user guide
-    /// gives no figure; not verified.
+    /// Bytes of writes that the hard IP holds for the link before it is not ready. No public source; an assumption.
     pub write_buffer: u32,
-    /// Additional waiting.
+    /// Waiting in front of the bridge, in addition to its own, as of an interconnect.
     pub backpressure: Backpressure,
-    /// In so many of 100 cycles a read word that is there is not yet given out.
+    /// Cycles in which the hard IP takes nothing (`TxStReady_i`).
+    pub not_ready: Backpressure,
+    /// In so many of 100 cycles a read word that is there is not yet given out, as by an interconnect.
     pub response_gaps: u8,
-    /// When the bridge gives up on a completion, in nanoseconds from the request on, and gives out all-ones in its place;
-    /// 0: never, so that nothing behind it is answered either until the link is reset.
-    ///
-    /// A requester has to give up, 50 µs to 50 ms after the request by default (Base Specification 2.8 and the
-    /// device's Control 2 register). The hard IP leaves that to the application's side, which tells it by `cpl_err`
-    /// (Stratix V Avalon-ST user guide UG-01097, completion side band signals): with `Txs` that is the bridge's. That
-    /// it does, and with which data, user guide 683411 does not say; not verified. So both are there to be tried.
-    pub completion_timeout_ns: u64,
+    /// Cycles by which the completer may be later with the answer to a request, at random, and so out of order; 0: it
+    /// answers in order, but for what a fault delays.
+    pub reorder_cycles: u32,
+    /// Read requests for which the other end has credits at once; without a limit if not given.
+    pub non_posted_credits: Option<u32>,
 }
 
 impl Default for TxsConfig {
     fn default() -> Self {
         Self {
-            max_reads: 8,
-            max_burst: 512,
-            write_granularity: Granularity::Byte,
+            allow_damage: false,
             forbid_4k_crossing: true,
-            write_buffer: 2048,
+            write_buffer: 1024,
             backpressure: Backpressure::None,
+            not_ready: Backpressure::None,
             response_gaps: 0,
-            completion_timeout_ns: 0,
+            reorder_cycles: 0,
+            non_posted_credits: None,
         }
     }
 }
@@ -350,11 +333,13 @@ impl BoardConfig {
         if self.pcie_clk_ps == 0 || self.clk_ps == 0 {
             return Some("a clock has the period 0".to_owned());
         }
-        if self.txs.max_reads == 0 || self.ddr.max_reads == 0 || self.ddr.max_burst == 0 {
-            return Some("max_reads and max_burst must be 1 or more".to_owned());
+        if self.ddr.max_reads == 0 || self.ddr.max_burst == 0 {
+            return Some("ddr.max_reads and ddr.max_burst must be 1 or more".to_owned());
         }
-        if !(64..=512).contains(&self.txs.max_burst) || self.txs.write_buffer < self.txs.max_burst {
-            return Some("txs.max_burst must be 64 to 512 and fit in txs.write_buffer".to_owned());
+        if self.txs.write_buffer < BURST_BYTES || self.txs.non_posted_credits == Some(0) {
+            return Some(format!(
+                "txs.write_buffer must be {BURST_BYTES} or more, and txs.non_posted_credits 1 or more"
+            ));
         }
         // A packet is put together in the buffer, and its last beat may bring less than it could.
         if self.stream.post_buffer < self.link.max_payload + 32 || self.stream.ask_buffer == 0 {

@@ -2,8 +2,8 @@
 //!
 //! [`Board`] runs a design with the ports of `peerlane_dma` among models of what surrounds it:
 //!
-//! - the `Txs` port of the Stratix V PCIe hard IP, its contract checked at every edge
-//!   ([`TxsConfig`], [`Rule`]); or, for a design that has it, the stream port and an ideal adapter
+//! - the `Txs` port of the Stratix V PCIe hard IP as its bridge has it ([`bridge`], [`TxsConfig`]), the contract
+//!   checked at every edge ([`Rule`]); or, for a design that has it, the stream port and an ideal adapter
 //!   behind it ([`StreamConfig`]); or the hard IP's Avalon-ST interface ([`TlpConfig`], [`hip`]);
 //! - the link with the time that every packet takes ([`LinkConfig`]);
 //! - host memory and a GPU behind its BAR ([`HostMemory`], [`Gpu`], [`Bus`]), with faults on
@@ -33,6 +33,7 @@
 mod across;
 mod avalon;
 mod board;
+pub mod bridge;
 mod bus;
 mod config;
 mod ddr;
@@ -51,13 +52,14 @@ mod violation;
 mod wires;
 
 pub use board::{Board, Side};
+pub use bridge::BridgeRates;
 pub use bus::{
     Access, Answer, Bus, FaultRule, Hits, MESSAGES, Message, Outside, RangeId, Target, TargetStats,
     Unsupported, WriteFault,
 };
 pub use config::{
-    Backpressure, BarConfig, BarSizes, BoardConfig, DdrConfig, GpuConfig, Granularity,
-    StreamConfig, TlpConfig, TxsConfig,
+    Backpressure, BarConfig, BarSizes, BoardConfig, DdrConfig, GpuConfig, StreamConfig, TlpConfig,
+    TxsConfig,
 };
 pub use link::{COMPLETION_HEADER_BYTES, FRAMING_BYTES, Generation, LinkConfig};
 pub use memory::{GPU_PAGE, Gpu, HostMemory, Memory, RealMemory};

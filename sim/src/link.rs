@@ -59,18 +59,17 @@ pub struct LinkConfig {
     pub lanes: u32,
     /// Largest payload of a packet in bytes (MPS): 128, 256 or 512.
     pub max_payload: u32,
-    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 256 whatever this says
-    /// (user guide 683411, A.4.3).
+    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 512 whatever this says.
     pub max_read_request: u32,
     /// Boundary at which a completer may cut a completion, in bytes (RCB): 64 or 128.
     pub read_completion_boundary: u32,
     /// Largest completion that the completer sends, in bytes: a multiple of
     /// `read_completion_boundary`, at most `max_payload`. Many root complexes send 64.
     pub completion_bytes: u32,
-    /// Read round trip in nanoseconds: from the clock edge at which `Txs` (or another port of the block; of a
-    /// packet its last beat) accepts a read of
-    /// 512 bytes from host memory to the edge at which its last word is valid, on an idle link.
-    /// So `Txs` moves at most 8 × 512 bytes in this time. A read of a few bytes is quicker by
+    /// Read round trip in nanoseconds: from the clock edge at which a port of the block (of a packet its last beat)
+    /// accepts a read of 512 bytes from host memory to the edge at which its last word is valid, on an idle link.
+    /// On `Txs` the bridge's own cycles come on top ([`crate::BridgeRates::round_trip`]), so that the same machine
+    /// has the same figure with each port. A read of a few bytes is quicker by
     /// the time that 512 bytes take on the link and on the port.
     pub read_round_trip_ns: u32,
     /// Random addition to each read request's latency: 0 to this many nanoseconds.
@@ -173,9 +172,9 @@ impl LinkConfig {
         u64::from(bytes) * self.generation.byte_fs() / u64::from(self.lanes)
     }
 
-    /// Largest read request on the link when `Txs` is the requester.
-    pub(crate) fn read_request_bytes(&self) -> u32 {
-        self.max_read_request.min(256)
+    /// Seconds that a completion takes on the link.
+    pub(crate) fn completion_seconds(&self) -> f64 {
+        self.time(self.completion_bytes + COMPLETION_HEADER_BYTES + FRAMING_BYTES) as f64 * 1e-15
     }
 
     /// Femtoseconds from the end of a read request on the link to the start of its completion,

@@ -1,13 +1,10 @@
-//! The hard IP behind the block's port, the link, and the completer at its other end.
+//! The link behind the block's port, and the completer at its other end.
 //!
-//! Posted writes are cut into packets at 4 KiB and at MPS, wait for the link in a bounded buffer
-//! and reach memory some time after they have crossed it. Reads are cut into requests of at most
-//! 256 bytes, follow the writes before them, find the memory as those writes left it, and come
-//! back in completions cut at RCB; `Txs` gives the data out in the order of the reads (user guide
-//! 683411, A.4.2 and A.4.3; ordering: Base Specification 2.4.1). The stream port's reads are one
-//! request each, and their completions come tag by tag in any order ([`tagged`]); without a link
-//! (`StreamConfig::link`) packets take no time on it. Behind the hard IP's Avalon-ST interface requests and
-//! completions are packets ([`packets`]).
+//! Packets of posted writes wait for the link in a bounded buffer and reach memory some time after they have crossed it.
+//! Read requests follow the writes before them, find the memory as those writes left it, and come back in completions
+//! cut at RCB (ordering: Base Specification 2.4.1), tag by tag in any order ([`tagged`]); without a link
+//! (`StreamConfig::link`) packets take no time on it. `Txs` makes packets of what it takes by [`crate::bridge`]; behind
+//! the hard IP's Avalon-ST interface requests and completions are packets ([`packets`]).
 //!
 //! Not modelled: flow-control credits of the other end but as a bound on what waits for the link,
 //! data link packets, replay.
@@ -19,13 +16,13 @@ mod tagged;
 use std::collections::VecDeque;
 
 pub(crate) use packets::BusEnd;
-use read::{Arrival, AvalonRead, ReadRequest};
 use tagged::Tagged;
-pub(crate) use tagged::{Beat, TAGS, WIDEST};
+pub(crate) use tagged::{Arrived, Beat, TAGS, WIDEST};
 
 use crate::{
+    bridge::Extent,
     bus::{Bus, Target},
-    config::{BoardConfig, StreamConfig, TxsConfig},
+    config::{BoardConfig, StreamConfig},
     link::{
         COMPLETION_HEADER_BYTES, FRAMING_BYTES, FS_PER_NS, LinkConfig, PortBeats, request_bytes,
         write_bytes,
@@ -35,7 +32,7 @@ use crate::{
     violation::Log,
 };
 
-/// Largest burst of `Txs` in bytes.
+/// Largest packet in bytes.
 const BURST: usize = 512;
 
 #[derive(Debug)]
@@ -46,7 +43,18 @@ struct PendingWrite {
     slot: u32,
 }
 
-/// What the port in front of the bridge is like.
+/// The port in front of the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `Txs`, behind the bridge.
+    Txs,
+    /// The stream port.
+    Stream,
+    /// Packets: a beat more for the header.
+    Packets,
+}
+
+/// What the port in front of the link is like.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes of a word.
@@ -55,15 +63,15 @@ pub(crate) struct Shape {
     pub link: bool,
     /// Bytes of posted writes that may wait for the link.
     pub buffer: u32,
-    /// The port carries packets: a beat more for the header.
-    pub packets: bool,
+    /// Femtoseconds by which the completer may be later with a request than in order, at random.
+    pub reorder: u64,
+    pub kind: Kind,
 }
 
 /// The bridge and the link.
 #[derive(Debug)]
 pub(crate) struct Pcie {
     link: LinkConfig,
-    txs: TxsConfig,
     stream: StreamConfig,
     shape: Shape,
     latency: [u64; 2],
@@ -75,20 +83,12 @@ pub(crate) struct Pcie {
     /// Bytes of writes accepted and not yet across the link.
     buffered: u32,
     draining: VecDeque<(u64, u32)>,
-    /// Bytes accepted and not yet a packet: address, length.
+    /// Bytes of the stream port accepted and not yet a packet: address, length.
     open: Option<(u64, u32)>,
     assembly: [u8; BURST],
     writes: [VecDeque<PendingWrite>; 2],
     /// When the last write to each target lands.
     last_write: [u64; 2],
-    requests: VecDeque<ReadRequest>,
-    /// Requests at the front whose memory has been looked at.
-    sampled: usize,
-    last_sample: u64,
-    arrivals: VecDeque<Arrival>,
-    reads: VecDeque<AvalonRead>,
-    /// Number of the read at the front of `reads`.
-    first_read: u64,
     tagged: Tagged,
     messages: VecDeque<u64>,
     slots: Vec<[u8; BURST]>,
@@ -110,14 +110,13 @@ impl Pcie {
         let latency = |ns| {
             let port = PortBeats {
                 bytes: width,
-                header: if shape.packets { 16 } else { 0 },
+                header: if shape.kind == Kind::Packets { 16 } else { 0 },
                 cycle,
             };
             config.link.completer_latency(ns, port, link)
         };
         Self {
             link: config.link.clone(),
-            txs: config.txs.clone(),
             stream: config.stream.clone(),
             shape,
             latency: [
@@ -138,12 +137,6 @@ impl Pcie {
             assembly: [0; BURST],
             writes: [VecDeque::with_capacity(256), VecDeque::with_capacity(256)],
             last_write: [0; 2],
-            requests: VecDeque::with_capacity(64),
-            sampled: 0,
-            last_sample: 0,
-            arrivals: VecDeque::with_capacity(256),
-            reads: VecDeque::with_capacity(64),
-            first_read: 0,
             tagged: Tagged::new(),
             messages: VecDeque::new(),
             slots: Vec::new(),
@@ -212,15 +205,14 @@ impl Pcie {
         self.shape.link && self.buffered + self.shape.width > self.shape.buffer
     }
 
-    /// Whether another read would be one too many.
-    #[inline]
-    pub(crate) fn reads_full(&self) -> bool {
-        self.reads.len() >= self.txs.max_reads as usize
+    /// Read requests that are owed an answer.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.tagged.outstanding
     }
 
-    /// Reads that are owed an answer.
-    pub(crate) fn outstanding(&self) -> usize {
-        self.reads.len() + self.tagged.outstanding
+    /// When the last write to host memory so far has landed.
+    pub(crate) fn last_write_to_host(&self) -> u64 {
+        self.last_write[0]
     }
 
     /// Whether no write is on its way any more.
@@ -233,12 +225,10 @@ impl Pcie {
     pub(crate) fn busy(&self) -> bool {
         !(self.writes.iter().all(VecDeque::is_empty)
             && self.messages.is_empty()
-            && self.requests.is_empty()
-            && self.arrivals.is_empty()
             && self.tagged.quiet())
     }
 
-    /// A write beat is accepted.
+    /// A write beat of the stream port is accepted.
     pub(crate) fn write_beat(
         &mut self,
         now: u64,
@@ -316,6 +306,48 @@ impl Pcie {
         });
     }
 
+    /// Keeps data of a packet; they stay until [`Pcie::release`].
+    pub(crate) fn store(&mut self, data: &[u8]) -> u32 {
+        let slot = self.slot();
+        self.slots[slot as usize][..data.len()].copy_from_slice(data);
+        slot
+    }
+
+    /// Frees the place of data of a packet.
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// A packet of writes leaves: its first dword goes to `address`, the bytes that are not enabled go nowhere.
+    pub(crate) fn write_extent(
+        &mut self,
+        now: u64,
+        address: u64,
+        extent: &Extent,
+        slot: u32,
+        bus: &Bus,
+    ) {
+        let end = self.send(now, write_bytes(address, extent.dwords * 4));
+        self.stats.write_packets += 1;
+        let target = index(bus.target(address));
+        let due = (end + self.write_latency[target]).max(self.last_write[target]);
+        self.last_write[target] = due;
+        let mut from = 0;
+        while let Some((begin, len)) = extent.bytes_from(from) {
+            from = begin + len;
+            self.buffered += len;
+            self.draining.push_back((end, len));
+            let data = self.slots[slot as usize];
+            let slot = self.store(&data[begin as usize..from as usize]);
+            self.writes[target].push_back(PendingWrite {
+                due,
+                address: address + u64::from(begin),
+                len,
+                slot,
+            });
+        }
+    }
+
     /// Lets everything happen that is due.
     #[inline]
     pub(crate) fn advance(&mut self, now: u64, cycle: u64, bus: &mut Bus, log: &mut Log) {
@@ -339,45 +371,21 @@ impl Pcie {
         while let Some(at) = self.messages.front()
             && *at <= now
         {
-            self.stats.interrupts_delivered += u64::from(bus.is_master());
+            self.stats.interrupts_delivered += u64::from(bus.takes_requests());
             self.messages.pop_front();
         }
-        if !self.requests.is_empty() {
-            self.sample(now, cycle, bus, log);
-            self.complete(now);
-        }
         self.advance_tagged(now, cycle, bus, log);
-        while let Some(arrival) = self.arrivals.front()
-            && arrival.at <= now
-        {
-            if let Some(read) = arrival
-                .read
-                .checked_sub(self.first_read)
-                .and_then(|n| self.reads.get_mut(n as usize))
-            {
-                read.available = arrival.available.min(read.limit);
-            }
-            self.stats.rx_payload += u64::from(arrival.payload);
-            self.arrivals.pop_front();
-        }
     }
 
     /// The link goes down and comes up again: what was not across it is lost, reads are no
     /// longer owed an answer.
     pub(crate) fn reset(&mut self) {
-        for read in self.reads.drain(..) {
-            self.free.push(read.slot);
-            self.first_read += 1;
-        }
         for queue in &mut self.writes {
             for write in queue.drain(..) {
                 self.free.push(write.slot);
             }
         }
         self.free.extend(self.tagged.reset());
-        self.requests.clear();
-        self.sampled = 0;
-        self.arrivals.clear();
         self.draining.clear();
         self.messages.clear();
         self.buffered = 0;

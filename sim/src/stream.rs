@@ -300,7 +300,8 @@ impl Stream {
         if usize::from(ask.tag) >= TAGS || !(1..=MAX_READ).contains(&ask.bytes) {
             return;
         }
-        if !pcie.ask(now, ask.tag, ask.address, ask.bytes, bus) {
+        let fault = bus.fault_of_read();
+        if !pcie.ask(now, ask.tag, (ask.address, ask.bytes), fault, bus) {
             let detail = format!("tag {}, {} bytes at {:#x}", ask.tag, ask.bytes, ask.address);
             report.add("ask_tag", Rule::TagReuse, detail);
         }

@@ -1,26 +1,19 @@
-//! The `Txs` port: what the design drives, the hard IP's answers, and the contract between them.
+//! The `Txs` port: what the design drives, the bridge's answers, and the contract between them.
 
 use std::ops::Range;
 
 use peerlane_verilated::{Direction, Library, Model, Port};
 
 use crate::{
-    avalon::{Checker, Enables, Event, Request, Rules},
+    avalon::{Checker, Enables, Request, Rules},
+    bridge::{BURST_BYTES, Bridge, Shown, Taken, WIDEST, Windows},
     bus::Bus,
-    config::BoardConfig,
+    config::{Backpressure, BoardConfig},
     pcie::Pcie,
     rng::Rng,
     stats::TxsStats,
-    violation::{Clock, Error, Log, Result, Rule},
+    violation::{Clock, Error, Log, Result},
 };
-
-/// Translation of a 32-bit `Txs` address: all windows of one size (user guide 683411, "Avalon-MM
-/// to PCI Express address translation").
-#[derive(Debug, Clone, Default)]
-struct Windows {
-    shift: u32,
-    bases: Vec<u64>,
-}
 
 #[derive(Debug)]
 pub(crate) struct Txs {
@@ -35,17 +28,22 @@ pub(crate) struct Txs {
     readdatavalid: Port,
     width: u32,
     address_bits: u32,
-    windows: Windows,
-    backpressure: crate::config::Backpressure,
+    pub(crate) bridge: Bridge,
+    backpressure: Backpressure,
+    not_ready: Backpressure,
+    response_gaps: u8,
     checker: Checker,
     rng: Rng,
-    /// What the design was told at the last edge.
+    /// Something in front of the bridge holds the master in this cycle.
+    held: bool,
+    /// The design's level of `waitrequest` in this cycle.
     wait: bool,
     valid: bool,
-    data: [u8; 64],
+    data: [u8; WIDEST],
     /// A request is being held, so a new one has not begun.
     holding: bool,
-    in_burst: bool,
+    /// The block's own reset is asserted, and so it breaks no rule.
+    pub(crate) block_in_reset: bool,
     pub(crate) stats: TxsStats,
     /// Addresses whose first request is looked for.
     pub(crate) watch: Range<u64>,
@@ -84,22 +82,28 @@ impl Txs {
             readdatavalid: input("txs_readdatavalid", 1)?,
             width,
             address_bits,
-            windows: Windows::default(),
+            bridge: Bridge::new(config, width, address_bits),
             backpressure: config.txs.backpressure,
+            not_ready: config.txs.not_ready,
+            response_gaps: config.txs.response_gaps,
             checker: Checker::new(Rules {
                 name: "txs",
                 clock: Clock::Pcie,
                 width,
-                max_burst: config.txs.max_burst,
-                enables: Enables::Txs(config.txs.write_granularity),
+                max_burst: BURST_BYTES,
+                enables: match config.txs.allow_damage {
+                    true => Enables::Any,
+                    false => Enables::Txs,
+                },
                 forbid_4k: config.txs.forbid_4k_crossing,
             }),
             rng: Rng::new(config.seed, 2),
+            held: false,
             wait: true,
             valid: false,
-            data: [0; 64],
+            data: [0; WIDEST],
             holding: false,
-            in_burst: false,
+            block_in_reset: false,
             stats: TxsStats::default(),
             watch: 0..u64::MAX,
         }))
@@ -114,29 +118,30 @@ impl Txs {
     }
 
     pub(crate) fn set_windows(&mut self, shift: u32, bases: Vec<u64>) {
-        self.windows = Windows { shift, bases };
+        self.bridge.windows = Windows { shift, bases };
     }
 
-    pub(crate) fn set_backpressure(&mut self, backpressure: crate::config::Backpressure) {
+    pub(crate) fn set_backpressure(&mut self, backpressure: Backpressure) {
         self.backpressure = backpressure;
     }
 
-    pub(crate) fn reset(&mut self) {
+    pub(crate) fn set_not_ready(&mut self, not_ready: Backpressure) {
+        self.not_ready = not_ready;
+    }
+
+    /// The hard IP's application reset, together with the block's.
+    pub(crate) fn reset(&mut self, pcie: &mut Pcie) {
+        self.bridge.reset(pcie, false);
         self.checker.reset();
         self.wait = true;
         self.valid = false;
         self.holding = false;
-        self.in_burst = false;
     }
 
-    /// The bus address of a `Txs` address.
-    fn translate(&self, address: u64) -> Option<u64> {
-        if self.address_bits > 32 {
-            return Some(address);
-        }
-        let windows = &self.windows;
-        let base = windows.bases.get((address >> windows.shift) as usize)?;
-        Some(base | (address & ((1 << windows.shift) - 1)))
+    /// The hard IP's application reset without one of the block.
+    pub(crate) fn reset_bridge(&mut self, pcie: &mut Pcie) {
+        self.bridge.reset(pcie, true);
+        self.valid = false;
     }
 
     /// Looks at the port at a clock edge, before the edge changes it, and decides what the
@@ -152,105 +157,91 @@ impl Txs {
     ) {
         let (read, write) = (model.get(self.read) != 0, model.get(self.write) != 0);
         let active = read || write;
-        if active || self.holding {
-            self.request(model, (read, write), now, cycle, pcie, bus, log);
-        }
-        self.wait = pcie.full() || self.backpressure.holds(cycle, &mut self.rng);
-        self.valid = match pcie.deliver(now) {
-            Some(word) => {
-                self.data[..word.len()].copy_from_slice(word);
-                self.stats.read_words += 1;
-                true
-            }
-            None => false,
+        // The port of a 64-bit design is narrower than what `words` gives.
+        let narrow;
+        let mut shown = Shown {
+            read: read && !self.held,
+            write: write && !self.held,
+            address: 0,
+            burst: 0,
+            enable: 0,
+            data: &[],
         };
+        if active || self.holding {
+            shown.address = model.get(self.address);
+            shown.burst = model.get(self.burstcount) as u32;
+            shown.enable = model.get(self.byteenable);
+            shown.data = model.words(self.writedata);
+            if shown.data.is_empty() {
+                let data = model.get(self.writedata);
+                narrow = [data as u32, (data >> 32) as u32];
+                shown.data = &narrow;
+            }
+            self.check(&shown, (read, write), cycle, log);
+        }
+        let holds = self.not_ready.holds(cycle, &mut self.rng);
+        let bridge = &mut self.bridge;
+        let taken = bridge.tick(&shown, !holds, now, cycle, pcie, bus, log);
+        self.count(taken);
+        self.held = self.backpressure.holds(cycle, &mut self.rng);
+        let gap = self.response_gaps > 0 && self.rng.chance(self.response_gaps);
+        let given = if gap { None } else { self.bridge.give() };
+        self.valid = given.is_some();
+        if let Some(given) = given {
+            self.data = given.data;
+            self.stats.read_words += 1;
+            if let Some(since) = given.ended {
+                pcie.stats.read_done(now - since);
+            }
+        }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one call, all of it different")]
-    fn request(
-        &mut self,
-        model: &Model,
-        (read, write): (bool, bool),
-        now: u64,
-        cycle: u64,
-        pcie: &mut Pcie,
-        bus: &mut Bus,
-        log: &mut Log,
-    ) {
-        // The port of a 64-bit design is narrower than what `words` gives.
-        let narrow = model.get(self.writedata);
-        let narrow = [narrow as u32, (narrow >> 32) as u32];
-        let words = model.words(self.writedata);
-        let data = if words.is_empty() { &narrow[..] } else { words };
-        let request = Request {
-            read,
-            write,
-            address: model.get(self.address),
-            burst: model.get(self.burstcount) as u32,
-            enable: model.get(self.byteenable),
-            data,
-            wait: self.wait,
-        };
+    /// Checks what the master shows, and counts its waiting.
+    fn check(&mut self, shown: &Shown<'_>, (read, write): (bool, bool), cycle: u64, log: &mut Log) {
+        if self.block_in_reset {
+            self.checker.forget_held();
+            self.holding = false;
+            return;
+        }
         if read || write {
-            if !self.holding && !self.in_burst {
+            if !self.holding && !self.bridge.in_burst() {
                 self.stats.last_request_cycle = cycle;
-                if self.watch.contains(&request.address) {
+                if self.watch.contains(&shown.address) {
                     self.stats.first_request_cycle.get_or_insert(cycle);
                 }
             }
             if self.wait {
                 self.stats.wait_cycles += 1;
-                if read && pcie.reads_full() {
+                if read && self.bridge.reads_full() {
                     self.stats.wait_reads += 1;
                 }
             }
         }
         self.holding = (read || write) && self.wait;
-        match self.checker.step(cycle, &request, log) {
-            Event::None => {}
-            Event::Read {
-                address,
-                burst,
-                enable,
-            } => {
-                self.stats.read_bursts += 1;
-                if let Some(bus_address) = self.located(address, cycle, log) {
-                    pcie.read(now, bus_address, burst, enable, bus);
-                    self.stats.most_reads = self.stats.most_reads.max(pcie.outstanding() as u32);
-                }
-            }
-            Event::Write {
-                address,
-                enable,
-                first,
-                last,
-            } => {
-                self.stats.write_words += 1;
-                self.stats.write_bursts += u64::from(first);
-                self.in_burst = !last;
-                if let Some(bus_address) = self.located(address, cycle, log) {
-                    pcie.write_beat(now, bus_address, enable, data, last, bus);
-                }
-            }
+        let request = Request {
+            read,
+            write,
+            address: shown.address,
+            burst: shown.burst,
+            enable: shown.enable,
+            data: shown.data,
+            wait: self.wait,
+        };
+        self.checker.step(cycle, &request, log);
+    }
+
+    fn count(&mut self, taken: Taken) {
+        self.stats.write_words += u64::from(taken.beat);
+        self.stats.write_bursts += u64::from(taken.first);
+        if taken.read {
+            self.stats.read_bursts += 1;
+            self.stats.most_reads = self.stats.most_reads.max(self.bridge.owed() as u32);
         }
     }
 
-    fn located(&self, address: u64, cycle: u64, log: &mut Log) -> Option<u64> {
-        let found = self.translate(address);
-        if found.is_none() {
-            log.add(
-                Clock::Pcie,
-                cycle,
-                "txs_address",
-                Rule::OutOfRange,
-                format!("{address:#x} is in none of the windows"),
-            );
-        }
-        found
-    }
-
-    /// Drives the port after the edge.
-    pub(crate) fn drive(&self, model: &mut Model) {
+    /// Drives the port after the edge. `waitrequest` answers what the design shows in this cycle.
+    pub(crate) fn drive(&mut self, model: &mut Model) {
+        self.wait = self.waits(model);
         model.set(self.waitrequest, u64::from(self.wait));
         model.set(self.readdatavalid, u64::from(self.valid));
         if self.valid {
@@ -258,14 +249,19 @@ impl Txs {
         }
     }
 
-    /// With all reads outstanding that there may be, `waitrequest` depends on whether the design
-    /// asks for another: `true` when the design has to be settled again.
-    pub(crate) fn hold_reads(&mut self, model: &mut Model, pcie: &Pcie) -> bool {
-        if self.wait || !pcie.reads_full() || model.get(self.read) == 0 {
+    fn waits(&self, model: &Model) -> bool {
+        self.held || self.bridge.waits(model.get(self.read) != 0)
+    }
+
+    /// `true`, and `waitrequest` has changed, when the design shows something else since it was driven: it has to be
+    /// settled again.
+    pub(crate) fn follow(&mut self, model: &mut Model) -> bool {
+        let wait = self.waits(model);
+        if wait == self.wait {
             return false;
         }
-        self.wait = true;
-        model.set(self.waitrequest, 1);
+        self.wait = wait;
+        model.set(self.waitrequest, u64::from(wait));
         true
     }
 }

@@ -1,8 +1,8 @@
 //! The models against hand-written Verilog masters: right ones, and ones that break each rule.
 
 use peerlane_sim::{
-    Access, Answer, Backpressure, Board, BoardConfig, Error, FaultRule, Generation, Hits,
-    LinkConfig, Rule, Space, TxsConfig,
+    Access, Answer, Backpressure, Board, BoardConfig, BridgeRates, Error, FaultRule, Generation,
+    Hits, LinkConfig, Rule, Space, TxsConfig,
 };
 use peerlane_verilated::{Build, Library, Toolchain};
 
@@ -68,10 +68,11 @@ fn noise(len: usize) -> Vec<u8> {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn writes_land_in_host_memory_at_the_speed_of_the_link() {
+fn writes_land_in_host_memory_at_the_speed_of_link_and_bridge() {
     for (generation, lanes, expected) in [
         (Generation::Gen1, 4, 0.914e9),
-        (Generation::Gen2, 8, 3.657e9),
+        // 512 bytes in 41 cycles.
+        (Generation::Gen2, 8, 3.122e9),
     ] {
         let link = LinkConfig::default().with_speed(generation, lanes);
         let mut board = board(BoardConfig {
@@ -101,32 +102,32 @@ fn writes_land_in_host_memory_at_the_speed_of_the_link() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn one_read_takes_the_configured_round_trip() {
+fn one_read_takes_the_configured_round_trip_and_the_bridges_own() {
     for (width, ns, completion_bytes) in [(128, 1000, 256), (128, 2000, 64), (256, 700, 128)] {
-        let mut board = board_of(
-            &toy(&[&format!("WIDTH={width}")]),
-            BoardConfig {
-                link: LinkConfig {
-                    read_round_trip_ns: ns,
-                    completion_bytes,
-                    ..LinkConfig::default()
-                },
-                ..BoardConfig::default()
+        let config = BoardConfig {
+            link: LinkConfig {
+                read_round_trip_ns: ns,
+                completion_bytes,
+                ..LinkConfig::default()
             },
-        );
+            ..BoardConfig::default()
+        };
+        let expected = BridgeRates::of(&config, width / 8).round_trip * 1e9;
+        assert!(expected > f64::from(ns) + 100.0, "{expected}");
+        let mut board = board_of(&toy(&[&format!("WIDTH={width}")]), config);
         let data = noise(512);
         board.host_mut().write(HOST, &data).unwrap();
         job(&mut board, HOST, 1, 512 * 8 / width, READ).unwrap();
         let sums = board.bar_read32(Space::Csr, 24).unwrap();
         assert_eq!(sums, sum(&data, width as usize / 8));
         let took = board.stats().read_ns_max;
-        assert!((took - f64::from(ns)).abs() <= 12.0, "{took} for {ns}");
+        assert!((took - expected).abs() <= 16.0, "{took} for {expected}");
     }
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn reads_are_bounded_by_the_link_or_by_eight_outstanding() {
+fn reads_are_bounded_by_the_cost_of_completions_or_by_eight_outstanding() {
     let rate = |ns, completion_bytes| {
         let mut board = board(BoardConfig {
             link: LinkConfig {
@@ -149,12 +150,10 @@ fn reads_are_bounded_by_the_link_or_by_eight_outstanding() {
         assert!(after.txs.wait_reads > 0);
         after.bytes_read as f64 * 1e9 / (after.ns - 200.0 * 4.0 - before.ns)
     };
-    // 256 of 276 bytes of 4 GB/s; 64 of 84; 4 KiB in 2 µs.
-    for (ns, completion_bytes, expected) in [
-        (500, 256, 3.710e9),
-        (500, 64, 3.048e9),
-        (2000, 256, 2.048e9),
-    ] {
+    // 256 bytes in 20 cycles, 64 in 8, 4 KiB in 2 µs and 41 cycles.
+    for (ns, completion_bytes, expected) in
+        [(500, 256, 3.2e9), (500, 64, 2.0e9), (2000, 256, 1.893e9)]
+    {
         let found = rate(ns, completion_bytes);
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
     }
@@ -267,7 +266,8 @@ fn a_burst_across_4k_is_reported_or_split() {
     // 0xE80 to 0xF80, to 0x1000, to 0x1080.
     assert_eq!(bridge.stats().write_packets, 3);
     job(&mut bridge, HOST + 0xE80, 1, 32, READ).unwrap();
-    assert_eq!(bridge.stats().read_requests, 3);
+    // Up to 4 KiB, and the rest.
+    assert_eq!(bridge.stats().read_requests, 2);
     assert_eq!(
         bridge.bar_read32(Space::Csr, 24).unwrap(),
         sum(&pattern(512), 16)
@@ -276,8 +276,14 @@ fn a_burst_across_4k_is_reported_or_split() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
-fn partial_words_touch_only_their_bytes() {
-    let mut board = board(BoardConfig::default());
+fn ragged_words_damage_their_neighbours() {
+    let mut board = board(BoardConfig {
+        txs: TxsConfig {
+            allow_damage: true,
+            ..TxsConfig::default()
+        },
+        ..BoardConfig::default()
+    });
     board.host_mut().write(HOST, &[0xAA; 32]).unwrap();
     board.bar_write32(Space::Csr, 28, 0x0038).unwrap();
     // A byte write to a register touches one byte.
@@ -287,11 +293,18 @@ fn partial_words_touch_only_their_bytes() {
     board.bar_write_bytes(Space::Csr, 28, 0, 2).unwrap();
     assert_eq!(board.bar_read32(Space::Csr, 28).unwrap(), 0x38);
     job(&mut board, HOST, 1, 1, WRITE).unwrap();
+    // Both ends by the enables of lanes 3 to 0, and all between them.
     let mut expected = [0xAA; 32];
-    expected[3] = 0;
-    expected[4..6].copy_from_slice(&[1, 0]);
+    expected[3..12].copy_from_slice(&[0, 1, 0, 0, 0, 2, 0, 0, 0]);
+    expected[15] = 0;
     assert_eq!(board.host().slice(HOST, 32).unwrap(), expected);
-    assert_eq!(board.stats().bytes_written, 3);
+    assert_eq!(board.stats().bytes_written, 10);
+    board.host_mut().write(HOST, &[0xAA; 32]).unwrap();
+    board.bar_write32(Space::Csr, 28, 0x0FF0).unwrap();
+    job(&mut board, HOST, 1, 1, WRITE).unwrap();
+    let mut expected = [0xAA; 32];
+    expected[4..12].copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(board.host().slice(HOST, 32).unwrap(), expected);
 }
 
 #[test]
@@ -308,14 +321,12 @@ fn writes_reach_gpu_memory_through_its_bar() {
     assert_eq!(board.stats().host.bytes_written, 0);
     job(&mut board, bus[1] + 0x1000, 8, 32, READ).unwrap();
     assert_eq!(board.bar_read32(Space::Csr, 24).unwrap(), sum(&found, 16));
-    // An unpinned page is an unsupported request: nothing is written, all-ones is read.
+    // An unpinned page is an unsupported request: nothing is written, and a read is owed its words for ever.
     board.gpu_mut().unpin(&bus[1..]);
     job(&mut board, bus[1], 1, 32, WRITE).unwrap();
-    job(&mut board, bus[1], 1, 32, READ).unwrap();
-    assert_eq!(
-        board.bar_read32(Space::Csr, 24).unwrap(),
-        sum(&[0xFF; 512], 16)
-    );
+    program(&mut board, bus[1], 1, 32, READ);
+    board.run(20_000).unwrap();
+    assert_eq!(board.reads_outstanding(), 1);
     let unsupported: Vec<_> = board
         .bus()
         .unsupported()
@@ -325,11 +336,10 @@ fn writes_reach_gpu_memory_through_its_bar() {
     let expected = [
         (Access::Write, 0, 256),
         (Access::Write, 256, 256),
-        (Access::Read, 0, 256),
-        (Access::Read, 256, 256),
+        (Access::Read, 0, 512),
     ];
     assert_eq!(unsupported, expected);
-    assert_eq!(board.stats().reads_failed, 2);
+    assert_eq!(board.stats().reads_failed, 1);
 }
 
 #[test]
@@ -374,29 +384,29 @@ fn injected_faults_do_what_they_say() {
     let (mut garbage, result) = run(Answer::Garbage, Hits::Nth(0));
     result.unwrap();
     assert_ne!(garbage.bar_read32(Space::Csr, 24).unwrap(), good);
-    // Only the 256-byte request that touches the range fails.
-    data[0x300..0x400].fill(0xFF);
-    for answer in [
-        Answer::AllOnes,
-        Answer::Unsupported,
-        Answer::Abort,
-        Answer::Poisoned,
-    ] {
-        let (mut ones, result) = run(answer, Hits::Addresses(HOST + 0x310..HOST + 0x311));
-        result.unwrap();
-        assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
-        assert_eq!(ones.stats().reads_failed, 1);
+    let at = |offset| Hits::Addresses(HOST + offset..HOST + offset + 1);
+    // Nobody looks at poison.
+    let (mut poisoned, result) = run(Answer::Poisoned, at(0x310));
+    result.unwrap();
+    assert_eq!(poisoned.bar_read32(Space::Csr, 24).unwrap(), good);
+    // Only the request that touches the range fails.
+    data[0x200..0x400].fill(0xFF);
+    let (mut ones, result) = run(Answer::AllOnes, at(0x310));
+    result.unwrap();
+    assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
+    assert_eq!(ones.stats().reads_failed, 1);
+    // Nothing behind a completion that is lost, or has no data, is answered, until the link is reset.
+    for answer in [Answer::Never, Answer::Unsupported, Answer::Abort] {
+        let (mut never, result) = run(answer, at(0x500));
+        assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
+        assert_eq!(never.stats().txs.read_words, 0x400 / 16);
+        assert_eq!(never.reads_outstanding(), 6);
+        never.link_reset();
+        assert_eq!(never.reads_outstanding(), 0);
+        never.bus_mut().clear_faults();
+        job(&mut never, HOST, 8, 32, READ).unwrap();
+        assert_eq!(never.bar_read32(Space::Csr, 20).unwrap(), 0);
     }
-    // Nothing behind a lost completion is answered, until the link is reset.
-    let (mut never, result) = run(Answer::Never, Hits::Addresses(HOST + 0x500..HOST + 0x501));
-    assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
-    assert_eq!(never.stats().txs.read_words, 0x500 / 16);
-    assert_eq!(never.reads_outstanding(), 6);
-    never.link_reset();
-    assert_eq!(never.reads_outstanding(), 0);
-    never.bus_mut().clear_faults();
-    job(&mut never, HOST, 8, 32, READ).unwrap();
-    assert_eq!(never.bar_read32(Space::Csr, 20).unwrap(), 0);
 }
 
 #[test]

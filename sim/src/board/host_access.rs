@@ -78,9 +78,24 @@ impl Board {
         self.run_until(|board| board.slaves.answer(number).is_some(), PATIENCE)
             .map_err(|error| waited("a register read", error))?;
         let value = self.slaves.answer(number).unwrap_or(u32::MAX);
-        let back = self.pcie.host_answer(self.now) + self.mmio_latency();
-        self.run_until_time(back)?;
+        self.answer_host()?;
         Ok(value)
+    }
+
+    /// The answer to a host's read is there: runs until the host has it. It stays behind the writes that left before it.
+    pub(super) fn answer_host(&mut self) -> Result<()> {
+        let cycle = self.pcie_clk.cycles;
+        let Some(txs) = &mut self.txs else {
+            let back = self.pcie.host_answer(self.now) + self.mmio_latency();
+            return self.run_until_time(back);
+        };
+        txs.bridge.answer_host(cycle);
+        let answered = |board: &Self| board.txs.as_ref()?.bridge.host_answered();
+        self.run_until(|board| answered(board).is_some(), PATIENCE)
+            .map_err(|error| waited("the answer to a register read", error))?;
+        let crossed = answered(self).unwrap_or(self.now);
+        let back = (crossed + self.mmio_latency()).max(self.pcie.last_write_to_host());
+        self.run_until_time(back)
     }
 
     /// Runs until this time, in femtoseconds.

@@ -154,8 +154,7 @@ impl Board {
             return self.read_across(offset);
         }
         let value = self.opencl_access(offset, false, |side| side.read(offset))?;
-        let back = self.pcie.host_answer(self.now) + self.mmio_latency();
-        self.run_until_time(back)?;
+        self.answer_host()?;
         Ok(value)
     }
 }

@@ -80,6 +80,13 @@ impl Board {
         }
     }
 
+    /// Changes when the hard IP behind `Txs` takes nothing, from now on.
+    pub fn set_txs_not_ready(&mut self, not_ready: Backpressure) {
+        if let Some(txs) = &mut self.txs {
+            txs.set_not_ready(not_ready);
+        }
+    }
+
     /// Width of the stream port in bytes; `None` without that port.
     pub fn stream_width(&self) -> Option<u32> {
         self.stream.as_ref().map(Stream::width)
@@ -112,9 +119,12 @@ impl Board {
         }
     }
 
-    /// What the function's MSI capability says from now on: address and data where MSI is enabled. Only a design that
-    /// makes packets sees it.
+    /// What the function's MSI capability says from now on: address and data where MSI is enabled. A design that makes
+    /// packets sees it; of `Txs`' bridge a rise of the interrupt is lost while MSI is not enabled, which it is at first.
     pub fn set_msi(&mut self, msi: Option<(u64, u16)>) {
+        if let Some(txs) = &mut self.txs {
+            txs.bridge.msi = msi.is_some();
+        }
         if let Some(packets) = &mut self.packets {
             packets.set_msi(msi);
         }
@@ -164,7 +174,10 @@ impl Board {
 
     /// Reads of the block that are owed an answer.
     pub fn reads_outstanding(&self) -> usize {
-        self.pcie.outstanding()
+        match &self.txs {
+            Some(txs) => txs.bridge.owed(),
+            None => self.pcie.outstanding(),
+        }
     }
 
     /// A number that grows whenever a word moves on one of the design's ports.
@@ -191,7 +204,8 @@ impl Board {
     /// way, an answer that will come, or a kernel at work. What the design itself waits for is not known here.
     pub fn busy(&self) -> bool {
         let opencl = self.opencl.as_ref().is_some_and(|side| side.busy());
-        self.pcie.busy() || !self.slaves.idle() || !self.window.idle() || opencl
+        let bridge = self.txs.as_ref().is_some_and(|txs| txs.bridge.busy());
+        self.pcie.busy() || bridge || !self.slaves.idle() || !self.window.idle() || opencl
     }
 
     /// Cycles of `pcie_clk` since the start.

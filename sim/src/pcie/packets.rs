@@ -1,8 +1,9 @@
 //! Packets of the hard IP's Avalon-ST interface ([`crate::hip`]): requests of the block as they leave, completions as
 //! they arrive. Time on the link, order, latency and faults are those of the other ports.
 
-use super::{Pcie, PendingWrite, index};
+use super::Pcie;
 use crate::{
+    bridge::Extent,
     bus::Bus,
     hip::{Far, Kind, Tlp},
 };
@@ -63,15 +64,15 @@ impl Far for BusEnd<'_> {
     }
 }
 
-/// Whether a byte of a request is enabled.
-fn enabled(packet: &Tlp, byte: u32) -> bool {
+/// Which bytes a request is for.
+fn extent(packet: &Tlp) -> Extent {
     let (first, last) = packet.enables();
-    let mask = match byte / 4 {
-        0 => first,
-        dword if dword + 1 == packet.length() => last,
-        _ => 0xF,
-    };
-    mask >> (byte % 4) & 1 == 1
+    Extent {
+        skip: 0,
+        dwords: packet.length(),
+        first,
+        last,
+    }
 }
 
 impl Pcie {
@@ -81,40 +82,22 @@ impl Pcie {
             .iter()
             .flat_map(|word| word.to_le_bytes())
             .collect();
-        let end = self.send(now, packet.wire_bytes() as u32);
-        self.stats.write_packets += 1;
-        let target = index(bus.target(packet.address()));
-        let due = (end + self.write_latency[target]).max(self.last_write[target]);
-        self.last_write[target] = due;
-        let all = packet.length() * 4;
-        let mut from = 0;
-        // One run of bytes; a packet of one or two dwords may have holes.
-        while let Some(begin) = (from..all).find(|byte| enabled(packet, *byte)) {
-            let after = (begin..all).find(|byte| !enabled(packet, *byte));
-            let len = after.unwrap_or(all) - begin;
-            from = begin + len;
-            self.buffered += len;
-            self.draining.push_back((end, len));
-            let slot = self.slot();
-            self.slots[slot as usize][..len as usize]
-                .copy_from_slice(&bytes[begin as usize..from as usize]);
-            self.writes[target].push_back(PendingWrite {
-                due,
-                address: packet.address() + u64::from(begin),
-                len,
-                slot,
-            });
-        }
+        let slot = self.store(&bytes);
+        self.write_extent(now, packet.address(), &extent(packet), slot, bus);
+        self.release(slot);
     }
 
     fn read_packet(&mut self, now: u64, packet: &Tlp, bus: &mut Bus) {
-        let all = packet.length() * 4;
-        let mut wanted = (0..all).filter(|byte| enabled(packet, *byte));
-        let begin = wanted.next().unwrap_or(0);
-        let end = wanted.next_back().unwrap_or(begin) + 1;
+        let extent = extent(packet);
+        let (begin, len) = extent.bytes_from(0).unwrap_or((0, 1));
+        let mut end = begin + len;
+        while let Some((more, len)) = extent.bytes_from(end) {
+            end = more + len;
+        }
         let address = packet.address() + u64::from(begin);
+        let fault = bus.fault_of_read();
         // A tag that is in use has been reported by the hard IP.
-        self.ask(now, packet.tag(), address, end - begin, bus);
+        self.ask(now, packet.tag(), (address, end - begin), fault, bus);
     }
 
     /// The next completion, if it has crossed the link.

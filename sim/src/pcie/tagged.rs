@@ -1,9 +1,9 @@
-//! Reads of the stream port: each has a tag, and completions come in any order of the tags.
+//! Reads with tags, of all ports: completions come in any order of the tags.
 
 use std::collections::VecDeque;
 
 use super::{
-    Pcie,
+    Kind, Pcie,
     read::{look, spoil},
 };
 use crate::{
@@ -58,6 +58,18 @@ pub(super) struct Completion {
     pub(super) cut: u32,
     pub(super) last: bool,
     pub(super) at: u64,
+}
+
+/// A completion at the bridge.
+#[derive(Debug)]
+pub(crate) struct Arrived<'a> {
+    pub tag: u8,
+    /// Of its first byte.
+    pub address: u64,
+    /// Its byte count is its length.
+    pub last: bool,
+    /// Nothing with a status that says failure.
+    pub data: &'a [u8],
 }
 
 /// A beat of a completion on the port.
@@ -130,17 +142,27 @@ impl Pcie {
         self.shape.link && self.tagged.crossing.len() >= self.stream.ask_buffer as usize
     }
 
-    /// A read of 1 to 512 bytes within 4 KiB is accepted; `false`, and nothing happens, when its
-    /// tag is in use.
-    pub(crate) fn ask(&mut self, now: u64, tag: u8, address: u64, len: u32, bus: &mut Bus) -> bool {
-        let whole = bus.fault_of_read();
+    /// A read of 1 to 512 bytes within 4 KiB is accepted, address and length; `false`, and nothing happens, when its
+    /// tag is in use. `whole` is an injected fault of all of it.
+    pub(crate) fn ask(
+        &mut self,
+        now: u64,
+        tag: u8,
+        (address, len): (u64, u32),
+        whole: Option<Answer>,
+        bus: &mut Bus,
+    ) -> bool {
         if self.tagged.owed[usize::from(tag)].is_some() {
             return false;
         }
         let slot = self.slot();
         let sent = self.put_request(now, address, len, whole, bus);
         let mut ready = sent.ready;
-        if self.stream.reorder == 0 && !matches!(sent.answer, Some(Answer::Late(_))) {
+        if self.shape.reorder > 0 {
+            ready += self.rng.up_to(self.shape.reorder);
+        }
+        let in_order = self.stream.reorder == 0 && self.shape.reorder == 0;
+        if in_order && !matches!(sent.answer, Some(Answer::Late(_))) {
             ready = ready.max(self.tagged.last_ready);
             self.tagged.last_ready = ready;
         }
@@ -226,7 +248,7 @@ impl Pcie {
         let failure = request.failure(offset + bytes);
         request.done += bytes;
         // A packet that is poisoned has its data, and those of its read that follow are packets all the same.
-        let goes_on = self.shape.packets && failure == Some(Answer::Poisoned);
+        let goes_on = self.shape.kind != Kind::Stream && failure == Some(Answer::Poisoned);
         let last = (failure.is_some() && !goes_on) || bytes == left;
         if last {
             let request = self.tagged.requests.remove(chosen);
@@ -270,6 +292,25 @@ impl Pcie {
         least + more * rcb
     }
 
+    /// Hands the next completion, if it has crossed the link, to the bridge, which has no codes.
+    #[inline]
+    pub(crate) fn hand_completion(&mut self, now: u64, take: impl FnOnce(&Arrived<'_>)) {
+        let Some(completion) = self.tagged.front(now) else {
+            return;
+        };
+        let data = match completion.code {
+            1 | 2 => 0..0,
+            _ => completion.offset as usize..(completion.offset + completion.cut) as usize,
+        };
+        take(&Arrived {
+            tag: completion.tag,
+            address: completion.address,
+            last: completion.left == completion.cut,
+            data: &self.slots[completion.slot as usize][data],
+        });
+        self.given_out(now);
+    }
+
     /// The next beat for the port, if it is there.
     #[inline]
     pub(crate) fn answer(&mut self, now: u64) -> Option<Beat> {
@@ -308,7 +349,9 @@ impl Pcie {
             let accepted = self.tagged.owed[usize::from(completion.tag)].take();
             self.tagged.outstanding -= 1;
             self.free.push(completion.slot);
-            self.stats.read_done(now - accepted.unwrap_or(now));
+            if self.shape.kind != Kind::Txs {
+                self.stats.read_done(now - accepted.unwrap_or(now));
+            }
         }
     }
 }
