@@ -392,8 +392,8 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes writes that the block could not flush, copies their ends, and ends them. A write fails if that fails. While the board is being started again all wait: it is tried again the next time, or
-    /// [`renew`](Self::renew) ends them.
+    /// Flushes writes that the block could not flush, copies their ends, and ends them. A write fails if that fails. While
+    /// the board is being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
     pub(crate) fn finish(
         &mut self,
         mut flush: impl FnMut(&K, Unproven) -> Result<()>,

@@ -219,9 +219,9 @@ impl Queue {
     }
 
     /// Sets how many bytes one descriptor moves at most, for transfers that are submitted later; at
-    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte, or a dword of a write where the board writes whole
-    /// dwords only. Smaller pieces show the progress
-    /// of a long transfer, larger ones cost fewer stores.
+    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Where the board writes whole dwords only, a
+    /// descriptor of a write moves whole dwords, at least one. Smaller pieces show the progress of a long transfer, larger
+    /// ones cost fewer stores.
     pub fn set_piece(&self, bytes: u32) {
         self.0.lock().piece = bytes.max(1);
     }

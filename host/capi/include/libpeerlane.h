@@ -67,7 +67,7 @@
 #define PL_TIMEOUT -6
 
 /**
- * The board ended the transfer with a fault; some of it may have been moved.
+ * The board ended the transfer with a fault, or bytes at its ends could not be copied; some of it may have been moved.
  */
 #define PL_FAULT -7
 
@@ -195,6 +195,12 @@ struct pl_request {
          */
         uint64_t length;
 };
+
+/**
+ * Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
+ * number for the error's text.
+ */
+typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, size_t length);
 
 #ifdef __cplusplus
 extern "C" {
@@ -375,9 +381,9 @@ int pl_region_probe(const struct pl_region *region,
  *
  * copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
  * that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
- * waits or looks, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
+ * waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
  * transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
- * user: what it is called with. Both are used until the region's handle was ended and no transfer with it is under way.
+ * user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
  *
  * Returns PL_OK or PL_INVALID. Thread-safe.
  *
@@ -418,10 +424,17 @@ void pl_queue_close(struct pl_queue *queue);
 /**
  * Begins a transfer. It never waits for room on the board.
  *
+ * A board with Altera's Avalon-MM bridge writes whole dwords only. If a transfer from the FPGA begins or ends inside of a
+ * dword of its region, the library copies the 1 to 3 bytes at that end before the transfer has ended. Each end costs a
+ * descriptor and a copy. Later transfers from the FPGA, and those to the FPGA that are chained, begin when this one has
+ * ended, which is seen while a program waits for a transfer of the queue, polls one, or calls `pl_queue_turn`. A GPU's
+ * memory needs `pl_region_set_copy` for it.
+ *
  * request: what to move; it is read within the call.
  * transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
  *
- * Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+ * Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after
+ * an error. Thread-safe.
  *
  * # Safety
  * The handles were not ended, `request` is one, `transfer` is a place for a pointer.

@@ -521,7 +521,8 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     assert_eq!(call(Direction::Read, 10, 990), 0);
     assert!(program.on_board(0, 990) == data[10..]);
     assert_eq!(program.mmd.release_peer(peer), 0);
-    assert_eq!(toys.fake.lock().valid_entries(), before);
+    // The queue keeps its memory for ends.
+    assert_eq!(toys.fake.lock().valid_entries(), before + 1);
     // What is not CUDA's is asked of the driver, and so is what goes past an allocation's end. CUDA fails to copy there.
     let other = program.peer(4096);
     assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
