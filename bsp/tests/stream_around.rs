@@ -83,7 +83,10 @@ fn the_hard_ips_paths_are_cut() {
     let said = constraints("", "");
     assert!(said.contains("message -type critical_warning"), "{said}");
     assert_eq!(said.matches("critical_warning").count(), 2, "{said}");
-    assert!(!said.contains("cut ") && !said.contains("clock ") && !said.contains("cycles "), "{said}");
+    assert!(
+        !said.contains("cut ") && !said.contains("clock ") && !said.contains("cycles "),
+        "{said}"
+    );
 }
 
 #[test]

@@ -324,7 +324,10 @@ fn crossings_of(config: &str, top: &str) {
             let clock = design.clock_of(name);
             assert!(!sources.contains_key(clock), "{name}: {sources:?}");
         }
-        let ports: Vec<_> = taken.iter().filter_map(|bit| design.inputs.get(bit)).collect();
+        let ports: Vec<_> = taken
+            .iter()
+            .filter_map(|bit| design.inputs.get(bit))
+            .collect();
         if ports.len() == taken.len() && ports.iter().any(|port| port.starts_with("tl_cfg_")) {
             words.insert(name.clone());
         }

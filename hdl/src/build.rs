@@ -277,7 +277,12 @@ mod tests {
         assert_eq!(modules.len(), 3);
         for module in modules {
             let guard = format!("  `ifdef SIMULATION\n  `ifdef {IMPATIENT}\n");
-            assert_eq!(module.verilog.matches(&guard).count(), 1, "{}", module.verilog);
+            assert_eq!(
+                module.verilog.matches(&guard).count(),
+                1,
+                "{}",
+                module.verilog
+            );
             assert_eq!(module.verilog.matches(IMPATIENT).count(), 1);
         }
     }

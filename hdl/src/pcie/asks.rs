@@ -39,8 +39,8 @@
 //! changed it leaves in parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
 //! read's bytes in order.
 
-use super::words::{AskHead, AskWord, Sent};
 use super::IMPATIENCE_LOG2;
+use super::words::{AskHead, AskWord, Sent};
 use crate::prim::{Part, Patience, SmallFifo, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;

@@ -27,8 +27,8 @@
 mod judging;
 mod lanes;
 
-use super::words::{Progress, Sent};
 use super::IMPATIENCE_LOG2;
+use super::words::{Progress, Sent};
 use crate::prim::{ForwardRam, Part, Patience, SmallFifo, parts};
 use judging::{Ends, Form, Judgement};
 use lanes::Lanes;
@@ -403,10 +403,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & self.move_on.val()
             & !self.within.q.val()
             & !(self.a_on.q.val() & self.a_sop.q.val());
-        self.sever.next = self.cut.val()
-            & self.within.q.val()
-            & !self.beats.some.val()
-            & self.move_on.val();
+        self.sever.next =
+            self.cut.val() & self.within.q.val() & !self.beats.some.val() & self.move_on.val();
         self.settled.d.next = !self.tick.val() & !self.inject.val() & !self.admits.q.val();
         self.pop.next = self.beats.valid.val()
             & self.move_on.val()
@@ -417,8 +415,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.a_on.d.next = self.pop.val() | self.inject.val() | self.sever.val();
             self.a_sop.d.next =
                 (self.front.val().get_bit(0) & !self.sever.val()) | self.inject.val();
-            self.a_eop.d.next =
-                self.front.val().get_bit(1) | self.inject.val() | self.sever.val();
+            self.a_eop.d.next = self.front.val().get_bit(1) | self.inject.val() | self.sever.val();
             self.a_lost.d.next = self.sever.val();
             self.a_expires.d.next = self.inject.val();
             self.a_data.d.next = bit_cast::<W, E>(self.beats.data.val());

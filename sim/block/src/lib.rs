@@ -64,7 +64,9 @@ pub fn impatient(params: &Params) -> Result<Library> {
     let mut design = generate(params)?;
     for module in &mut design.modules {
         if module.verilog.contains(IMPATIENT) {
-            module.verilog.insert_str(0, &format!("`define {IMPATIENT}\n"));
+            module
+                .verilog
+                .insert_str(0, &format!("`define {IMPATIENT}\n"));
         }
     }
     library_of(TOP, &design)

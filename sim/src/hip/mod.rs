@@ -346,7 +346,8 @@ impl Hip {
     /// Credits that are granted and not consumed: posted headers and data, headers of reads, headers and data of
     /// completions. Nothing where there is no limit.
     pub fn credits_left(&self) -> [Option<u64>; 5] {
-        self.credits().map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
+        self.credits()
+            .map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
     }
 
     /// Grants more credits of completions: headers and data.
@@ -408,7 +409,10 @@ impl Hip {
         self.arriving.clear();
         self.answers.clear();
         self.buffer.clear();
-        self.used = self.going.as_ref().map_or((0, 0), |going| (going.headers, going.units));
+        self.used = self
+            .going
+            .as_ref()
+            .map_or((0, 0), |going| (going.headers, going.units));
         self.root.reset();
     }
 
