@@ -222,8 +222,64 @@ pub fn cut_off(params: &Params, config: &BoardConfig) {
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_board_that_is_no_bus_master_is_drained_by_a_reset() {
-    for params in ports() {
+    for params in [stream::params(128), stream::params(256)] {
         cut_off(&params, &BoardConfig::default());
+    }
+}
+
+/// At `Txs` what is under way waits. The board goes on where it was when it is bus master again in time, and else its port
+/// opens by itself: no reset, and nothing is written beside what the transfers had.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_txs_board_that_is_bus_master_again_goes_on() {
+    const LENGTH: u32 = 100_000;
+    for (cycles, in_time) in [(300, true), (300, false), (1777, false), (5001, true)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(cycles);
+        let mut rig = Rig::new(&library(&Params::default()), near());
+        let peer = rig.map_gpu(0, MIB);
+        rig.csr(csr::PORT_TIMEOUT, 2000);
+        let mut data = vec![0; LENGTH as usize];
+        rng.fill_bytes(&mut data);
+        let before = vec![0xA5; MIB as usize];
+        rig.board.gpu_mut().write(0, &before).unwrap();
+        rig.board.ddr_mut().write(5, &data).unwrap();
+        rig.queue(false, descriptor(peer + 20, 5, LENGTH, RECORD, 1));
+        let back = descriptor(peer + MIB / 2, MIB, LENGTH, RECORD, 2);
+        rig.queue(true, back);
+        rig.board.run(cycles).unwrap();
+        rig.board.bus_mut().set_master(false);
+        rig.board.run(if in_time { 1500 } else { 20_000 }).unwrap();
+        assert_eq!(rig.read_csr(csr::BUILD_ID), Params::default().build_id());
+        if !in_time {
+            let dead = csr::STATUS_PORT_DEAD_MASK | QUARANTINE;
+            assert_eq!(rig.read_csr(csr::STATUS), dead);
+            // Not by a soft reset.
+            rig.csr(csr::CONTROL, 0b11 | 1 << 8);
+            rig.board.run(1000).unwrap();
+            assert_eq!(rig.read_csr(csr::STATUS), dead);
+        }
+        rig.board.bus_mut().set_master(true);
+        if in_time {
+            for _ in 0..2 {
+                let record = rig.wait(200_000);
+                assert_eq!((record.code, record.bytes), (0, LENGTH));
+            }
+        } else {
+            rig.board.run(3000).unwrap();
+            assert_eq!(rig.read_csr(csr::STATUS), 0);
+        }
+        let mut there = before.clone();
+        rig.board.gpu_mut().read(0, &mut there).unwrap();
+        let (end, whole) = (20 + LENGTH as usize, there.len());
+        same("before it", &there[..20], &before[..20]);
+        same("behind it", &there[end..], &before[end..whole]);
+        if in_time {
+            same("what was sent", &there[20..end], &data);
+        }
+        rig.open_channel(0);
+        let pages = rig.board.gpu_mut().pin(MIB, MIB).unwrap();
+        works(&mut rig, &mut rng, &pages, 4);
+        rig.board.check().unwrap();
     }
 }
 
