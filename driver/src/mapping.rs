@@ -149,7 +149,8 @@ impl Mapping {
             return Err(ESTALE);
         }
         let placed = state.placed.as_ref().ok_or(ESTALE)?;
-        placed.pages().try_for_each(|page| proofs.may_read(page))
+        let mut pages = placed.pages();
+        pages.try_for_each(|page| proofs.may_read(page))
     }
 
     /// Writes the entries that are reserved. `ESTALE`: the owner has taken the memory back.

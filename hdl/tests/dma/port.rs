@@ -7,6 +7,21 @@ use peerlane_sim::{Backpressure, BoardConfig};
 
 const DEAD: u32 = csr::STATUS_PORT_DEAD_MASK;
 
+/// The port takes no command. The bridge answers registers meanwhile as long as no interrupt waits there and no burst has
+/// begun.
+fn stop(rig: &mut Rig, port: Port, stops: bool) {
+    match port {
+        Port::Txs => {
+            rig.csr(csr::CONTROL, 0b01);
+            rig.board.bus_mut().set_master(!stops);
+        }
+        Port::Stream | Port::Tlp => {
+            let hold = [Backpressure::None, Backpressure::Random(100)];
+            rig.board.set_stream_backpressure(hold[usize::from(stops)]);
+        }
+    }
+}
+
 /// The engine comes to rest, whatever it was doing when the port stopped, and a reset opens it again.
 fn dies(params: &Params) {
     for cycles in [300, 1001, 1777, 2500] {
@@ -36,11 +51,7 @@ fn dies(params: &Params) {
             }
         }
         rig.board.run(cycles).unwrap();
-        let stop = |rig: &mut Rig, backpressure: Backpressure| match params.port {
-            Port::Txs => rig.board.set_txs_backpressure(backpressure),
-            Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
-        };
-        stop(&mut rig, Backpressure::Random(100));
+        stop(&mut rig, params.port, true);
         rig.board.run(30_000).unwrap();
         let status = rig.read_csr(csr::STATUS);
         assert_ne!(status & DEAD, 0, "status {status:#x}");
@@ -52,7 +63,7 @@ fn dies(params: &Params) {
             assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), 0);
         }
         // It may go on, and gets the rest of the burst that stood there.
-        stop(&mut rig, Backpressure::None);
+        stop(&mut rig, params.port, false);
         rig.board.run(2000).unwrap();
         rig.board.reset().unwrap();
         rig.restart();
@@ -99,14 +110,10 @@ fn a_dead_port_that_comes_back_is_given_whole_bursts() {
             };
             rig.queue(false, d);
             rig.board.run(cycles).unwrap();
-            let hold = |rig: &mut Rig, backpressure| match port {
-                Port::Txs => rig.board.set_txs_backpressure(backpressure),
-                Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
-            };
-            hold(&mut rig, Backpressure::Random(100));
+            stop(&mut rig, port, true);
             rig.board.run(3000).unwrap();
             assert_ne!(rig.read_csr(csr::STATUS) & DEAD, 0);
-            hold(&mut rig, Backpressure::None);
+            stop(&mut rig, port, false);
             if let Err(error) = rig.board.run(200) {
                 panic!("{port:?}, {cycles} cycles: {error}");
             }
@@ -129,7 +136,7 @@ fn hold(rig: &mut Rig, port: Port, backpressure: Backpressure) {
 }
 
 /// A port that stands still for a little longer than it may, and goes on: it opens by itself. Whatever a record says
-/// is true, also of a descriptor that was under way before and behind that. Nothing beside the transfers is written.
+/// is true, also of a descriptor that was under way before and after. No byte outside of the transfers is written.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
@@ -184,6 +191,7 @@ fn a_port_that_goes_on_opens_by_itself_and_no_record_lies() {
             // The driver hears of it, and gives the channel a new ring.
             let error = rig.read_csr(csr::IRQ_STATUS) & csr::IRQ_STATUS_ERROR_MASK;
             assert!(held < 100 || error != 0, "held for {held}");
+            rig.csr(csr::PORT_TIMEOUT, 12_500_000);
             rig.open_channel(0);
             rig.transfer(false, peer, 0, 9000);
             rig.transfer(true, peer, 0, 9000);

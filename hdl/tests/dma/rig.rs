@@ -311,7 +311,7 @@ pub fn same(what: &str, got: &[u8], want: &[u8]) {
     }
 }
 
-/// Granularity of writes at the peer: the bridge behind `Txs` enables whole dwords.
+/// Granularity of writes at the peer: the bridge at `Txs` enables whole dwords.
 pub fn grain(params: &Params) -> u64 {
     match params.port {
         Port::Txs => 4,

@@ -56,7 +56,7 @@ impl<const W: usize, const B: usize> Part<Gone> for WritePath<W, B> {
         self.gone_real.next = self.gone.q.val().real;
         self.gone_last.next = self.gone.q.val().last;
         self.gone_channel.next = self.gone.q.val().channel;
-        // The port may have opened again behind a burst that was lost.
+        // Since a burst was lost the port may have opened again.
         self.any_lost.next = self.gone_lost.q.val() | self.done.read_data.val().lost;
         self.gone_code.next = self.gone.q.val().code;
         if self.any_lost.val() {
