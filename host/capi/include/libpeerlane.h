@@ -167,6 +167,12 @@ struct pl_region;
 struct pl_transfer;
 
 /**
+ * Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
+ * number for the error's text.
+ */
+typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, uint64_t length);
+
+/**
  * What to move.
  */
 struct pl_request {
@@ -195,12 +201,6 @@ struct pl_request {
          */
         uint64_t length;
 };
-
-/**
- * Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
- * number for the error's text.
- */
-typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, size_t length);
 
 #ifdef __cplusplus
 extern "C" {
@@ -390,7 +390,9 @@ int pl_region_probe(const struct pl_region *region,
  * # Safety
  * The handle was not ended, and the function can be called as described.
  */
-int pl_region_set_copy(const struct pl_region *region, pl_copy copy, void *user);
+int pl_region_set_copy(const struct pl_region *region,
+                       pl_copy copy,
+                       void *user);
 
 /**
  * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have

@@ -361,14 +361,14 @@ pub type pl_copy = Option<
         user: *mut c_void,
         offset: u64,
         bytes: *const c_void,
-        length: usize,
+        length: u64,
     ) -> c_int,
 >;
 
 /// A program's function, and its argument.
 #[derive(Debug)]
 struct Copy {
-    copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize) -> c_int,
+    copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64) -> c_int,
     /// An address.
     user: usize,
 }
@@ -377,7 +377,7 @@ impl Patch for Copy {
     fn patch(&self, offset: u64, bytes: &[u8]) -> peerlane_host::Result<()> {
         let user = std::ptr::with_exposed_provenance_mut(self.user);
         // SAFETY: whoever gave the function promised that it can be called so.
-        match unsafe { (self.copy)(user, offset, bytes.as_ptr().cast(), bytes.len()) } {
+        match unsafe { (self.copy)(user, offset, bytes.as_ptr().cast(), bytes.len() as u64) } {
             0 => Ok(()),
             number => Err(Error::Ends {
                 reason: format!("the program's function gave {number}"),

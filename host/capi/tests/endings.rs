@@ -165,7 +165,7 @@ fn wrong_arguments_are_invalid_whoever_finds_them() {
 
 /// Calls of the program's function: offset and bytes. It fails when there are none left to be.
 struct Copies {
-    seen: Vec<(u64, usize)>,
+    seen: Vec<(u64, u64)>,
     left: usize,
 }
 
@@ -173,7 +173,7 @@ unsafe extern "C" fn copy(
     user: *mut c_void,
     offset: u64,
     bytes: *const c_void,
-    length: usize,
+    length: u64,
 ) -> i32 {
     assert!(!bytes.is_null());
     // SAFETY: it is what was given with the function, and no other call goes on.
