@@ -13,22 +13,26 @@ use common::fixture;
 use roxmltree::{Document, Node};
 
 /// Systems of the fixtures: directory and name.
-const SYSTEMS: [(&str, &str); 2] = [
-    ("c5p-18.1", "system"),
-    ("hip-avmm-16.0", "pcie_hip_avmm"),
-];
+const SYSTEMS: [(&str, &str); 2] = [("c5p-18.1", "system"), ("hip-avmm-16.0", "pcie_hip_avmm")];
 
 /// Kinds without a model, and the reason.
 const UNKNOWN: [(&str, &str); 7] = [
     ("FPGANetSt_system", "a compiled kernel: each is another one"),
-    ("avl_to_asmi", "the author's own component, without its description"),
-    ("move_engine", "the author's own component, without its description"),
+    (
+        "avl_to_asmi",
+        "the author's own component, without its description",
+    ),
+    (
+        "move_engine",
+        "the author's own component, without its description",
+    ),
     ("altera_mem_if_ddr3_qseq", INSIDE_UNIPHY),
     ("altera_mem_if_ddr3_phy_core", INSIDE_UNIPHY),
     ("altera_mem_if_nextgen_ddr3_controller", INSIDE_UNIPHY),
     ("altera_mem_if_nextgen_ddr3_controller_core", INSIDE_UNIPHY),
 ];
-const INSIDE_UNIPHY: &str = "a part of the memory controller, which no system instantiates by itself";
+const INSIDE_UNIPHY: &str =
+    "a part of the memory controller, which no system instantiates by itself";
 
 /// Differences that stay, and the reason. Each must occur.
 const DIFFERENCES: [(&str, &str); 1] = [(
@@ -56,7 +60,10 @@ impl Facts {
 /// Properties that are compared, with the value of an interface that does not say it, by type and side.
 fn compared(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
-        "avalon start" => &[("addressUnits", "SYMBOLS"), ("maximumPendingReadTransactions", "0")],
+        "avalon start" => &[
+            ("addressUnits", "SYMBOLS"),
+            ("maximumPendingReadTransactions", "0"),
+        ],
         "avalon end" => &[
             ("addressUnits", "WORDS"),
             ("maximumPendingReadTransactions", "0"),
@@ -190,7 +197,8 @@ impl<'a, 'i> Generated<'a, 'i> {
                         name(child(block, "moduleName")),
                         child(block, "slaveName")
                     );
-                    let [base, span] = ["baseAddress", "span"].map(|w| child(block, w).parse().unwrap());
+                    let [base, span] =
+                        ["baseAddress", "span"].map(|w| child(block, w).parse().unwrap());
                     let slaves = facts.slaves.entry(full.clone()).or_default();
                     slaves.insert((slave, base, span));
                 }
@@ -213,17 +221,34 @@ impl<'a, 'i> Generated<'a, 'i> {
         let mut used = BTreeSet::new();
         for connection in &self.connections {
             for which in ["start", "end"] {
-                used.insert(end(connection, which).split('.').next().unwrap().to_string());
+                used.insert(
+                    end(connection, which)
+                        .split('.')
+                        .next()
+                        .unwrap()
+                        .to_string(),
+                );
             }
         }
-        for (name, (_, node)) in self.modules.iter().filter(|(name, _)| used.contains(**name)) {
+        for (name, (_, node)) in self
+            .modules
+            .iter()
+            .filter(|(name, _)| used.contains(**name))
+        {
             let kind = node.attribute("kind").unwrap();
             writeln!(script, "add_instance {name} {kind}").unwrap();
             for parameter in children(*node, "parameter") {
-                let (key, value) = (parameter.attribute("name").unwrap(), child(parameter, "value"));
+                let (key, value) = (
+                    parameter.attribute("name").unwrap(),
+                    child(parameter, "value"),
+                );
                 let braces = value.contains(['{', '}', '\\']);
                 if !braces {
-                    writeln!(script, "set_instance_parameter_value {name} {{{key}}} {{{value}}}").unwrap();
+                    writeln!(
+                        script,
+                        "set_instance_parameter_value {name} {{{key}}} {{{value}}}"
+                    )
+                    .unwrap();
                 }
             }
         }
@@ -235,7 +260,11 @@ impl<'a, 'i> Generated<'a, 'i> {
                 let name = parameter.attribute("name").unwrap();
                 if ["baseAddress", "irqNumber"].contains(&name) {
                     let value = child(parameter, "value");
-                    writeln!(script, "set_connection_parameter_value {start}/{to} {name} {value}").unwrap();
+                    writeln!(
+                        script,
+                        "set_connection_parameter_value {start}/{to} {name} {value}"
+                    )
+                    .unwrap();
                 }
             }
         }
@@ -275,7 +304,9 @@ fn compare(ours: &Facts, real: &Facts) -> (Vec<String>, usize) {
             if found {
                 agree += 1;
             } else {
-                differences.push(format!("{master}: {slave} at {base:#x}, {span} bytes: only here"));
+                differences.push(format!(
+                    "{master}: {slave} at {base:#x}, {span} bytes: only here"
+                ));
             }
         }
     }
@@ -297,32 +328,61 @@ fn real_systems_elaborate_as_quartus_elaborated_them() {
         fs::write(&script, generated.script()).unwrap();
         let by_path = |module: &str| generated.modules[module].0.clone();
         for (file, real, instances, facts) in [
-            (fixture.join(system).with_extension("qsys"), generated.facts(by_path), [38, 5], [1000, 480]),
-            (script, generated.facts(|module| module.to_string()), [73, 5], [1700, 520]),
+            (
+                fixture.join(system).with_extension("qsys"),
+                generated.facts(by_path),
+                [38, 5],
+                [1000, 480],
+            ),
+            (
+                script,
+                generated.facts(|module| module.to_string()),
+                [73, 5],
+                [1700, 520],
+            ),
         ] {
             let at = usize::from(system != "system");
             let (ours, said) = elaborated(&file);
             // The file does not say what of the parts was exported.
-            let exported = |m: &String| m.starts_with("Error: parts.") && m.contains(" must be connected to a ");
-            let errors = said.iter().filter(|m| m.starts_with("Error") && !exported(m));
+            let exported = |m: &String| {
+                m.starts_with("Error: parts.") && m.contains(" must be connected to a ")
+            };
+            let errors = said
+                .iter()
+                .filter(|m| m.starts_with("Error") && !exported(m));
             let errors: Vec<_> = errors.collect();
             assert!(errors.is_empty(), "{}: {errors:#?}", file.display());
             for name in &ours.unknown {
-                let known = generated.modules.iter().find(|(module, (path, _))| *module == name || path == name);
+                let known = generated
+                    .modules
+                    .iter()
+                    .find(|(module, (path, _))| *module == name || path == name);
                 let kind = known.unwrap().1.1.attribute("kind").unwrap();
-                assert!(UNKNOWN.iter().any(|(unknown, _)| *unknown == kind), "{name}: no model of {kind}");
+                assert!(
+                    UNKNOWN.iter().any(|(unknown, _)| *unknown == kind),
+                    "{name}: no model of {kind}"
+                );
             }
             let (mut differences, agree) = compare(&ours, &real);
             differences.retain(|difference| {
-                let reason = DIFFERENCES.iter().find(|(what, _)| difference.contains(what));
+                let reason = DIFFERENCES
+                    .iter()
+                    .find(|(what, _)| difference.contains(what));
                 met.extend(reason);
                 reason.is_none()
             });
-            assert!(differences.is_empty(), "{}: {differences:#?}", file.display());
+            assert!(
+                differences.is_empty(),
+                "{}: {differences:#?}",
+                file.display()
+            );
             // Something was compared.
             let compared = ours.instances.len() - ours.unknown.len();
             println!("{}: {compared} instances, {agree} facts", file.display());
-            assert!(compared >= instances[at] && agree >= facts[at], "{compared} {agree}");
+            assert!(
+                compared >= instances[at] && agree >= facts[at],
+                "{compared} {agree}"
+            );
         }
     }
     assert_eq!(met.len(), DIFFERENCES.len(), "{met:?}");
