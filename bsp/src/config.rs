@@ -11,6 +11,7 @@ pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::version;
 use crate::keys::Source;
 use crate::text;
 use crate::toml_words::words;
@@ -136,6 +137,9 @@ pub struct Config {
     /// Identity of the board.
     #[serde(default)]
     pub identity: Identity,
+    /// Version of the OpenCL SDK that the board is for; unset takes it from the vendor's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdk: Option<String>,
     /// Where the file has the keys that the BSP may not have room for.
     #[serde(skip)]
     pub places: Places,
@@ -153,6 +157,7 @@ impl Default for Config {
             port: Port::default(),
             bar: Bar::default(),
             identity: Identity::default(),
+            sdk: None,
             places: Places::default(),
         }
     }
@@ -171,6 +176,7 @@ struct File {
     port: PortFile,
     bar: BarFile,
     identity: IdentityFile,
+    sdk: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -331,6 +337,16 @@ impl Config {
             config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &remedy)?);
         }
         config.identity = identity(&checker, &file.identity)?;
+        if let Some(sdk) = &file.sdk {
+            let text = sdk.get_ref();
+            if !version::is_known(text) {
+                let what = format!("sdk = {text:?} is no version from 13.1 to 18.1");
+                let remedy =
+                    "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
+                return Err(checker.0.error(sdk.span(), what, remedy));
+            }
+            config.sdk = Some(text.clone());
+        }
         for (key, value) in [
             (Key::PortBits, &file.port_bits),
             (Key::Generation, &file.port.generation),

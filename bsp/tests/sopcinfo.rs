@@ -315,7 +315,7 @@ fn compare(ours: &Facts, real: &Facts) -> (Vec<String>, usize) {
 
 #[test]
 fn real_systems_elaborate_as_quartus_elaborated_them() {
-    let mut met = BTreeSet::new();
+    let mut met: BTreeSet<&(&str, &str)> = BTreeSet::new();
     for (directory, system) in SYSTEMS {
         let Some(fixture) = fixture(directory) else {
             return;

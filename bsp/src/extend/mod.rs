@@ -33,8 +33,9 @@ pub mod settings;
 mod steps;
 pub mod stream;
 mod stream_writer;
+mod to_do_list;
 mod traces;
-mod version;
+pub(crate) mod version;
 pub mod writer;
 
 use std::fs;

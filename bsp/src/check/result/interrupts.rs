@@ -67,7 +67,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     if build.config.irq != Irq::Msix {
         return;
     }
-    let before = findings.errors();
+    let before = findings.found();
     let mut said = None;
     for (design, block) in bsp.with_block() {
         let place = || design.place(block.line);

@@ -24,7 +24,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
 /// The block is listed once, with its own file and version.
 fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component list";
-    let before = findings.errors();
+    let before = findings.found();
     let mut listed = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         for entry in xml(&path)?
@@ -87,7 +87,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
 /// The resources that `aoc` takes off what kernels may use are more than the vendor's.
 fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "board_spec";
-    let before = findings.errors();
+    let before = findings.found();
     let path = bsp.hardware.join("board_spec.xml");
     let now = xml(&path)?;
     let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {

@@ -15,7 +15,7 @@ use crate::config::PortKind;
 const TEST: &str = "parameters";
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
     for (design, vendor) in bsp.replaced() {
         for now in &design.instances {
@@ -84,7 +84,7 @@ fn set(
     if is_hard_ip(&now.kind) && beside_block {
         let bits = bsp.declared.width("txs", "address").unwrap_or(64);
         // Stratix V Avalon-MM user guide 683411, "Avalon-MM System Settings": with 64-bit addresses the bridge
-        // translates in neither direction.
+        // translates no address towards PCIe.
         for (name, value) in [
             ("AVALON_ADDR_WIDTH", bits),
             ("TX_S_ADDR_WIDTH", bits),

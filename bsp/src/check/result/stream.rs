@@ -101,7 +101,7 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
 
 /// Says where the block has a streaming port and the hard IP none.
 pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findings) -> bool {
-    let before = findings.errors();
+    let before = findings.found();
     let blocks = bsp.with_block();
     for (design, _) in blocks.filter(|_| build.config.port.kind == PortKind::Stream) {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
@@ -120,7 +120,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     if build.config.port.kind != PortKind::Stream {
         return;
     }
-    let before = findings.errors();
+    let before = findings.found();
     for (design, block) in bsp.with_block() {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
         // That there is one, the test of wiring says.
