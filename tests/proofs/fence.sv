@@ -21,7 +21,8 @@ module proof #(parameter MUTANT = 0) (
   input wire path_flush,
   input wire [63:0] path_flush_address,
   input wire port_flush_take,
-  input wire port_flushed
+  input wire port_flushed,
+  input wire flush_error
 );
   // Requests under way, and ends that are not yet out.
   reg [7:0] writes = 0, reads = 0;
@@ -30,7 +31,7 @@ module proof #(parameter MUTANT = 0) (
   reg [7:0] old_writes = 0, old_reads = 0;
   reg [8:0] old_ends = 0;
   reg let_go = 0;
-  wire busy;
+  wire busy, failed;
   // Flush reads at the port that are not answered, the oldest in bit 0: which are the fence's.
   reg [15:0] marks = 0;
   reg [3:0] reads_out = 0;
@@ -57,7 +58,7 @@ module proof #(parameter MUTANT = 0) (
     .path_valid(seen_path_flush), .path_address(path_flush_address),
     .path_take(path_flush_take), .path_done(path_flushed), .port_valid(dut_flush),
     .port_address(port_flush_address), .port_take(seen_take),
-    .port_done(seen_flushed)
+    .port_done(seen_flushed), .flush_error(MUTANT == 8 ? 1'b0 : flush_error), .failed(failed)
   );
   wire port_flush = dut_flush | (MUTANT == 5 & path_flush);
   wire begins = start & !busy;

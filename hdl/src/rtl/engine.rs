@@ -210,6 +210,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     /// The port was dead in the last cycle; it has opened again: records and messages of the meantime are lost.
     was_dead: DFF<Bit>,
     opened: Signal<Local, Bit>,
+    /// The port has been dead since the last reset.
+    port_lost: DFF<Bit>,
     /// Bytes of the longest read, less one.
     longest_read: DFF<Bits<10>>,
     seen_read_request: DFF<Bit>,

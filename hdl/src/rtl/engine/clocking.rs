@@ -17,6 +17,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Clocking> for Engine<W
             levels,
             reads_down,
             was_dead,
+            port_lost,
             longest_read,
             seen_read_request,
             seen_read_channel,
