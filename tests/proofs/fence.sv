@@ -85,6 +85,8 @@ module proof #(parameter MUTANT = 0) (
     assume (!busy | flush_at == flush_address);
   end
   reg path_stands = 0, port_stands = 0, flushing = 0, answered = 0;
+  // The fence's own read was given up, or never sent.
+  reg unheard = 0;
   reg [63:0] path_address = 0, port_address = 0, flush_address = 0;
   // Whose read is taken, and whose is answered. The port takes the fence's by its address.
   wire own_taken = port_flush_take & \dut.own_q ;
@@ -104,7 +106,11 @@ module proof #(parameter MUTANT = 0) (
     if (begins) begin
       flushing <= with_flush;
       answered <= 0;
-    end else if (own_answered & let_go) answered <= 1;
+      unheard <= 0;
+    end else if (own_answered & let_go) begin
+      answered <= 1;
+      unheard <= flush_error;
+    end
     if (reset) begin
       path_stands <= 0;
       port_stands <= 0;
@@ -112,6 +118,7 @@ module proof #(parameter MUTANT = 0) (
       marks <= 0;
       flushing <= 0;
       answered <= 1;
+      unheard <= 0;
     end
   end
   always @(posedge clock) begin
@@ -171,7 +178,8 @@ module proof #(parameter MUTANT = 0) (
     assert (!\dut.own_q | state == 4);
     assert (port_flush | !port_stands);
     assert (port_flush == (path_flush | \dut.own_q ));
-    if (state != 0) assert (\dut.flushes_q == flushing);
+    if (state != 0) assert (\dut.flushes_q == flushing & !failed & !unheard);
+    else if (used) assert (failed == unheard & (flushing | !unheard));
     if (state != 5) assert (marks == 0);
     if (state == 5) assert (marks == 1 << \dut.ahead_q & \dut.ahead_q < reads_out);
     if (state == 0 & used) assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
@@ -182,6 +190,7 @@ module proof #(parameter MUTANT = 0) (
   always @* if (!reset & used & !busy) begin
     assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
     assert (!flushing | answered);
+    assert (failed == (flushing & unheard));
   end
   // Each answer goes to whose it is, each read that is taken is somebody's, and none changes while it
   // stands.

@@ -518,7 +518,7 @@ fn a_fence_waits_for_all_that_was_translated_before_it() {
         "fence.sv",
         &[],
         Reach::Induction(BLOCK_FAULTS),
-        1..=7,
+        1..=8,
     );
 }
 
