@@ -147,8 +147,11 @@ fn a_crossing_with_another_slave_stays() {
     let at = text.find("name=\"cross_control\">").unwrap();
     let (head, rest) = text.split_at(at);
     let width = "\"ADDRESS_WIDTH\" value=\"1";
-    let rest = (rest.replacen(&format!("{width}0\""), &format!("{width}1\""), 1))
-        .replacen("value=\"0xc800\"", "value=\"0xe000\"", 1);
+    let rest = (rest.replacen(&format!("{width}0\""), &format!("{width}1\""), 1)).replacen(
+        "value=\"0xc800\"",
+        "value=\"0xe000\"",
+        1,
+    );
     fs::write(work.input(SYSTEM), format!("{head}{rest}")).unwrap();
     connect(&work, "cross_control.m0", "mailbox.slow", "0x400");
     let report = sound(&work, "");

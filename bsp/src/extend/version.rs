@@ -113,7 +113,7 @@ impl Version {
         !matches!(self.description, Description::Silent | Description::Other)
     }
 
-    /// What a person should know of several versions.
+    /// A note on several versions.
     pub fn differing(&self) -> Option<String> {
         let (first, _) = self.named.first()?;
         if self.named.iter().all(|(version, _)| version == first) {
@@ -124,7 +124,7 @@ impl Version {
             .map(|(version, place)| format!("{version} ({place})"))
             .collect();
         Some(format!(
-            "Several versions of Quartus are named: {}. The steps of README.md are for the SDK {}.",
+            "These name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
             all.join(", "),
             self.text
         ))
