@@ -80,9 +80,14 @@ pub(crate) mod csr {
             /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT: what the
             /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
             /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all,
-            /// and writes go on. Only the block's reset inputs open the port again (a new
-            /// configuration of the FPGA, or a reset of the link that the hard IP passes on);
-            /// CONTROL.reset does not. Memory that was registered must not be given back before.
+            /// and writes go on. A port that goes on (Bus Master Enable is set again, the link is
+            /// back) first takes the rest of the burst that stands there, up to 512 bytes, of which
+            /// all but the first beat may be zeros. Then it opens by itself, which sets
+            /// IRQ_STATUS.error. CONTROL.reset does not open it; the block's reset inputs do (a new
+            /// configuration of the FPGA, or a reset of the link that the hard IP passes on), and a
+            /// receive side that has failed needs them. Records of the meantime are lost, so a
+            /// channel that had anything under way needs its ring set again. Memory that was
+            /// registered must not be given back before a fence that ended while this read 0.
             5:5 port_dead => bool;
             /// A completion record waits to be sent, or stands untaken at the PCIe port, or a burst
             /// does that was begun before the block was reset from the side of FPGA memory.
@@ -92,7 +97,7 @@ pub(crate) mod csr {
             3:3 att_sweep => bool;
             /// A read timed out, or the block was reset from the side of FPGA memory alone, and its
             /// completion has not come. No read is issued until every completion that is owed has
-            /// arrived and been dropped, or the driver writes QUARANTINE.
+            /// arrived and been dropped, or, where reads have tags, the driver writes QUARANTINE.
             2:2 read_quarantine => bool;
             /// A read descriptor (peer to FPGA) of any channel is queued or under way, or the last
             /// of it stands untaken at the PCIe port.
@@ -106,7 +111,9 @@ pub(crate) mod csr {
         pub(crate) IRQ_STATUS(u32) @ 0x018 {
             /// A doorbell of any channel was refused. The channel's REFUSED register says which.
             2:2 refused => bool;
-            /// A descriptor has ended with a status code other than OK.
+            /// A descriptor has ended with a status code other than OK. Or a dead port has opened
+            /// again (STATUS.port_dead): records, and interrupts that are messages, of the meantime
+            /// are lost.
             1:1 error => bool;
             /// A descriptor with `irq` set has ended, the PCIe port has taken its completion record
             /// before, and its channel's moderation lets the interrupt through.
@@ -149,13 +156,14 @@ pub(crate) mod csr {
             15:0 rate;
         }
 
-        /// Ends the quarantine of reads by hand.
+        /// Ends the quarantine of reads by hand, where reads have tags (CAPS2.tagged).
         pub(crate) QUARANTINE(u32) @ 0x028 {
             /// Write 1: forgets the completions that are still owed, and opens the read port or the
             /// lost tags. Only correct after a link reset or a similar event made sure that none of
             /// them can come any more: a late completion would be taken as the answer to a new
-            /// read. Without effect on `Txs` while a read stands there untaken, which will be
-            /// answered yet.
+            /// read. Without effect on `Txs`: the hard IP's bridge answers in order and forgets
+            /// nothing, so until its own reset a new read would get the data of the old one, or
+            /// none.
             0:0 drop_owed => bool;
         }
 

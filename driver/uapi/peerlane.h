@@ -1021,7 +1021,8 @@ enum peerlane_status_code {
 	PEERLANE_STATUS_CODE_READ_TIMEOUT = 7,
 /*
  * A read: the read port was in quarantine, waiting for completions that an earlier descriptor is
- * owed. Either direction: the port stands still (STATUS.port_dead).
+ * owed. Either direction: the port stood still (STATUS.port_dead). Of the bytes behind
+ * `bytes_done` none or some were moved.
  */
 	PEERLANE_STATUS_CODE_PORT_DOWN = 8,
 /* The descriptor was stopped by a reset of the engines or an abort of its channel. */

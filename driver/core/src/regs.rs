@@ -142,8 +142,8 @@ pub mod csr {
     pub const STATUS_READ_BUSY_WIDTH: usize = 1;
     /// Mask of STATUS.read_quarantine (bits 2, ro). A read timed out, or the block was reset
     /// from the side of FPGA memory alone, and its completion has not come. No read is issued
-    /// until every completion that is owed has arrived and been dropped, or the driver writes
-    /// QUARANTINE.
+    /// until every completion that is owed has arrived and been dropped, or, where reads have
+    /// tags, the driver writes QUARANTINE.
     pub const STATUS_READ_QUARANTINE_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const STATUS_READ_QUARANTINE_LSB: usize = 2;
@@ -167,10 +167,14 @@ pub mod csr {
     /// Mask of STATUS.port_dead (bits 5, ro). The PCIe port has not taken a request or a beat
     /// of data for PORT_TIMEOUT: what the engines send is dropped and ends with PORT_DOWN, so
     /// that every descriptor ends. Or the receive side has failed (LINK.rx_failed): reads end
-    /// without data, or not at all, and writes go on. Only the block's reset inputs open the
-    /// port again (a new configuration of the FPGA, or a reset of the link that the hard IP
-    /// passes on); CONTROL.reset does not. Memory that was registered must not be given back
-    /// before.
+    /// without data, or not at all, and writes go on. A port that goes on (Bus Master Enable is
+    /// set again, the link is back) first takes the rest of the burst that stands there, up to
+    /// 512 bytes, of which all but the first beat may be zeros. Then it opens by itself, which
+    /// sets IRQ_STATUS.error. CONTROL.reset does not open it; the block's reset inputs do (a
+    /// new configuration of the FPGA, or a reset of the link that the hard IP passes on), and a
+    /// receive side that has failed needs them. Records of the meantime are lost, so a channel
+    /// that had anything under way needs its ring set again. Memory that was registered must
+    /// not be given back before a fence that ended while this read 0.
     pub const STATUS_PORT_DEAD_MASK: u32 = 0x0000_0020;
     /// Position of its lowest bit.
     pub const STATUS_PORT_DEAD_LSB: usize = 5;
@@ -188,7 +192,8 @@ pub mod csr {
     /// Number of its bits.
     pub const IRQ_STATUS_COMPLETION_WIDTH: usize = 1;
     /// Mask of IRQ_STATUS.error (bits 1, w1c). A descriptor has ended with a status code other
-    /// than OK.
+    /// than OK. Or a dead port has opened again (STATUS.port_dead): records, and interrupts
+    /// that are messages, of the meantime are lost.
     pub const IRQ_STATUS_ERROR_MASK: u32 = 0x0000_0002;
     /// Position of its lowest bit.
     pub const IRQ_STATUS_ERROR_LSB: usize = 1;
@@ -266,13 +271,15 @@ pub mod csr {
     pub const PORT_PACE_RATE_LSB: usize = 0;
     /// Number of its bits.
     pub const PORT_PACE_RATE_WIDTH: usize = 16;
-    /// Byte offset of QUARANTINE. Ends the quarantine of reads by hand.
+    /// Byte offset of QUARANTINE. Ends the quarantine of reads by hand, where reads have tags
+    /// (CAPS2.tagged).
     pub const QUARANTINE: usize = 0x28;
     /// Mask of QUARANTINE.drop_owed (bits 0, pulse). Write 1: forgets the completions that are
     /// still owed, and opens the read port or the lost tags. Only correct after a link reset or
     /// a similar event made sure that none of them can come any more: a late completion would
-    /// be taken as the answer to a new read. Without effect on `Txs` while a read stands there
-    /// untaken, which will be answered yet.
+    /// be taken as the answer to a new read. Without effect on `Txs`: the hard IP's bridge
+    /// answers in order and forgets nothing, so until its own reset a new read would get the
+    /// data of the old one, or none.
     pub const QUARANTINE_DROP_OWED_MASK: u32 = 0x0000_0001;
     /// Position of its lowest bit.
     pub const QUARANTINE_DROP_OWED_LSB: usize = 0;
@@ -1137,7 +1144,8 @@ pub enum StatusCode {
     /// keeps its own tag back.
     ReadTimeout = 7,
     /// A read: the read port was in quarantine, waiting for completions that an earlier descriptor
-    /// is owed. Either direction: the port stands still (STATUS.port_dead).
+    /// is owed. Either direction: the port stood still (STATUS.port_dead). Of the bytes behind
+    /// `bytes_done` none or some were moved.
     PortDown = 8,
     /// The descriptor was stopped by a reset of the engines or an abort of its channel.
     Aborted = 9,

@@ -68,7 +68,8 @@ pub struct CsrRegs {
     pub status_read_busy: Signal<In, Bit>,
     /// STATUS.read_quarantine: A read timed out, or the block was reset from the side of FPGA
     /// memory alone, and its completion has not come. No read is issued until every completion that
-    /// is owed has arrived and been dropped, or the driver writes QUARANTINE.
+    /// is owed has arrived and been dropped, or, where reads have tags, the driver writes
+    /// QUARANTINE.
     pub status_read_quarantine: Signal<In, Bit>,
     /// STATUS.att_sweep: The ATT is being cleared after a reset of the block. Wait for 0 before the
     /// first write to the ATT.
@@ -80,16 +81,23 @@ pub struct CsrRegs {
     /// STATUS.port_dead: The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT:
     /// what the engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
     /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all, and
-    /// writes go on. Only the block's reset inputs open the port again (a new configuration of the
-    /// FPGA, or a reset of the link that the hard IP passes on); CONTROL.reset does not. Memory
-    /// that was registered must not be given back before.
+    /// writes go on. A port that goes on (Bus Master Enable is set again, the link is back) first
+    /// takes the rest of the burst that stands there, up to 512 bytes, of which all but the first
+    /// beat may be zeros. Then it opens by itself, which sets IRQ_STATUS.error. CONTROL.reset does
+    /// not open it; the block's reset inputs do (a new configuration of the FPGA, or a reset of the
+    /// link that the hard IP passes on), and a receive side that has failed needs them. Records of
+    /// the meantime are lost, so a channel that had anything under way needs its ring set again.
+    /// Memory that was registered must not be given back before a fence that ended while this read
+    /// 0.
     pub status_port_dead: Signal<In, Bit>,
     /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
     /// completion record before, and its channel's moderation lets the interrupt through.
     pub irq_status_completion: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.completion.
     pub irq_status_completion_set: Signal<In, Bit>,
-    /// IRQ_STATUS.error: A descriptor has ended with a status code other than OK.
+    /// IRQ_STATUS.error: A descriptor has ended with a status code other than OK. Or a dead port
+    /// has opened again (STATUS.port_dead): records, and interrupts that are messages, of the
+    /// meantime are lost.
     pub irq_status_error: Signal<Out, Bit>,
     /// Sets IRQ_STATUS.error.
     pub irq_status_error_set: Signal<In, Bit>,
@@ -126,7 +134,8 @@ pub struct CsrRegs {
     /// QUARANTINE.drop_owed: Write 1: forgets the completions that are still owed, and opens the
     /// read port or the lost tags. Only correct after a link reset or a similar event made sure
     /// that none of them can come any more: a late completion would be taken as the answer to a new
-    /// read. Without effect on `Txs` while a read stands there untaken, which will be answered yet.
+    /// read. Without effect on `Txs`: the hard IP's bridge answers in order and forgets nothing, so
+    /// until its own reset a new read would get the data of the old one, or none.
     pub quarantine_drop_owed: Signal<Out, Bit>,
     /// COUNTER_SNAPSHOT: written in this cycle with `writedata`. Copies all counters at once, so
     /// that both words of each, and all of them together, belong to the same cycle.

@@ -253,12 +253,13 @@ fn a_txs_board_that_is_bus_master_again_goes_on() {
         rig.board.run(if in_time { 1500 } else { 20_000 }).unwrap();
         assert_eq!(rig.read_csr(csr::BUILD_ID), Params::default().build_id());
         if !in_time {
-            let dead = csr::STATUS_PORT_DEAD_MASK | QUARANTINE;
-            assert_eq!(rig.read_csr(csr::STATUS), dead);
+            // The reads that were taken may have been answered.
+            let dead = csr::STATUS_PORT_DEAD_MASK;
+            assert_eq!(rig.read_csr(csr::STATUS) & !QUARANTINE, dead);
             // Not by a soft reset.
             rig.csr(csr::CONTROL, 0b01 | 1 << 8);
             rig.board.run(1000).unwrap();
-            assert_eq!(rig.read_csr(csr::STATUS), dead);
+            assert_eq!(rig.read_csr(csr::STATUS) & !QUARANTINE, dead);
         }
         rig.board.bus_mut().set_master(true);
         if in_time {
