@@ -80,7 +80,7 @@ impl Error {
                 // `uapi::Register`.
                 Errno::XDEV => {
                     "The board cannot read that device, or nobody has proved that it can: register the memory for writing alone. \
-                     Without Device::proved_only the driver makes the proof, unless its parameter peer_reads=0 forbids it."
+                     The driver makes the proof where the program takes that risk and the driver's parameters allow it."
                 }
                 Errno::NXIO => {
                     "Load NVIDIA's driver (modprobe nvidia): it has the GPU's memory. Or register a dma-buf that the GPU's driver exports."
@@ -123,8 +123,8 @@ impl Error {
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Granularity { .. } => {
-                "Begin and end at multiples of that. Or register the memory so that the library can copy the rest: host memory by its address or as Memory, \
-                 a GPU's by peerlane-gpu, and any other with Region::set_patch. A descriptor outside of a queue has nobody who copies."
+                "Begin and end at multiples of that. For a GPU's memory, register it by the library's functions for that GPU, or name a function that copies the rest (in C by pl_region_set_copy). \
+                 Nothing copies for a descriptor outside of a queue."
             }
             Self::Ends { .. } => {
                 "Keep the memory and its GPU until the write has ended, and write it again."

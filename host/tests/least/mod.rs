@@ -102,6 +102,7 @@ impl Least {
     }
 
     /// A board that writes whole dwords only.
+    #[allow(dead_code, reason = "not every test has one")]
     pub fn of_dwords() -> Self {
         let mut least = Self::new();
         let state = Arc::get_mut(&mut least.0).expect("there is one");
