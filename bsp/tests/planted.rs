@@ -311,8 +311,8 @@ fn parameters() {
     fault(
         "a parameter more",
         "<parameter name=\"AVALON_ADDR_WIDTH\"",
-        "<parameter name=\"force_hrc\" value=\"1\" />\n  <parameter name=\"AVALON_ADDR_WIDTH\"",
-        "force_hrc is \"1\", in the vendor's BSP not set",
+        "<parameter name=\"user_id_hwtcl\" value=\"1\" />\n  <parameter name=\"AVALON_ADDR_WIDTH\"",
+        "user_id_hwtcl is \"1\", in the vendor's BSP not set",
     );
     planted.fault(
         "the inserted bridge narrower than the port",

@@ -20,7 +20,7 @@ use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
 use crate::extend::{
-    compiled, gen3_settings, hip_paths, ipx, leftovers, migration, readme, stream,
+    compiled, gen3_settings, hip_paths, ipx, leftovers, migration, port, readme, stream,
 };
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
@@ -52,6 +52,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Plans the extension with the port that the configuration asks for, or the best one that the board can have.
+    pub(super) fn best(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
+        let make = |config: &Config| Self::new(layout, config, title);
+        let (mut plan, why) = port::first(port::candidates(config), make)?;
+        let chosen = config.port.kind.is_some();
+        let root = format!("{}/", layout.root.display());
+        let why = why.map(|why| why.replace(&root, ""));
+        let note = port::note(&plan.report.config, chosen, why.as_deref());
+        plan.report.notes.insert(0, note);
+        Ok(plan)
+    }
+
     /// What extending a BSP comes to; with a title, of a board that no vendor has a BSP for.
     pub(super) fn new(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let hardware = layout.hardware_dir();
@@ -338,12 +350,7 @@ impl<'a> Builder<'a> {
 
     /// The block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
-        let own = hip.map(|hip| {
-            [
-                component::hip_file(),
-                component::hip_constraints(hip.soft_reset),
-            ]
-        });
+        let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
         for file in files.into_iter().chain(own.into_iter().flatten()) {
             let digest = build::digest(file.text.as_bytes());

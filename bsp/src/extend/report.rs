@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::block;
 use crate::config::{Config, Irq};
+use crate::extend::port;
 use crate::extend::resources::Resources;
 use crate::extend::to_do_list;
 use crate::kept::Origin;
@@ -163,6 +164,7 @@ impl Report {
             out,
             "PCIe addressing: 64-bit bus addresses. Interrupt: {irq}.\n"
         )?;
+        writeln!(out, "{}", port::section(c))?;
         self.write_bars(out)?;
         writeln!(out, "## Changes\n")?;
         let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();

@@ -9,7 +9,6 @@ use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::names::OWN_HIP;
 use crate::check::result::{BLOCK, Bsp, bad};
-use crate::config::PortKind;
 use crate::error::{Place, Result};
 use crate::layout::{hw_tcl_path, with_extension};
 
@@ -54,7 +53,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
         }
     }
     // That the hard IP is of that kind, the test of packets says.
-    let own = build.config.port.kind == PortKind::Stream;
+    let own = build.config.streams();
     let mut entries = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         let list = xml(&path)?;

@@ -9,8 +9,7 @@ use crate::check::read::number;
 use crate::check::result::addresses::{DEPTH, span};
 use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
-use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts};
-use crate::config::PortKind;
+use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts, stream};
 
 const TEST: &str = "parameters";
 
@@ -92,6 +91,15 @@ fn set(
         ] {
             set.insert(name.into(), Set::Is(value.to_string()));
         }
+        // The bridge of Arria V and Cyclone V waits for room by itself.
+        let looks_at_no_room = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
+        if let Some(was) = vendor.instance(&now.name)
+            && looks_at_no_room.contains(&now.kind.as_str())
+        {
+            for (name, value) in stream::receive_buffer(was) {
+                set.insert(name.into(), Set::Is(value.into()));
+            }
+        }
         for (name, value) in identity::ids(&build.config.identity) {
             set.insert(name.into(), Set::Is(value.to_string()));
         }
@@ -116,7 +124,7 @@ fn set(
             }
         }
     }
-    if now.kind == "alt_xcvr_reconfig" && build.config.port.kind == PortKind::Stream {
+    if now.kind == "alt_xcvr_reconfig" && build.config.streams() {
         // For Gen3: the test of packets says how many there must be, and where it must be on.
         set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
         set.insert("enable_adce".into(), Set::AtLeast);
