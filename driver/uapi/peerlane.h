@@ -912,7 +912,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another one has other pages and records. */
-#define PEERLANE_MAP_ID 0x09fff856u
+#define PEERLANE_MAP_ID 0xd4f49f9au
 
 /*
  * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build
