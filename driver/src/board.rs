@@ -122,6 +122,10 @@ pub(crate) struct Board {
     given_up_reads: Atomic<u32>,
     /// The link is being reset because reads are down. A start fails if they are still down.
     reset_for_reads: Atomic<bool>,
+    /// Reads were down when the board was cut off: it is not started again before its link was reset.
+    needs_link: Atomic<bool>,
+    /// Times that reads were lost, and with them the trust in peers that had answered before.
+    pub(crate) doubts: Atomic<u64>,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -239,6 +243,8 @@ impl Board {
                 resets: Atomic::new(0),
                 given_up_reads: Atomic::new(0),
                 reset_for_reads: Atomic::new(false),
+                needs_link: Atomic::new(false),
+                doubts: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),

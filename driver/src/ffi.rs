@@ -30,6 +30,8 @@ extern "C" {
     pub(crate) fn peerlane_has_its_bars(device: *mut bindings::pci_dev) -> bool;
     /// Ends what `peerlane_ignore_hotplug` has begun, which has given this.
     pub(crate) fn peerlane_heed_hotplug(device: *mut bindings::pci_dev, before: c_uint);
+    /// Has a work run without any more delay. Whether it was waiting, and so has its reference.
+    pub(crate) fn peerlane_queue_now(work: *mut bindings::delayed_work) -> bool;
     /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which
     /// nothing of the kernel's undoes. Says what was ignored before.
     pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;

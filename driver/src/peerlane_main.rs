@@ -138,15 +138,19 @@ impl pci::Driver for Driver {
         pin_init::pin_init_scope(move || {
             let place = *place.ok_or(ENODEV)?;
             let settings = Settings::current();
-            // Whoever had the board before may have left it running: until its block is wiped,
-            // nothing of it arrives.
-            // SAFETY: a valid device.
-            unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             device.enable_device_mem()?;
             // SAFETY: a valid device, whose lock is held.
             unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
-            let bar = device.iomap_region(place.bar, c"peerlane")?;
-            let (identity, capabilities) = identify(device, &bar, &place, settings.build_id)?;
+            let found = device.iomap_region(place.bar, c"peerlane").and_then(|bar| {
+                let found = identify(device, &bar, &place, settings.build_id)?;
+                // Whoever had the board before may have left it running.
+                hw::silence(&bar, &place);
+                Ok((bar, found))
+            });
+            // Until its block is wiped nothing of it arrives.
+            // SAFETY: a valid device.
+            unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
+            let (bar, (identity, capabilities)) = found?;
             // SAFETY: nothing was allocated for DMA yet.
             unsafe {
                 kernel::dma::Device::dma_set_mask_and_coherent(

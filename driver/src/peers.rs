@@ -11,6 +11,8 @@ use crate::{
     ffi::{pci_dev, peerlane_place},
     hw::Failure,
     logic::{
+        counters::{self, BlockCounters},
+        lifecycle::Epoch,
         peers::{Decision, Pair, Peers, Policy, Verdict},
         table::Reach,
     },
@@ -19,6 +21,7 @@ use crate::{
 use kernel::{
     device::{Bound, Device},
     prelude::*,
+    sync::atomic::ordering,
 };
 
 kernel::sync::global_lock! {
@@ -70,7 +73,16 @@ impl Board {
     /// Forgets the verdicts of all peers.
     pub(crate) fn forget_peers(&self) {
         let board = self.place();
-        PEERS.lock().forget(|pair| pair.board == board);
+        PEERS.lock().forget(|pair, _| pair.board == board);
+    }
+
+    /// Forgets which peers have answered, since reads were lost and nobody knows by which. Regions that depend on that are
+    /// not read any more when the board is started.
+    pub(crate) fn doubt_peers(&self) {
+        let board = self.place();
+        let mut peers = PEERS.lock();
+        peers.forget(|pair, verdict| pair.board == board && verdict == Verdict::Answers);
+        self.doubts.fetch_add(1, ordering::Release);
     }
 
     /// Runs with the verdicts, for [`may_read`](Proofs::may_read).
@@ -89,18 +101,36 @@ impl Board {
         })
     }
 
-    /// Has the block read from a peer, and says whether an answer came.
+    /// Has the block read from a peer, and says whether an answer came. [`Failure::Away`]: nobody knows whose fault it is that
+    /// none came.
     fn is_answered_by(&self, address: u64) -> Result<bool, Failure> {
         let epoch = self.hw.usable()?;
         // That reads are down already is not this peer's fault.
         if self.waits_for_answers(epoch)? {
             return Err(Failure::Away);
         }
+        let before = self.time_of_reads(epoch)?;
         let flush = Some(address);
         match self.fence(Reach::Peer { flush }) {
-            Err(Failure::Unanswered) => Ok(false),
-            fenced => fenced.map(|()| true),
+            Ok(()) => Ok(true),
+            // The channels' reads are answered in turn with this one.
+            Err(Failure::Unanswered) if self.time_of_reads(epoch)? == before => Ok(false),
+            Err(
+                Failure::Unanswered
+                | Failure::Unflushed
+                | Failure::PortDead
+                | Failure::Reopened
+                | Failure::Forgotten,
+            ) => Err(Failure::Away),
+            Err(failure) => Err(failure),
         }
+    }
+
+    /// The time for which descriptors of any channel have read.
+    fn time_of_reads(&self, epoch: Epoch) -> Result<u64, Failure> {
+        self.hw.upkeep(epoch, counters::snapshot())?;
+        let counters = BlockCounters::read(|register| self.hw.read_in(epoch, register))?;
+        Ok(counters.read_busy)
     }
 }
 
@@ -113,30 +143,40 @@ pub(crate) struct Proofs<'a> {
 }
 
 impl Proofs<'_> {
-    /// Permits the board to read at a bus address, whose memory is held meanwhile. `EXDEV`: it may not.
-    pub(crate) fn may_read(&mut self, address: u64) -> Result {
+    /// Permits the board to read at a bus address, whose memory is held meanwhile. Says whether that is a peer's. `EXDEV`: it
+    /// may not read there.
+    pub(crate) fn may_read(&mut self, address: u64) -> Result<bool> {
         let board = self.board;
-        let peer = match self.finder.owner(address) {
-            Owner::Host => return Ok(()),
-            Owner::Device(peer) => peer,
+        let (peer, ids) = match self.finder.owner(address) {
+            Owner::Host => return Ok(false),
+            Owner::Device { place, ids } => (place, ids),
             Owner::Nobody => return Err(EXDEV),
         };
         let pair = Pair {
             board: board.place(),
             peer,
+            ids,
         };
         let known = self.peers.verdict(pair);
         match board.settings.peer_reads.decide(known, self.may_risk) {
-            Decision::Read => return Ok(()),
+            Decision::Read => return Ok(true),
             Decision::Prove if self.peers.has_room_for(pair) => {}
             Decision::Prove | Decision::Refuse => return Err(EXDEV),
         }
-        if board.is_answered_by(address)? {
-            self.peers.note(pair, Verdict::Answers);
-            dev_info!(board.device(), "reads from {}: it answers\n", Place(peer));
-            return Ok(());
-        }
+        // Whatever the read does to the machine, it is not tried again.
         self.peers.note(pair, Verdict::Silent);
+        match board.is_answered_by(address) {
+            Ok(true) => {
+                self.peers.note(pair, Verdict::Answers);
+                dev_info!(board.device(), "reads from {}: it answers\n", Place(peer));
+                return Ok(true);
+            }
+            Ok(false) => {}
+            Err(failure) => {
+                self.peers.forget(|known, _| known == pair);
+                return Err(failure.into());
+            }
+        }
         dev_err!(
             board.device(),
             "reads from {}: it does not answer; its memory is for writing alone from now on (peerlane/peers in sysfs forgets that)\n",

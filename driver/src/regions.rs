@@ -86,7 +86,7 @@ impl Region {
     }
 
     fn usable(&self) -> bool {
-        !self.memory.is_stale() && !self.mapping.is_revoked()
+        !self.memory.is_stale() && !self.mapping.is_revoked() && !self.mapping.is_in_doubt()
     }
 
     /// Says where it is, in the ATT.

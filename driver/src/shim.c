@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/time_namespace.h>
+#include <linux/workqueue.h>
 
 #include "shim.h"
 
@@ -190,6 +191,11 @@ bool peerlane_owns_aer(struct pci_dev *device)
 bool peerlane_is_ram(u64 address)
 {
 	return page_is_ram(PHYS_PFN(address));
+}
+
+bool peerlane_queue_now(struct delayed_work *work)
+{
+	return mod_delayed_work(system_freezable_wq, work, 0);
 }
 
 u64 peerlane_place(struct pci_dev *device)

@@ -40,6 +40,7 @@ void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
 u64 peerlane_place(struct pci_dev *device);
+bool peerlane_queue_now(struct delayed_work *work);
 void peerlane_reset_by_the_link(struct pci_dev *device);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 void peerlane_unlock_device(struct pci_dev *device);

@@ -71,6 +71,14 @@ pub struct Pair {
     pub board: u64,
     /// The peer's.
     pub peer: u64,
+    /// The peer's kind of device: its vendor and device, and those of its subsystem. Another one in its place is not known.
+    pub ids: u64,
+}
+
+impl Pair {
+    const fn is_in_the_place_of(self, other: Self) -> bool {
+        self.board == other.board && self.peer == other.peer
+    }
 }
 
 /// The most pairs with a verdict. Other peers are not read.
@@ -102,22 +110,24 @@ impl Peers {
 
     /// Says whether a verdict of a pair can be remembered.
     pub fn has_room_for(&self, pair: Pair) -> bool {
-        let takes = |place: &Option<(Pair, _)>| place.is_none_or(|(known, _)| known == pair);
+        let takes = |place: &Option<(Pair, _)>| {
+            place.is_none_or(|(known, _)| known.is_in_the_place_of(pair))
+        };
         self.known.iter().any(takes)
     }
 
     /// Remembers the verdict of a pair, if there is room.
     pub fn note(&mut self, pair: Pair, verdict: Verdict) {
-        self.forget(|known| known == pair);
+        self.forget(|known, _| known.is_in_the_place_of(pair));
         if let Some(place) = self.known.iter_mut().find(|place| place.is_none()) {
             *place = Some((pair, verdict));
         }
     }
 
     /// Forgets pairs.
-    pub fn forget(&mut self, which: impl Fn(Pair) -> bool) {
+    pub fn forget(&mut self, which: impl Fn(Pair, Verdict) -> bool) {
         for place in &mut self.known {
-            *place = place.filter(|(pair, _)| !which(*pair));
+            *place = place.filter(|(pair, verdict)| !which(*pair, *verdict));
         }
     }
 
@@ -142,7 +152,11 @@ mod tests {
     use Verdict::{Answers, Silent};
     use std::vec::Vec;
 
-    const PAIR: Pair = Pair { board: 1, peer: 2 };
+    const PAIR: Pair = Pair {
+        board: 1,
+        peer: 2,
+        ids: 7,
+    };
 
     #[test]
     fn a_first_read_is_risked_by_who_may_and_once() {
@@ -169,7 +183,7 @@ mod tests {
     #[test]
     fn each_board_knows_its_peers() {
         let mut peers = Peers::new();
-        let other = Pair { board: 3, peer: 2 };
+        let other = Pair { board: 3, ..PAIR };
         peers.note(PAIR, Silent);
         assert_eq!(
             (peers.verdict(PAIR), peers.verdict(other)),
@@ -180,7 +194,7 @@ mod tests {
         peers.note(PAIR, Answers);
         let of_board: Vec<_> = peers.of_board(1).collect();
         assert_eq!(of_board, [(2, Answers)]);
-        peers.forget(|pair| pair.board == 1);
+        peers.forget(|pair, verdict| pair.board == 1 && verdict == Answers);
         assert_eq!(
             (peers.verdict(PAIR), peers.verdict(other)),
             (None, Some(Answers))
@@ -190,7 +204,7 @@ mod tests {
     #[test]
     fn of_too_many_nothing_is_learned() {
         let mut peers = Peers::new();
-        let pair = |peer| Pair { board: 1, peer };
+        let pair = |peer| Pair { peer, ..PAIR };
         let (first, beyond) = (pair(0), pair(PLACES as u64));
         (0..PLACES as u64).for_each(|peer| peers.note(pair(peer), Answers));
         assert!(peers.has_room_for(first) && !peers.has_room_for(beyond));
@@ -199,7 +213,18 @@ mod tests {
             (peers.verdict(first), peers.verdict(beyond)),
             (Some(Answers), None)
         );
-        peers.forget(|known| known == first);
+        peers.forget(|known, _| known == first);
         assert!(peers.has_room_for(beyond));
+    }
+
+    #[test]
+    fn another_device_in_the_place_is_not_known() {
+        let mut peers = Peers::new();
+        let another = Pair { ids: 8, ..PAIR };
+        peers.note(PAIR, Silent);
+        assert_eq!(peers.verdict(another), None);
+        peers.note(another, Answers);
+        let of_board: Vec<_> = peers.of_board(1).collect();
+        assert_eq!((peers.verdict(PAIR), of_board), (None, [(2, Answers)].to_vec()));
     }
 }

@@ -7,9 +7,9 @@
 //! bus master: by [`crate::callbacks`] before each start, by the core itself after
 //! [`Board::rest`]. So it is none between a restoration and the start that wipes its block.
 
-use super::Board;
+use super::{Board, LONGEST_COMPLETION};
 use crate::{
-    ffi::{pci_dev, peerlane_wait_for_handlers},
+    ffi::{pci_dev, peerlane_queue_now, peerlane_wait_for_handlers},
     hw::Failure,
     logic::{
         capability::Identity,
@@ -50,8 +50,13 @@ impl Board {
     /// The same for what is more than steps.
     pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         let attempt = |epoch| {
-            attempt(epoch)?;
-            self.port_is_alive(epoch)?;
+            let done = match attempt(epoch) {
+                // The port may say why.
+                unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
+                failed => return failed,
+            };
+            self.port_is_alive(epoch).or_else(|failure| self.end_lost(epoch, failure))?;
+            done?;
             // What it was told while it was being reset is lost, and looks as if it were done.
             match self.remembers_all() {
                 // It is not running: whoever starts it wipes it first.
@@ -67,44 +72,66 @@ impl Board {
     /// Has a fence of a board that runs. Whoever asks is told if it was not reached; nobody depends on it.
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
-        self.hw.run(table::fence(reach))?;
+        let fence = Iterator::chain(table::fence(reach), table::answered(reach));
+        let fenced = match self.hw.run(fence) {
+            unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
+            failed => return failed,
+        };
         self.port_is_alive(epoch)?;
-        // Without tags a read that was not answered shows in the port alone.
-        let reads = matches!(reach, Reach::Peer { flush: Some(_) });
-        if reads && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
+        // A read that was sent is owed.
+        if fenced.is_err() && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
             return Err(Failure::Unanswered);
         }
+        fenced?;
         // A block that was reset meanwhile has lost the fence with the rest.
         self.remembers_all()
     }
 
-    /// A port that stands still may yet send what it was given.
-    fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
+    /// The steps after which nothing of memory is under way. Where a read that is refused is never answered, its answer is
+    /// part of that. A port with tags takes a refusal for one, behind which the fence has looked a few times.
+    pub(crate) fn fence_of(&self, reach: Reach) -> impl Iterator<Item = Step> {
+        let answered = table::answered(reach).filter(|_| !self.capabilities.tagged);
+        Iterator::chain(table::fence(reach), answered)
+    }
+
+    /// A port that stands still may yet send what it was given. One that stood still has lost something.
+    pub(crate) fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
         if status.port_dead() {
             // The reset that follows clears the count.
             let _ = self.tell_given_up_reads(epoch);
             return Err(Failure::PortDead);
         }
-        Ok(())
+        match status.port_lost() {
+            true => Err(Failure::Reopened),
+            false => Ok(()),
+        }
+    }
+
+    /// Has a block whose port has gone on end all that it has, before it loses the right to be bus master: a request that
+    /// stood then would stand again. Gives the failure.
+    fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
+        if failure == Failure::Reopened {
+            let end = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
+            self.hw.upkeep(epoch, end)?;
+        }
+        Err(failure)
     }
 
     /// A port without tags that takes nothing, for somebody has cleared Bus Master Enable, goes on when it is set again. That
-    /// is waited for, as long as no memory depends on it. Records of the meantime are lost, so channels start again then. The
-    /// block ends all that it has before: a request that stood when it loses the right to be bus master would stand again.
+    /// is waited for, as long as no memory depends on it. Records of the meantime are lost, so channels start again then.
     fn port_opens(&self, epoch: Epoch) -> Result<(), Failure> {
         match self.port_is_alive(epoch) {
             Err(Failure::PortDead) if !self.capabilities.tagged => {}
-            alive => return alive,
+            Err(failure) => return self.end_lost(epoch, failure),
+            Ok(()) => return Ok(()),
         }
         let open = Step::Wait(Register::Csr(csr::STATUS), csr::STATUS_PORT_DEAD_MASK);
         self.hw.upkeep(epoch, [open]).map_err(|failure| match failure {
             Failure::Late(..) => Failure::PortDead,
             failure => failure,
         })?;
-        let rest = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
-        self.hw.upkeep(epoch, rest)?;
-        Err(Failure::Reopened)
+        self.end_lost(epoch, Failure::Reopened)
     }
 
     fn tell_cut_off(&self, failure: Failure) {
@@ -139,6 +166,10 @@ impl Board {
                 self.device(),
                 "a peer has not answered a read, and no other read is answered until the link is reset: writes were ended, and the board is reset by its link\n"
             ),
+            Failure::Unflushed => dev_err!(
+                self.device(),
+                "a peer has not answered the read that shows that writes have arrived; the board is cut off from memory, reset and started again\n"
+            ),
             // Not reached: only a start looks for them.
             Failure::Other(_) | Failure::Empty | Failure::ReadRequest => {}
         }
@@ -151,17 +182,36 @@ impl Board {
             workqueue::system_freezable().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
     }
 
+    /// Has the watchdog look at once.
+    pub(crate) fn watch_now(self: &Arc<Self>) {
+        // After that nobody is waited for.
+        let Ok(_inside) = self.gate.enter() else {
+            return;
+        };
+        let work = self.clone();
+        // SAFETY: initialised, and alive as long as we hold it.
+        let waited = unsafe { peerlane_queue_now(self.raw_watchdog()) };
+        // One that waited has its reference, and the other one needs ours.
+        if !waited {
+            let _ = Arc::into_raw(work);
+        }
+    }
+
+    fn raw_watchdog(&self) -> *mut bindings::delayed_work {
+        // SAFETY: initialised, as part of a board.
+        unsafe {
+            let work = DelayedWork::raw_as_work(&raw const self.watchdog);
+            let work = workqueue::Work::raw_get(work);
+            kernel::container_of!(work, bindings::delayed_work, work)
+        }
+    }
+
     /// Waits until the watchdog has run for the last time. The gate must be closed.
     pub(crate) fn stop_watchdog(self: &Arc<Self>) {
         // Not flushed: while tasks are frozen a work that waits does not run, and the device may
         // be unbound just then.
         // SAFETY: initialised, and alive as long as we hold it.
-        let waited = unsafe {
-            let work = DelayedWork::raw_as_work(&raw const self.watchdog);
-            let work = workqueue::Work::raw_get(work);
-            let work = kernel::container_of!(work, bindings::delayed_work, work);
-            bindings::cancel_delayed_work_sync(work)
-        };
+        let waited = unsafe { bindings::cancel_delayed_work_sync(self.raw_watchdog()) };
         if waited {
             // SAFETY: `enqueue_delayed` has made a pointer of a reference for the work, which will
             // not make a reference of it any more.
@@ -250,6 +300,7 @@ impl Board {
         let started = lifecycle::start(&self.hw, who, &mut Restart { board: self, who });
         match &started {
             Ok(()) => {
+                self.needs_link.store(false, ordering::Relaxed);
                 trace::board(self, c"started");
                 // Whoever handled an interrupt of the line until now was sent away. If it fails,
                 // the board is not the one that was started.
@@ -368,10 +419,8 @@ impl Board {
         if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(());
         }
-        // Whoever made the function wait for ever since the probe looks for an error.
-        let Some(longest) = self.completion_timeout() else {
-            return Ok(());
-        };
+        // Whoever made the function wait for ever since the probe looks for an error. Reads are needed all the same.
+        let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
         // Twice: it may begin to count when its request leaves.
         if !self.keeps_waiting(epoch, longest + longest)? {
             return Ok(());
@@ -405,10 +454,15 @@ impl Board {
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
     /// of the function. That is tried once: who starts it then is the reset's owner, and gives it up for good.
     fn revive(&self, failure: Option<Failure>) {
+        if failure == Some(Failure::Unanswered) {
+            self.needs_link.store(true, ordering::Relaxed);
+            self.doubt_peers();
+        }
+        let for_reads = self.needs_link.load(ordering::Relaxed);
         let started = match failure {
             Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
             // No reset of the block alone brings reads back.
-            Some(Failure::Unanswered) => Err(NotStarted::CutOff),
+            _ if for_reads => Err(NotStarted::CutOff),
             _ => self.start(Starter::Watchdog),
         };
         match started {
@@ -434,7 +488,6 @@ impl Board {
             }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
-        let for_reads = failure == Some(Failure::Unanswered);
         self.reset_for_reads.store(for_reads, ordering::Relaxed);
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
         // is only tried here. The rest is the callbacks' work.

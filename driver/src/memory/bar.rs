@@ -155,8 +155,8 @@ impl Drop for Bar {
 pub(crate) enum Owner {
     /// The machine's.
     Host,
-    /// That of the device at this place on the bus.
-    Device(u64),
+    /// That of the device at this place on the bus, with these vendor, device, and IDs of its subsystem.
+    Device { place: u64, ids: u64 },
     /// Nobody knows.
     Nobody,
 }
@@ -190,8 +190,13 @@ impl<'a> Finder<'a> {
             self.last = Bar::with(physical);
         }
         match &self.last {
-            // SAFETY: a valid device.
-            Some(bar) => Owner::Device(unsafe { peerlane_place(bar.device.as_ptr()) }),
+            Some(bar) => {
+                // SAFETY: a device that we have a reference to; its IDs do not change.
+                let (place, device) = unsafe { (peerlane_place(bar.device.as_ptr()), bar.device.as_ref()) };
+                let ids = [device.vendor, device.device, device.subsystem_vendor, device.subsystem_device];
+                let ids = ids.iter().fold(0, |ids, id| ids << 16 | u64::from(*id));
+                Owner::Device { place, ids }
+            }
             None => Owner::Nobody,
         }
     }
