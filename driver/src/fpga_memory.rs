@@ -38,6 +38,7 @@ use crate::{
         fault::Fault,
         fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Offer, Token},
         lifecycle::Epoch,
+        orders::Beside,
         owners::Owners,
         quota::Quota,
         table::{self, Reach},
@@ -418,7 +419,7 @@ impl Context {
             },
             cookie: 0,
         };
-        let cookie = self.post(&held, Direction::Read, 0, descriptor, Share::channel)?;
+        let cookie = self.post(&held, Direction::Read, Beside::default(), descriptor, Share::channel)?;
         Ok(Some((cookie, range.start + length)))
     }
 

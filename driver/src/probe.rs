@@ -12,6 +12,7 @@ use crate::{
     gate::Inside,
     logic::{
         descriptor::{Control, Direction},
+        orders::Beside,
         record::Record,
         uapi::{Probe, PROBE_BYTES},
     },
@@ -58,7 +59,7 @@ impl Context {
                 ..Control::default()
             },
         };
-        let cookie = self.order(&self.submission.lock(), mapping, 0, order)?;
+        let cookie = self.order(&self.submission.lock(), mapping, Beside::default(), order)?;
         let patience = Delta::from_millis(i64::from(self.board.settings.patience_ms));
         self.end(direction, cookie, Deadline::after(patience))
     }

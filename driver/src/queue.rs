@@ -11,7 +11,7 @@ use crate::{
         channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
         ends::Cut,
-        orders::{self, Orders, Standing},
+        orders::{self, Beside, Orders, Standing},
         record::{Record, DWORDS, STATUS},
         regs::chan,
         ring::Slots,
@@ -151,7 +151,7 @@ impl Context {
         };
         let cut = self.cut(&mapping, &order)?;
         arguments.cookie = if cut.is_whole() {
-            self.order(&held, &mapping, 0, order)?
+            self.order(&held, &mapping, Beside::default(), order)?
         } else {
             // It would be held for as long as earlier transfers take.
             drop(held);
@@ -219,7 +219,7 @@ impl Context {
                 length: end.length,
                 control,
             };
-            let cookie = self.order(&self.submission.lock(), scratch.mapping(), 0, part)?;
+            let cookie = self.order(&self.submission.lock(), scratch.mapping(), Beside::default(), part)?;
             let record = self.end(Direction::Write, cookie, Deadline::from_user(NEVER)?)?;
             if record.outcome.is_err() {
                 self.amend(cookie, 0)?;
@@ -253,7 +253,11 @@ impl Context {
                     length: bytes,
                     ..order
                 };
-                self.order(&self.submission.lock(), mapping, length - bytes, rest)
+                let beside = Beside {
+                    before: at,
+                    behind: length - bytes - at,
+                };
+                self.order(&self.submission.lock(), mapping, beside, rest)
             }
         }
     }
@@ -265,14 +269,14 @@ impl Context {
         })
     }
 
-    /// Hands one descriptor for a region to the board, of whose bytes so many were moved `before`. It ends with a record and
+    /// Hands one descriptor for a region to the board, `beside` which so many bytes were moved. It ends with a record and
     /// an interrupt. The lock that is held is [`Context::submission`]: a channel that is being stopped refuses
     /// doorbells.
     pub(crate) fn order(
         &self,
         held: &MutexGuard<'_, ()>,
         mapping: &Mapping,
-        before: u32,
+        beside: Beside,
         order: Order,
     ) -> Result<u32> {
         let Order {
@@ -293,7 +297,7 @@ impl Context {
             control,
             cookie: 0,
         };
-        self.post(held, direction, before, descriptor, Share::process)
+        self.post(held, direction, beside, descriptor, Share::process)
     }
 
     /// Hands one descriptor to the board, for FPGA memory that `allowed` makes of the context's. It
@@ -302,7 +306,7 @@ impl Context {
         &self,
         _: &MutexGuard<'_, ()>,
         direction: Direction,
-        before: u32,
+        beside: Beside,
         mut descriptor: Descriptor,
         allowed: impl FnOnce(&Share) -> LocalRange,
     ) -> Result<u32> {
@@ -318,7 +322,7 @@ impl Context {
             }
             // What does not encode takes no ticket.
             descriptor.validate().map_err(|_| EINVAL)?;
-            let submitted = queue.submit(direction, before, |ticket| {
+            let submitted = queue.submit(direction, beside, |ticket| {
                 descriptor.cookie = ticket.cookie;
                 let dwords = descriptor.encode().map_err(|_| EINVAL)?;
                 let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);

@@ -18,11 +18,20 @@ pub enum Standing {
     Pending {
         /// See above.
         cookie: u32,
-        /// Bytes of it that were moved before, another way.
-        before: u32,
+        /// Bytes that were moved another way.
+        beside: Beside,
     },
     /// It has ended.
     Ended(Record),
+}
+
+/// Bytes of a caller's transfer that are moved another way than by its descriptor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Those before the descriptor's. They count as moved whatever becomes of it.
+    pub before: u32,
+    /// Those behind. They count if it ends well: the count of a failure is of the bytes that are moved without a gap.
+    pub behind: u32,
 }
 
 /// The account of one channel: its queues, its ring, and how each descriptor ended.
@@ -112,12 +121,11 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
     }
 
     /// Hands a descriptor over: `ring` writes it, and rings the doorbell. `None`: there is no room.
-    /// A descriptor that `ring` refuses never was. Bytes that were moved `before` it, another way, count as moved when it
-    /// ends.
+    /// A descriptor that `ring` refuses never was. Bytes `beside` it count when it ends.
     pub fn submit<E>(
         &mut self,
         direction: Direction,
-        before: u32,
+        beside: Beside,
         ring: impl FnOnce(Ticket) -> Result<(), E>,
     ) -> Result<Option<u32>, E> {
         let Some(ticket) = self.occupancy.submit(direction, 0) else {
@@ -128,7 +136,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
             return Err(error);
         }
         let cookie = ticket.cookie;
-        *self.place(direction, cookie) = Standing::Pending { cookie, before };
+        *self.place(direction, cookie) = Standing::Pending { cookie, beside };
         Ok(Some(cookie))
     }
 
@@ -142,12 +150,13 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
             self.occupancy.complete(record.direction, record.cookie)?;
             seen(&record);
             let place = self.place(record.direction, record.cookie);
-            let before = match *place {
-                Standing::Pending { before, .. } => before,
+            let moved = match *place {
+                Standing::Pending { beside, .. } if record.outcome.is_ok() => beside.before + beside.behind,
+                Standing::Pending { beside, .. } => beside.before,
                 Standing::None | Standing::Ended(_) => 0,
             };
             *place = Standing::Ended(Record {
-                bytes_done: record.bytes_done.saturating_add(before),
+                bytes_done: record.bytes_done.saturating_add(moved),
                 ..record
             });
         }
@@ -191,14 +200,14 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         self.occupancy.restart();
         for direction in Direction::BOTH {
             for place in self.sides[index(direction)].iter_mut() {
-                if let Standing::Pending { cookie, before } = *place {
+                if let Standing::Pending { cookie, beside } = *place {
                     *place = Standing::Ended(Record {
                         cookie,
                         direction,
                         channel: self.channel,
                         phase: false,
                         outcome: Err(Fault::Aborted),
-                        bytes_done: before,
+                        bytes_done: beside.before,
                         sequence: 0,
                         fault_address: None,
                     });
@@ -287,7 +296,7 @@ mod tests {
         channel: &mut Channel,
         direction: Direction,
     ) -> u32 {
-        let rung = orders.submit(direction, 0, |ticket| {
+        let rung = orders.submit(direction, Beside::default(), |ticket| {
             channel.ring(direction, ticket);
             Ok::<_, ()>(())
         });
@@ -295,7 +304,7 @@ mod tests {
     }
 
     fn refused(orders: &mut Orders<Vec<Standing>>, direction: Direction) {
-        assert_eq!(orders.submit(direction, 0, |_| Err("away")), Err("away"));
+        assert_eq!(orders.submit(direction, Beside::default(), |_| Err("away")), Err("away"));
     }
 
     /// However often a doorbell cannot be rung, the queue has room when it can again.
@@ -312,7 +321,7 @@ mod tests {
             orders.standing(Write, first),
             Standing::Pending {
                 cookie: first,
-                before: 0
+                beside: Beside::default()
             }
         );
         assert_eq!(orders.standing(Write, first + 1), Standing::None);
@@ -371,7 +380,7 @@ mod tests {
         );
         let mut told = vec![];
         for _ in 0..SLOTS {
-            let rung = orders.submit(Write, 0, |ticket| {
+            let rung = orders.submit(Write, Beside::default(), |ticket| {
                 told.push(ticket.freed);
                 channel.ring(Write, ticket);
                 Ok::<_, ()>(())
@@ -379,7 +388,7 @@ mod tests {
             assert!(rung.unwrap().is_some());
         }
         assert_eq!(told, [0; SLOTS as usize]);
-        assert_eq!(orders.submit(Write, 0, |_| Ok::<_, ()>(())), Ok(None));
+        assert_eq!(orders.submit(Write, Beside::default(), |_| Ok::<_, ()>(())), Ok(None));
     }
 
     /// What was moved another way counts: with the rest, or alone.
@@ -387,7 +396,8 @@ mod tests {
     fn what_was_moved_before_counts() {
         let (mut orders, mut channel) = (orders(), Channel::new());
         let give = |orders: &mut Orders<_>, channel: &mut Channel, before| {
-            let rung = orders.submit(Write, before, |ticket| {
+            let beside = Beside { before, behind: 9 };
+            let rung = orders.submit(Write, beside, |ticket| {
                 channel.ring(Write, ticket);
                 Ok::<_, ()>(())
             });
@@ -405,7 +415,8 @@ mod tests {
             Standing::Ended(record) => record.bytes_done,
             standing => panic!("{standing:?}"),
         });
-        assert_eq!(bytes, [4, 2, 5]);
+        // Those behind the one that was lost do not count: there is a gap.
+        assert_eq!(bytes, [13, 2, 5]);
     }
 
     #[test]
