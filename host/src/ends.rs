@@ -4,6 +4,9 @@
 //! whole dwords of a peer's memory. It writes the middle of a transfer in place. An end of 1 to 3 bytes goes into memory of
 //! the queue's, together with the rest of its dwords of FPGA memory: these are the context's own, for its range is of whole
 //! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
+//!
+//! The copy is made with the queue locked, which keeps the order of writes. Into memory of the process it goes by the
+//! process's mapping, so it needs a page that may be written, and waits for whoever serves a fault there.
 
 use crate::device::Device;
 use crate::error::{Error, Result};

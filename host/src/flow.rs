@@ -54,6 +54,8 @@ enum State<K> {
 #[derive(Debug, Clone, Copy)]
 struct Rest {
     unproven: Option<Unproven>,
+    /// The board has flushed the queue's memory and not the region: data of writes before it may arrive behind the copy.
+    bounced: bool,
     /// Ends that are to be copied when all has arrived.
     ends: [Option<Scrap>; 2],
 }
@@ -68,6 +70,19 @@ struct Entry<K> {
 }
 
 impl Rest {
+    /// How a write ends whose ends were not copied: the bytes of its head are not there.
+    fn without_ends(&self, result: Result<u64>) -> Result<u64> {
+        let without_head = self.ends.iter().flatten().any(|end| end.start == 0);
+        result.map_err(|mut error| {
+            if let Error::Fault { bytes_done, .. } = &mut error
+                && without_head
+            {
+                *bytes_done = 0;
+            }
+            error
+        })
+    }
+
     /// Copies the ends of a write that was to end so; how it ends.
     fn place<K: Keep>(
         &self,
@@ -141,8 +156,10 @@ pub(crate) struct Flow<K> {
     /// Empty places of the table.
     empty: Vec<u32>,
     under_way: usize,
-    /// Places of the writes of which something is left to do.
-    unfinished: Vec<u32>,
+    /// Places of the writes of which something is left to do, in the order in which the board was done with them.
+    unfinished: VecDeque<u32>,
+    /// A write has ended whose data may not have arrived.
+    loose: bool,
     /// The write with ends that has begun and not ended. Transfers that are to come after it wait.
     ragged: Option<TransferId>,
     /// What was kept for transfers that have ended.
@@ -193,7 +210,8 @@ impl<K: Keep> Flow<K> {
             table: Vec::with_capacity(2 * room),
             empty: Vec::with_capacity(2 * room),
             under_way: 0,
-            unfinished: Vec::with_capacity(room),
+            unfinished: VecDeque::with_capacity(room),
+            loose: false,
             ragged: None,
             ended: Vec::with_capacity(2 * room),
             odd: None,
@@ -216,8 +234,9 @@ impl<K: Keep> Flow<K> {
             match std::mem::replace(&mut self.table[index].state, State::Empty) {
                 State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
                 // What was written before the reset has arrived, or never will.
-                State::Unfinished(result, _, keep) => {
-                    self.end(index, result.and(Err(Error::Restarted)), keep);
+                State::Unfinished(result, rest, keep) => {
+                    let result = rest.without_ends(result).and(Err(Error::Restarted));
+                    self.end(index, result, keep);
                 }
                 other => self.table[index].state = other,
             }
@@ -368,12 +387,18 @@ impl<K: Keep> Flow<K> {
             return;
         };
         let unproven = work.unproven();
+        self.loose |= work.is_loose();
         let (result, ends) = work.result();
         match (unproven, ends) {
             (None, [None, None]) => self.end(index, result, work.keep),
             (unproven, ends) => {
-                entry.state = State::Unfinished(result, Rest { unproven, ends }, work.keep);
-                self.unfinished.push(index as u32);
+                let rest = Rest {
+                    unproven,
+                    bounced: work.is_bounced(),
+                    ends,
+                };
+                entry.state = State::Unfinished(result, rest, work.keep);
+                self.unfinished.push_back(index as u32);
             }
         }
     }
@@ -392,30 +417,37 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes writes that the block could not flush, copies their ends, and ends them. A write fails if that fails. While
-    /// the board is being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
+    /// Flushes writes that the block could not flush, copies their ends, and ends them: first in, first out, for a copy must
+    /// not come before earlier data to the same bytes. A write fails if that fails. While the board is being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
     pub(crate) fn finish(
         &mut self,
         mut flush: impl FnMut(&K, Unproven) -> Result<()>,
         mut place: impl FnMut(&K, &Scrap) -> Result<()>,
     ) {
-        while let Some(index) = self.unfinished.pop() {
+        while let Some(index) = self.unfinished.pop_front() {
             let state = &mut self.table[index as usize].state;
             let State::Unfinished(result, rest, keep) = std::mem::replace(state, State::Empty)
             else {
                 continue;
             };
-            let flushed = rest.unproven.map_or(Ok(()), |why| flush(&keep, why));
+            let overtaken = || (rest.bounced && self.loose).then_some(Unproven::BrokenOff);
+            let unproven = rest.unproven.or_else(overtaken);
+            let flushed = unproven.map_or(Ok(()), |why| flush(&keep, why));
             let result = match (flushed, result) {
                 (Ok(()), result) => rest.place(result, &keep, &mut place),
                 (Err(error), result) if is_away(&error) => {
                     *state = State::Unfinished(result, rest, keep);
-                    self.unfinished.push(index);
+                    self.unfinished.push_front(index);
                     return;
                 }
-                // Whoever called it off counts on the flush. Of another failure its own error says more.
-                (Err(error), Ok(_) | Err(Error::Stopped)) => Err(error),
-                (Err(_), failed) => failed,
+                (Err(error), result) => {
+                    self.loose = true;
+                    match result {
+                        // Whoever called it off counts on the flush. Of another failure its own error says more.
+                        Ok(_) | Err(Error::Stopped) => Err(error),
+                        failed => rest.without_ends(failed),
+                    }
+                }
             };
             self.end(index as usize, result, keep);
         }

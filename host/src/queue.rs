@@ -295,9 +295,11 @@ impl Queue {
 
     /// Begins to move `length` bytes of a region into FPGA memory.
     ///
-    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) is not told that a
-    /// read was refused, by an IOMMU or by a GPU that is not there: the transfer ends well then, with ones
-    /// for data. [`Region::probe`] finds out beforehand.
+    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) gets no answer to a read that is refused,
+    /// by an IOMMU or by a GPU that is not there: the transfer fails with [`Fault::ReadTimeout`](crate::Fault::ReadTimeout),
+    /// and reads of all channels with [`Fault::PortDown`](crate::Fault::PortDown) until the board's link was reset.
+    /// [`Device::proved_only`] registers memory that is safe to read. Data that a device marks as damaged are taken for good
+    /// ones.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).

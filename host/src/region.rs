@@ -140,6 +140,10 @@ impl Device {
     /// unmapped, until a write to it has ended that does not begin and end at a multiple of the board's
     /// [granularity](peerlane_core::capability::Capabilities::write_granularity): this process copies the ends, to
     /// whatever is mapped there then.
+    ///
+    /// That copy needs a mapping that may be written: after `mprotect(PROT_READ)` the write fails with
+    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. It is made with the queue locked: a thread
+    /// that serves faults of the memory (userfaultfd) must not use the queue.
     pub unsafe fn register_address(
         &self,
         address: u64,

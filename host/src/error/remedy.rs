@@ -199,7 +199,7 @@ impl Error {
             }
             Self::LocalRange(_) => "Report it: FPGA memory is given out in whole 4 KiB.",
             Self::PortDead => {
-                "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then reset the block. Look at the hard IP and the link for the cause."
+                "Look whether Bus Master Enable is set and the link is up: the port goes on by itself when they are back. Else reset the link, or configure the FPGA anew, for the block's reset inputs open it and CONTROL.reset does not. Then reset the block in each case, for records of the meantime are lost. Look at the hard IP and the link for the cause."
             }
             Self::ReadsOwed => {
                 "Reset the link, or configure the FPGA anew, then reset the block; or wait, if the answers are only late. Writes without a flush go on meanwhile."

@@ -272,6 +272,25 @@ impl<K> Work<K> {
             Direction::Write => None,
         }
     }
+
+    /// Whether it is a write that was to end before its data have arrived.
+    pub(super) fn is_loose(&self) -> bool {
+        let Order {
+            direction, terms, ..
+        } = self.order;
+        self.begun && direction == Direction::Write && terms.no_flush && self.unproven().is_none()
+    }
+
+    /// Whether it is a write that was to be flushed, and all of it went to the queue's memory.
+    pub(super) fn is_bounced(&self) -> bool {
+        let Order {
+            length,
+            terms,
+            ends,
+            ..
+        } = self.order;
+        !terms.no_flush && ends.is_some_and(|ends| ends.head + ends.tail == length)
+    }
 }
 
 pub(super) fn broken(reason: impl ToString) -> Error {
