@@ -1,6 +1,6 @@
 //! What works here, by data.
 //!
-//! A write is posted and a refused read comes back as ones, so nobody says that a platform does not pass them. The probe
+//! A write is posted, and a refused read may come back as ones, so often nobody says that a platform does not pass them. The probe
 //! puts random bytes into memory of the device's by its own engine, and into FPGA memory by way of the host, has the
 //! board (or the device) move a few of them, and compares all of both: what arrived, what did not, and what changed
 //! elsewhere.
@@ -13,6 +13,7 @@ use crate::limits::{GRACE, Limits, Watch};
 use crate::route::Route;
 use crate::side::{Pending, Reach, Residence};
 use crate::staged::{PATIENCE, end};
+use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Direction, Fault, Permissions};
 use rand::RngCore;
 use std::fmt;
@@ -303,7 +304,9 @@ impl Prober<'_> {
             match end(&mut moving, &self.watch.step(&limits, EACH)) {
                 Ok(()) => {}
                 Err(Error::Board(error @ peerlane_host::Error::Fault { fault, .. })) => {
-                    let lost = matches!(fault, Fault::ReadTimeout | Fault::PortDown);
+                    let tagged = self.ends.board().device().has(feature::TAGGED_READS);
+                    // With tags, other reads go on.
+                    let lost = fault == Fault::PortDown || fault == Fault::ReadTimeout && !tagged;
                     return Ok(Some((Verdict::Refused(error.to_string()), lost)));
                 }
                 Err(error) => {

@@ -7,7 +7,7 @@ mod process;
 mod routes;
 
 use peerlane_functional::{ALL, Bench, run};
-use peerlane_hdl::Params;
+use peerlane_hdl::{Params, Port};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_host::{
     Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region,
@@ -39,6 +39,22 @@ fn open_on(options: &Options, config: BoardConfig) -> (SimBoard, Driver) {
     let library =
         LIBRARY.get_or_init(|| peerlane_block::library(&params()).expect("the block as a model"));
     let board = SimBoard::new(library.instance().unwrap(), config).unwrap();
+    let driver = board.drive(options).unwrap();
+    (board, driver)
+}
+
+/// A board with reads by tag.
+fn open_tagged(options: &Options) -> (SimBoard, Driver) {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    let params = Params {
+        port: Port::Stream,
+        reads_log2: 6,
+        receive_log2: 11,
+        ..params()
+    };
+    let library =
+        LIBRARY.get_or_init(|| peerlane_block::library(&params).expect("the block as a model"));
+    let board = SimBoard::new(library.instance().unwrap(), BoardConfig::default()).unwrap();
     let driver = board.drive(options).unwrap();
     (board, driver)
 }
