@@ -32,6 +32,19 @@ if {[get_collection_size $to] == 0} {
 # This board's hard IP has the hard reset controller, so there is no sequencer (altpcie_rs_serdes) beside the transceivers.
 {%- endif %}
 
+# The words of the hard IP's configuration (tl_cfg_add, tl_cfg_ctl) stand for four or eight cycles, and all their bits are
+# multi-cycle paths (Stratix V Avalon-ST Interface for PCIe 683093, "Configuration Space Register Access Timing"). The
+# block takes them into registers of their own at each edge, and looks at what the second edge brought, or a later one.
+# Nothing else comes into these registers.
+set words [get_registers -nowarn {*{{ kind }}*|{{ early }}*}]
+if {[get_collection_size $words] == 0} {
+    post_message -type critical_warning \
+        "{{ kind }}: no register {{ early }}* found; the words of the hard IP's configuration have one cycle"
+} else {
+    set_multicycle_path -setup -end -to $words 2
+    set_multicycle_path -hold -end -to $words 1
+}
+
 # The clock of the transceivers' reconfiguration, where a board has a pin of that name: 100 to 125 MHz (Stratix V
 # Avalon-ST Interface for PCIe 683093, "Transceiver Reconfiguration").
 set pins [get_ports -nowarn {*reconfig_xcvr_clk*}]

@@ -47,11 +47,8 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConf
             Way::Write => after.bytes_written - before.bytes_written,
             Way::Read => after.bytes_read - before.bytes_read,
         };
-        // The longest request of the direction.
-        let request = match way {
-            Way::Write => 256.0,
-            Way::Read => 512.0,
-        };
+        // The longest request behind `Txs`, in both directions.
+        let request = 512.0;
         let each = (after.pcie_cycles - before.pcie_cycles) as f64 * request / moved as f64;
         let requests = longest as f64 / each;
         if requests > worst.0 {

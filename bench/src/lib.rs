@@ -1,5 +1,5 @@
-//! What the DMA block reaches: its Verilog on the simulated board, beside what the link and the
-//! contract of the hard IP's `Txs` port allow, and beside the thesis's designs.
+//! Rates and latencies of the DMA block: its Verilog on the simulated board, next to the limits of the link and of the
+//! hard IP's port, and next to the thesis's designs.
 //!
 //! [`run`] measures the rows of [`SCENARIOS`]; a [`Report`] is what is written as JSON, and [`html`] shows it. All times
 //! are simulated, so two runs of the same block give the same numbers; only `sim.rate` is the speed of

@@ -16,7 +16,7 @@ use crate::thesis;
 use peerlane_verilated::Library;
 
 use crate::limits::{self, Port};
-use crate::results::{Row, Stalls, Verdict};
+use crate::results::{Row, Stalls};
 use crate::rig::{Counters, Descriptor, Rig, TOLD, TOLD_AT_ONCE, Way};
 use crate::scenario::{Kind, Scenario, Stream};
 use crate::{Error, Result, opencl};
@@ -248,9 +248,8 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario) -> Result<Row> {
     let name = scenario.name;
     match scenario.kind {
         Kind::Rate(way, stream) => rate(bench, scenario, &config, way, &stream),
-        Kind::FarRate(way, stream, round_trip) => {
-            config.link.read_round_trip_ns = round_trip;
-            config.gpu.read_round_trip_ns = round_trip;
+        Kind::LinkRate(way, stream, link) => {
+            link.apply(&mut config);
             rate(bench, scenario, &config, way, &stream)
         }
         Kind::Descriptors(way, stream) => {
@@ -298,9 +297,7 @@ fn rate(
     let (rate, stalls) = stream_rate(bench, &mut rig, way, stream)?;
     let limit = limits::bulk(config, port, way);
     let mut row = Row::new(scenario, rate, "B/s", Some(limit.smaller())).with(limit, stalls);
-    if port.packets {
-        row.notes.push(set_by(&limit));
-    }
+    row.notes.push(set_by(&limit));
     Ok(row)
 }
 
@@ -353,16 +350,7 @@ fn duplex(
     let limit = worse.1;
     let mut row =
         Row::new(scenario, worse.0, "B/s", Some(limit.smaller())).with(limit, span.stalls);
-    let idle_ns = f64::from(config.gpu.read_round_trip_ns);
-    if port.packets {
-        row.notes.push(set_by(&limit));
-    } else if row.verdict != Verdict::Pass && span.stalls.read_ns > 1.2 * idle_ns {
-        row.notes.push(format!(
-            "a read that takes {idle_ns:.0} ns alone takes {:.0} ns: its request leaves behind the writes \
-             that Txs has buffered (up to {} bytes), and 8 reads do not cover that",
-            span.stalls.read_ns, config.txs.write_buffer
-        ));
-    }
+    row.notes.push(set_by(&limit));
     row.notes.push(format!(
         "{other}, the better one: {:.0} MB/s of {:.0}, {:.1} %",
         better.0 / 1e6,

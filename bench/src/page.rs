@@ -65,7 +65,10 @@ fn shown(row: &Row) -> Shown<'_> {
     let limit = |limit: Option<f64>| {
         limit
             .filter(|limit| limit.is_finite())
-            .map_or("–".into(), |limit| figure(limit, row.unit))
+            .map_or("–".into(), |limit| {
+                let part = row.value / limit * 100.0;
+                format!("{} ({part:.1} %)", figure(limit, row.unit))
+            })
     };
     let (class, word) = match row.verdict {
         Verdict::Pass => ("pass", "pass"),

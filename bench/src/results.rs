@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::limits::{Limit, TXS};
+use crate::limits::{BRIDGE, Limit};
 use crate::scenario::Variant;
 use crate::sweep::Sweep;
 
@@ -84,7 +84,7 @@ pub struct Row {
     pub value: f64,
     /// Of the value and the limits.
     pub unit: &'static str,
-    /// The smaller of the link's ceiling and what the contract of `Txs` allows; of a latency its bar,
+    /// The smaller one of the link's limit and the port's; of a latency its bar,
     /// of a modelled design the published value.
     pub limit: Option<f64>,
     /// Value ÷ limit.
@@ -149,7 +149,7 @@ impl Row {
     pub(crate) fn with(mut self, limits: Limit, stalls: Stalls) -> Self {
         self.limits = Some(limits);
         if matches!(self.verdict, Verdict::Below | Verdict::LimitBelow) {
-            self.notes.push(explain(&stalls, limits.by == TXS));
+            self.notes.push(explain(&stalls, limits.by == BRIDGE));
         }
         if self.verdict == Verdict::LimitBelow {
             self.notes.push(format!(
@@ -288,7 +288,7 @@ mod tests {
         let limit = Limit {
             link: 100.0,
             contract: 120.0,
-            by: TXS,
+            by: BRIDGE,
         };
         let row = row("write.bulk", 99.0, limit);
         assert_eq!((row.verdict, row.ratio), (Verdict::Pass, Some(0.99)));
@@ -300,7 +300,7 @@ mod tests {
         let limit = Limit {
             link: 100.0,
             contract: 120.0,
-            by: TXS,
+            by: BRIDGE,
         };
         let row = row("read.bulk", 98.9, limit);
         assert_eq!(row.verdict, Verdict::Below);
@@ -317,11 +317,11 @@ mod tests {
         let limit = Limit {
             link: 0.19,
             contract: 0.038,
-            by: TXS,
+            by: BRIDGE,
         };
         let row = row("read.64b.rate", 0.037, limit);
         assert_eq!(row.verdict, Verdict::LimitBelow);
-        assert!(row.notes[1].contains("the contract of Txs allows 0.0380"));
+        assert!(row.notes[1].contains("the hard IP's bridge allows 0.0380"));
     }
 
     #[test]

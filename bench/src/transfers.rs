@@ -111,6 +111,8 @@ pub struct Options {
     pub figures: bool,
     /// Whether the board may try to read the GPU's memory: see [`peerlane_routes::Options::probe_reads`].
     pub probe_reads: bool,
+    /// Whether it may also where the board was not seen to read it before: see [`peerlane_routes::Options::prove_reads`].
+    pub prove_reads: bool,
 }
 
 impl Options {
@@ -153,6 +155,7 @@ mod tests {
             budget: 10 << 20,
             figures: false,
             probe_reads: true,
+            prove_reads: false,
         };
         let copies = [4096, 1 << 20, 1 << 30].map(|bytes| options.copies(bytes));
         assert_eq!(copies, [100, 10, 3]);

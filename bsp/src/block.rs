@@ -3,7 +3,7 @@
 
 pub mod stream;
 
-use crate::config::{Config, Irq, PortKind};
+use crate::config::{Config, Irq};
 use crate::system::library::{NEW_DMA, Role};
 use peerlane_hdl::txs_burst_bits;
 
@@ -127,7 +127,7 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
         Irq::Msix => &MSIX_ROLES,
     };
     let mut list: Vec<_> = ROLES.into_iter().chain(more.iter().copied()).collect();
-    if config.port.kind == PortKind::Stream {
+    if config.streams() {
         list.retain(|(name, _)| !INSIDE.contains(name));
         list.extend(stream::roles(config, bar));
     }
@@ -136,10 +136,10 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
 
 /// Name of the component's top module.
 pub fn top(config: &Config) -> &'static str {
-    match (config.port.kind, config.irq) {
-        (PortKind::Stream, _) => stream::TOP,
-        (PortKind::Txs, Irq::Rxm) => NEW_DMA,
-        (PortKind::Txs, Irq::Msix) => MSIX_TOP,
+    match (config.streams(), config.irq) {
+        (true, _) => stream::TOP,
+        (false, Irq::Rxm) => NEW_DMA,
+        (false, Irq::Msix) => MSIX_TOP,
     }
 }
 
@@ -252,7 +252,7 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
         list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4, 1));
         list.extend(interrupt_interfaces());
     }
-    if config.port.kind == PortKind::Stream {
+    if config.streams() {
         list.retain(|interface| !INSIDE.contains(&interface.name));
         list.extend(stream::interfaces(config, port_bits, bar));
     }

@@ -11,7 +11,7 @@ use peerlane_hdl::Slaves;
 
 use crate::block;
 use crate::build;
-use crate::config::{Config, Irq, PortKind};
+use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component;
 use crate::generator::{self, Board, Ids};
@@ -38,6 +38,17 @@ pub struct Options {
     pub window: Option<u64>,
     /// Bytes of FPGA memory, from address 0 on.
     pub memory: u64,
+    /// Facts about the hard IP that a block with a streaming port is built for.
+    pub stream: Stream,
+}
+
+/// Facts about the hard IP that only a streaming port needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stream {
+    /// Bytes of the BAR, which the block decodes itself.
+    pub bar_bytes: Option<u64>,
+    /// Clock of the application in MHz; 250 if it is not given.
+    pub clock_mhz: Option<u32>,
 }
 
 /// A component that was written.
@@ -62,7 +73,11 @@ pub fn write(options: &Options) -> Result<Made> {
     let parent = output::new_directory(&options.out)?;
     let modules = generator::generate(config, board)?;
     let ids = generator::agree(config, board, &modules)?;
-    let files = component::ip_files(DIR, config, &board, ids, &modules);
+    let mut files = component::ip_files(DIR, config, &board, ids, &modules);
+    if config.streams() {
+        // Which reset controller the hard IP will have is not known: constraints of the soft one match nothing else.
+        files.extend(component::hip_files(DIR, true));
+    }
 
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-component-")
@@ -97,14 +112,6 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
             remedy,
         ))
     };
-    if config.port.kind == PortKind::Stream {
-        return wrong(
-            "port.kind = \"stream\" is not possible here: such a block replaces a part of the hard IP, and only \
-             `peerlane extend` writes the two together"
-                .into(),
-            "Leave port.kind out of the configuration, or extend the vendor's BSP.",
-        );
-    }
     let memory_log2 = options
         .memory
         .checked_next_power_of_two()
@@ -169,11 +176,82 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         unreachable!("csr, chan and att are all there");
     };
     debug_assert_eq!(slaves.msix.is_some(), config.irq == Irq::Msix);
-    Ok(Board {
-        port_bits: config.port_bits.unwrap_or(128),
+    let end = (places.iter().map(|(_, _, bytes, at)| at + bytes)).max();
+    let (bar_log2, clock_mhz) = stream(options, end.unwrap_or(0))?;
+    let board = Board {
+        port_bits: port_bits(config),
         memory_log2,
         slaves,
-        bar_log2: None,
-        clock_mhz: build::USUAL_CLOCK,
-    })
+        bar_log2,
+        clock_mhz,
+    };
+    // The errors above name their options; these are left.
+    generator::params(config, board).validate().map_err(|e| {
+        Error::new(
+            ErrorKind::Config,
+            Place::file(file),
+            format!("the block cannot be built so: {e}"),
+            "Change the places in the BAR, or what the sentence names.",
+        )
+    })?;
+    Ok(board)
+}
+
+/// Width of the port: that of the configuration, or the usual one.
+fn port_bits(config: &Config) -> u32 {
+    // Eight lanes of Gen3 have no other.
+    let usual = if config.port.generation == Some(3) {
+        256
+    } else {
+        128
+    };
+    config.port_bits.unwrap_or(usual)
+}
+
+/// Bytes of the BAR, log2, and the clock, of a block whose slaves end there.
+fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
+    let (config, file) = &options.config;
+    let Stream {
+        bar_bytes,
+        clock_mhz,
+    } = options.stream;
+    let wrong = |what: String, remedy: &str| {
+        Err(Error::new(
+            ErrorKind::Config,
+            Place::file(file),
+            what,
+            remedy,
+        ))
+    };
+    if !config.streams() {
+        return match (bar_bytes, clock_mhz) {
+            (None, None) => Ok((None, build::USUAL_CLOCK)),
+            _ => wrong(
+                "--bar-size and --clock are of a streaming port, and the configuration asks for none".into(),
+                "Set kind = \"stream\" below [port] of the configuration, or leave both out.",
+            ),
+        };
+    }
+    // The links' clocks (Stratix V Avalon-ST Interface for PCIe 683093, table of coreclkout_hip).
+    let clock = clock_mhz.unwrap_or(build::USUAL_CLOCK);
+    if ![125, 250].contains(&clock) {
+        return wrong(
+            format!("--clock {clock} is not possible"),
+            "Use 125 or 250: `peerlane config` says which link has which width, and the wider one has half the clock.",
+        );
+    }
+    let Some(bytes) = bar_bytes else {
+        return wrong(
+            "--bar-size is not given, and a block with a streaming port decodes the BAR itself"
+                .into(),
+            "Give the size that the BAR will have, such as 512KiB: all that the host reaches of the board is in it.",
+        );
+    };
+    if !bytes.is_power_of_two() || !(1 << 12..=1 << 31).contains(&bytes) || bytes < end {
+        return wrong(
+            format!("--bar-size {bytes:#x} is not possible: the block's slaves end at {end:#x}"),
+            "Use a power of two from 4KiB to 2GiB that is not less.",
+        );
+    }
+    Ok((Some(bytes.ilog2()), clock))
 }

@@ -11,6 +11,7 @@ pub use peerlane_hdl::Irq;
 
 use crate::block;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::extend::version;
 use crate::keys::Source;
 use crate::text;
 use crate::toml_words::words;
@@ -80,11 +81,10 @@ impl Default for Identity {
 }
 
 /// The block's way to PCIe.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PortKind {
     /// The hard IP's Avalon-MM slave `Txs`, as the vendor's DMA.
-    #[default]
     Txs,
     /// The hard IP's Avalon-ST interface: the block makes packets itself.
     Stream,
@@ -94,9 +94,10 @@ pub enum PortKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
-    /// Its kind.
-    #[serde(default)]
-    pub kind: PortKind,
+    /// Its kind. Unset in a configuration, it is the best one that the board can have; unset in the record of a build, it
+    /// is `Txs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<PortKind>,
     /// Generation of PCIe that the hard IP is set to; unset leaves the vendor's.
     #[serde(default, rename = "gen", skip_serializing_if = "Option::is_none")]
     pub generation: Option<u32>,
@@ -123,6 +124,9 @@ pub struct Config {
     pub channels: u32,
     /// How the host is interrupted.
     pub irq: Irq,
+    /// The configuration asks for that: a port that cannot have it is not chosen.
+    #[serde(skip)]
+    pub irq_asked: bool,
     /// Most pipeline stages that Platform Designer may put into a path of the interconnect; `None` leaves the vendor's.
     /// Transfers that are chained need 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +140,9 @@ pub struct Config {
     /// Identity of the board.
     #[serde(default)]
     pub identity: Identity,
+    /// Version of the OpenCL SDK that the board is for; unset takes it from the vendor's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdk: Option<String>,
     /// Where the file has the keys that the BSP may not have room for.
     #[serde(skip)]
     pub places: Places,
@@ -149,10 +156,12 @@ impl Default for Config {
             queue_depth: 1024,
             channels: 8,
             irq: Irq::Rxm,
+            irq_asked: false,
             interconnect_stages: Some(0),
             port: Port::default(),
             bar: Bar::default(),
             identity: Identity::default(),
+            sdk: None,
             places: Places::default(),
         }
     }
@@ -171,6 +180,7 @@ struct File {
     port: PortFile,
     bar: BarFile,
     identity: IdentityFile,
+    sdk: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -275,11 +285,12 @@ impl Config {
             ));
         }
         config.port = port(&checker, &file.port)?;
-        let streams = config.port.kind == PortKind::Stream;
+        let streams = config.streams();
         if streams {
             config.irq = Irq::Msix;
         }
         if let Some(irq) = &file.irq {
+            config.irq_asked = true;
             config.irq = irq.get_ref().clone().try_into().map_err(|_| {
                 checker.0.error(
                     irq.span(),
@@ -331,6 +342,16 @@ impl Config {
             config.bar.msix_base = Some(checker.number("bar.msix_base", value, page, &remedy)?);
         }
         config.identity = identity(&checker, &file.identity)?;
+        if let Some(sdk) = &file.sdk {
+            let text = sdk.get_ref();
+            if !version::is_known(text) {
+                let what = format!("sdk = {text:?} is no version from 13.1 to 18.1");
+                let remedy =
+                    "Write the version of the OpenCL SDK that compiles the board, as \"14.0\".";
+                return Err(checker.0.error(sdk.span(), what, remedy));
+            }
+            config.sdk = Some(text.clone());
+        }
         for (key, value) in [
             (Key::PortBits, &file.port_bits),
             (Key::Generation, &file.port.generation),
@@ -373,6 +394,23 @@ impl Config {
             list.push(slave("msix", Key::MsixBase, bytes, self.bar.msix_base));
         }
         list
+    }
+
+    /// Whether the port to PCIe is a stream of packets.
+    pub fn streams(&self) -> bool {
+        self.port.kind == Some(PortKind::Stream)
+    }
+
+    /// Gives the configuration a port of this kind; `None` where it asks for something that this port cannot have.
+    pub fn with_port(&self, kind: PortKind) -> Option<Self> {
+        let mut config = self.clone();
+        config.port.kind = Some(kind);
+        match (kind, self.irq) {
+            (PortKind::Stream, Irq::Rxm) if self.irq_asked => return None,
+            (PortKind::Stream, _) => config.irq = Irq::Msix,
+            (PortKind::Txs, _) => {}
+        }
+        Some(config)
     }
 
     /// Vectors of the MSI-X table: one for faults, one for the OpenCL kernel, one a channel.
@@ -427,7 +465,7 @@ fn keys<T: DeserializeOwned>() -> Vec<String> {
 fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
     let mut port = Port::default();
     if let Some(kind) = &file.kind {
-        port.kind = kind.get_ref().clone().try_into().map_err(|_| {
+        let kind = kind.get_ref().clone().try_into().map_err(|_| {
             checker.0.error(
                 kind.span(),
                 format!("port.kind = {} is not possible", checker.written(kind)),
@@ -440,12 +478,14 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
                 },
             )
         })?;
+        port.kind = Some(kind);
     }
     if let Some(value) = &file.generation {
         let remedy = "Use 3, or 1 or 2 where the hard IP has that already; left out, the vendor's generation stays.";
         let possible = |v: i64| (1..=3).contains(&v);
         port.generation = Some(checker.number("port.gen", value, possible, remedy)?);
-        if port.kind != PortKind::Stream {
+        // No other port has it, so a file that says no more asks for this one.
+        if *port.kind.get_or_insert(PortKind::Stream) != PortKind::Stream {
             return Err(checker.0.error(
                 value.span(),
                 "port.gen is given, but only a streaming port is set to another generation: Gen3 of eight lanes needs \
@@ -568,9 +608,8 @@ mod tests {
             .map(|l| format!("{l}\n"))
             .collect();
         assert_ne!(all, COMMENTED_DEFAULT);
-        let all = all.replace("\"rxm\"\n", "\"msix\"\n");
-        let config = parse(&all.replace("\"txs\"\n", "\"stream\"\n")).unwrap();
-        assert_eq!(config.port.kind, PortKind::Stream);
+        let config = parse(&all.replace("\"rxm\"\n", "\"msix\"\n")).unwrap();
+        assert_eq!(config.port.kind, Some(PortKind::Stream));
         assert_eq!(config.port.generation, Some(3));
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
         assert_eq!(config.interconnect_stages, Some(0));
@@ -654,7 +693,6 @@ mod tests {
             ("[port]\n\nkind = 3", 3, "port.kind = 3 is not"),
             ("[port]\nkind = \"stream\"\ngen = 4", 3, "port.gen = 4"),
             ("[port]\nkind = \"stream\"\ngen = \"3\"", 3, "port.gen"),
-            ("[port]\ngen = 3", 2, "only a streaming port"),
             (
                 "\nirq = \"rxm\"\n[port]\nkind = \"stream\"",
                 2,
@@ -742,6 +780,10 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), config);
+        // Another port than the one that a board gets by itself.
+        let txs = parse("[port]\nkind = \"txs\"").unwrap();
+        assert!(!txs.streams() && txs != Config::default());
+        assert_eq!(parse("[port]\ngen = 3").unwrap().port, config.port);
         // The only interrupts that it has.
         assert_eq!(config.irq, Irq::Msix);
         assert_eq!(

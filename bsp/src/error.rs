@@ -144,7 +144,9 @@ impl Error {
             self.place.path = given.join(inside);
         }
         let (canonical, given) = (canonical.to_string_lossy(), given.to_string_lossy());
-        self.what = self.what.replace(canonical.as_ref(), &given);
+        for text in self.details.iter_mut().chain([&mut self.what]) {
+            *text = text.replace(canonical.as_ref(), &given);
+        }
         self
     }
 
@@ -195,6 +197,48 @@ impl Error {
     pub fn message(&self) -> String {
         let details = self.details.iter().map(|line| format!("\n  {line}"));
         self.paragraph() + &details.collect::<String>()
+    }
+}
+
+/// Everything that stands against one thing, so that it is reported at once.
+#[derive(Debug, Default)]
+pub struct Problems(Vec<Error>);
+
+impl Problems {
+    /// Adds one.
+    pub fn add(&mut self, error: Error) {
+        self.0.push(error);
+    }
+
+    /// Gives a value, or adds the error.
+    pub fn take<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// Number of problems so far.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Gives one error for all: the only one as it is, or the first with a line of details for each.
+    ///
+    /// # Errors
+    /// Where there is a problem.
+    pub fn settle(mut self, against: &str) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        if self.0.len() == 1 {
+            return Err(self.0.remove(0));
+        }
+        let lines: Vec<_> = self.0.iter().map(Error::paragraph).collect();
+        let count = lines.len();
+        let mut first = self.0.remove(0);
+        first.what = format!(
+            "{count} things stand against {against}, each in a line below; the first: {}",
+            first.what
+        );
+        Err(first.with_details(lines))
     }
 }
 

@@ -6,7 +6,7 @@ use askama::Template;
 use peerlane_hdl::{Params, Port as Form, Slaves, pcie};
 
 use crate::block::{self, Port};
-use crate::config::{Config, Irq, PortKind};
+use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::family::Blocks;
 use crate::verilog;
@@ -69,16 +69,16 @@ pub fn params(config: &Config, board: Board) -> Params {
         slaves: Some(board.slaves),
         ..Params::default()
     };
-    match config.port.kind {
-        PortKind::Txs => params,
-        PortKind::Stream => Params {
-            port: Form::Tlp,
-            reads_log2: STREAM_READS_LOG2,
-            receive_log2: STREAM_RECEIVE_LOG2,
-            bar_log2: board.bar_log2,
-            clock_mhz: board.clock_mhz,
-            ..params
-        },
+    if !config.streams() {
+        return params;
+    }
+    Params {
+        port: Form::Tlp,
+        reads_log2: STREAM_READS_LOG2,
+        receive_log2: STREAM_RECEIVE_LOG2,
+        bar_log2: board.bar_log2,
+        clock_mhz: board.clock_mhz,
+        ..params
     }
 }
 
@@ -92,14 +92,14 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     let Some(top) = modules.last() else {
         return Ok(modules);
     };
-    match (config.port.kind, config.irq) {
-        (PortKind::Stream, _) => {
+    match (config.streams(), config.irq) {
+        (true, _) => {
             let top = stream_top(config, top)?;
             modules.extend(taken(peerlane_hdl::restart(&params))?);
             modules.push(top);
         }
-        (PortKind::Txs, Irq::Msix) => modules.push(msix_top(top)?),
-        (PortKind::Txs, Irq::Rxm) => {}
+        (false, Irq::Msix) => modules.push(msix_top(top)?),
+        (false, Irq::Rxm) => {}
     }
     Ok(modules)
 }

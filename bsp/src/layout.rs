@@ -99,9 +99,19 @@ impl Layout {
                 root: dir.to_path_buf(),
                 hardware: (*one).clone(),
             }),
-            [] if boards.is_empty() => Err(not(
-                "is no OpenCL BSP: no board_spec.xml with .qsys files beside it".into(),
-            )),
+            [] if boards.is_empty() => Err(match without_systems(dir) {
+                None => {
+                    not("is no OpenCL BSP: no board_spec.xml with .qsys files beside it".into())
+                }
+                Some((board, elsewhere)) => Error::new(
+                    ErrorKind::NotABsp,
+                    Place::file(board.join("board_spec.xml")),
+                    format!("there is no .qsys file beside this file{elsewhere}"),
+                    "Peerlane extends a BSP whose systems, with an instance of Altera's acl_dma, lie beside \
+                     board_spec.xml. Where scripts make the systems, make them first and put them there. A BSP for a \
+                     card with a shell (DCP, OFS) has PCIe and its DMA in the shell and cannot be extended.",
+                ),
+            }),
             others => {
                 let names: Vec<_> = boards.iter().map(|p| p.display().to_string()).collect();
                 let mut error = not(match (others, board) {
@@ -323,6 +333,31 @@ pub fn boards_directory(platform: &Path) -> PathBuf {
         (below && platform.join(&dir).is_dir()).then_some(dir)
     });
     named.unwrap_or_else(|| "hardware".into())
+}
+
+/// A board's directory that has a specification and no system beside it, with words on the place of systems.
+fn without_systems(dir: &Path) -> Option<(PathBuf, String)> {
+    let entries = |dir: &Path| -> Vec<PathBuf> {
+        let all = fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut all: Vec<_> = all.map(|entry| entry.path()).collect();
+        all.sort();
+        all
+    };
+    let mut boards = entries(&dir.join(boards_directory(dir)));
+    boards.insert(0, dir.to_path_buf());
+    let board = (boards.into_iter()).find(|board| board.join("board_spec.xml").is_file())?;
+    let below = entries(&board)
+        .into_iter()
+        .find(|inner| with_extension(inner, "qsys").is_ok_and(|files| !files.is_empty()));
+    let elsewhere = below.map_or(String::new(), |below| {
+        let name = below
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        format!("; there are some in {name}/")
+    });
+    Some((board, elsewhere))
 }
 
 fn is_hardware(dir: &Path) -> bool {

@@ -15,6 +15,12 @@ proc known_as {interface} {
     return [expr {[info exists outside($interface)] ? $outside($interface) : $interface}]
 }
 
+# If all interfaces of an instance are known.
+proc known {instance} {
+    global model unknown
+    return [expr {[dict size $model($instance)] > 0 && ![info exists unknown($instance)]}]
+}
+
 proc problem {level interface text} { say $level "$::top.$interface" $text }
 
 # Connections whose two ends fit, and exports of what is there; the others are told. What is connected to an
@@ -33,7 +39,7 @@ proc check_ends {} {
             set about [about $interface]
             # Of an instance that could not be elaborated nothing is known.
             if {$about eq ""} {
-                if {[dict size $model($instance)] > 0} { say error $::top "$what: $instance has no interface $name" }
+                if {[known $instance]} { say error $::top "$what: $instance has no interface $name" }
                 lappend spared $start $end
                 set good 0
                 continue
@@ -60,7 +66,7 @@ proc check_ends {} {
         if {$about eq ""} {
             lassign [parts $interface] instance missing
             # What a system exports of a system has been told there.
-            if {!$inner && [dict size $model($instance)] > 0} {
+            if {!$inner && [known $instance]} {
                 say error $element "Interface $name: $instance has no interface $missing"
             }
         } elseif {[dict get $about type] ne $type || ($type ne "conduit" && [dict get $about side] ne $side)} {

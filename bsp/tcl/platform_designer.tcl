@@ -1,7 +1,8 @@
 # Stands in for Platform Designer while it reads a component description (_hw.tcl): the commands of
 # the qsys 12.1 scripting API that such a file uses, each with the properties, roles and values that it
 # takes, in the phases in which it may stand (Quartus II handbook, QII51023, "Component Interface Tcl Reference").
-# Everything else is an error, so that a misspelt property does not pass.
+# Everything else is an error, so that a misspelt property does not pass. foreign.tcl makes it lenient for the
+# descriptions of others.
 #
 #   tclsh platform_designer.tcl FILE_hw.tcl
 #
@@ -52,6 +53,8 @@ array set interface_properties [list \
         associatedAddressablePoint $name bridgedReceiverOffset $count] \
     {interrupt start} [list ENABLED $boolean associatedClock $name associatedReset $name \
         associatedAddressablePoint {^([A-Za-z_]\w*)?$} irqScheme {^(INDIVIDUAL_REQUESTS|NONE)$}] \
+    {tristate_conduit start} [list ENABLED $boolean associatedClock $name associatedReset $name] \
+    {tristate_conduit end} [list ENABLED $boolean associatedClock $name associatedReset $name] \
     {conduit end} [list ENABLED $boolean associatedClock $name associatedReset $name]]
 array set parameter_properties [list \
     DEFAULT_VALUE {.*} TYPE {^[A-Z_]+$} DISPLAY_NAME {.} DESCRIPTION {.} LONG_DESCRIPTION {.} DISPLAY_HINT {.} \
@@ -64,8 +67,9 @@ array set parameter_properties [list \
 array set unconnected {
     ADDRESS_MAP {} ADDRESS_WIDTH -1 CLOCK_RATE -1 DEVICE {} DEVICE_FAMILY {} MAX_SLAVE_DATA_WIDTH -1
 }
-set request {address writedata read write byteenable burstcount debugaccess}
-set answer {readdata readdatavalid waitrequest}
+# Roles of Avalon-MM interfaces (683091, "Avalon Memory Mapped Interface Signal Roles").
+set request {address writedata read write byteenable burstcount debugaccess chipselect beginbursttransfer lock}
+set answer {readdata readdatavalid waitrequest waitrequest_n response}
 
 set phase main
 set description {}
@@ -254,12 +258,12 @@ proc add_interface_port {interface port role direction width} {
     set out [expr {$side eq "start" ? "Output" : "Input"}]
     switch $type {
         clock { set good [list clk $out] }
-        reset { set good [list reset $out reset_n $out] }
+        reset { set good [list reset $out reset_n $out reset_req $out] }
         interrupt {
             set way [expr {$side eq "start" ? "Input" : "Output"}]
             set good [list irq $way irq_n $way]
         }
-        conduit {
+        conduit - tristate_conduit {
             # Its roles are names that the two ends agree on.
             if {![regexp {^[a-z_]\w*$} $role]} { error "$interface: role $role" }
             if {$direction ni {Input Output Bidir}} { error "port $port: direction $direction" }
@@ -274,6 +278,8 @@ proc add_interface_port {interface port role direction width} {
             set good {}
             lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] forward back
             foreach r $request { lappend good $r $forward }
+            # Only memories have it, and only as slaves.
+            if {$side eq "end"} { lappend good clken Input }
             foreach r $answer { lappend good $r $back }
         }
     }
@@ -375,7 +381,7 @@ proc finish {} {
                 if {![info exists types($other)] || [lindex $types($other) 0] ne $wanted} {
                     error "$interface: $property $other is no $wanted interface"
                 }
-            } elseif {$property eq "associatedClock" && $type ni {clock conduit}
+            } elseif {$property eq "associatedClock" && $type ni {clock conduit tristate_conduit}
                 && ($type ne "reset" || $synchronous)} {
                 error "interface $interface has no associatedClock"
             } elseif {$property eq "associatedReset" && $type in {avalon interrupt}} {
@@ -389,8 +395,11 @@ proc finish {} {
 proc check_avalon {interface side widths} {
     global properties
     array set width $widths
-    foreach {role other} {read readdata readdata read write writedata writedata write readdatavalid read} {
-        if {[info exists width($role)] && ![info exists width($other)]} {
+    foreach {role others} {
+        read readdata readdata {read chipselect} write writedata writedata write readdatavalid read
+    } {
+        if {[info exists width($role)] && ![llength [lmap other $others {expr {[info exists width($other)] ? 1 : [continue]}}]]} {
+            set other [lindex $others 0]
             error "$interface has $role without $other"
         }
     }
@@ -407,7 +416,8 @@ proc check_avalon {interface side widths} {
             error "$interface: $width(byteenable) byte enables for $width($role) bits"
         }
     }
-    if {$side eq "start" && ![info exists width(waitrequest)]} { error "master $interface has no waitrequest" }
+    # The ring of a compiled kernel system has a master that never waits; of ours each waits.
+    if {$::description ne "" && $side eq "start" && ![info exists width(waitrequest)] && ![info exists width(waitrequest_n)]} { error "master $interface has no waitrequest" }
     set fixed [info exists properties($interface,readLatency)]
     if {$fixed && $properties($interface,readLatency) > 0 && [info exists width(readdatavalid)]} {
         error "$interface: a fixed readLatency beside readdatavalid"

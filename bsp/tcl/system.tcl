@@ -171,18 +171,26 @@ proc get {record default args} {
     return [expr {[dict exists $record {*}$args] ? [dict get $record {*}$args] : $default}]
 }
 
+# Instances of which not all interfaces are known: their kind has no model, or their description could not be followed.
+array set unknown {}
+
 # Elaborates one instance with what the system tells it.
 proc elaborate_instance {name record told} {
-    global model catalog vendor here
+    global model catalog vendor here unknown
     set kind [dict get $record kind]
     set model($name) {}
-    if {![info exists catalog($kind)] && ![info exists vendor($kind)]} {
-        return [list [list error "Component $kind [dict get $record version] not found or could not be instantiated"]]
+    unset -nocomplain unknown($name)
+    set described [info exists catalog($kind)]
+    set own [string match peerlane_* $kind]
+    if {!$described && ![info exists vendor($kind)]} {
+        if {$own} { return [list [list error "Component $kind [dict get $record version] not found or could not be instantiated"]] }
+        set unknown($name) 1
+        return [list [list note "Nothing is known here of kind $kind [dict get $record version]: what it is connected to is not checked"]]
     }
     set child [interp create]
     interp eval $child [list source [file join $here platform_designer.tcl]]
     set text {}
-    if {[info exists catalog($kind)]} {
+    if {$described} {
         set channel [open $catalog($kind) r]
         set text [read $channel]
         close $channel
@@ -191,8 +199,10 @@ proc elaborate_instance {name record told} {
     set modelled [expr {[info exists vendor($kind)] && ($text eq {} || [string match *QUARTUS_ROOTDIR* $text])}]
     set failed [catch {
         if {!$modelled} {
-            regexp {package\s+require\s+-exact\s+qsys\s+([\d.]+)} $text all version
-            interp eval $child [list package provide qsys $version]
+            if {!$own} { interp eval $child [list source [file join $here foreign.tcl]] }
+            foreach {all package version} [regexp -all -inline {package\s+require\s+(?:-exact\s+)?(qsys|sopc)\s+([\d.]+)} $text] {
+                interp eval $child [list package provide $package $version]
+            }
             interp eval $child [list describe $catalog($kind)]
         } else {
             interp eval $child [list uplevel #0 $vendor($kind)]
@@ -203,9 +213,13 @@ proc elaborate_instance {name record told} {
         interp eval $child {elaborate_interfaces; finish}
     } problem]
     set said [interp eval $child {set messages}]
-    if {$failed} {
+    if {$failed && !$own && !$modelled} {
+        set unknown($name) 1
+        lappend said [list note "The description of $kind could not be followed ($problem): what it is connected to is not checked"]
+    } elseif {$failed} {
         lappend said [list error $problem]
     } else {
+        if {[interp eval $child {info exists incomplete}]} { set unknown($name) 1 }
         foreach interface [interp eval $child {set order}] {
             lassign [interp eval $child [list set types($interface)]] type side
             if {![interp eval $child [list enabled $interface]]} continue

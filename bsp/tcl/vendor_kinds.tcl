@@ -1,12 +1,10 @@
-# The kinds of components that the reference BSPs take from Quartus and from the OpenCL SDK, as models: their
-# interfaces with the widths and spans that public documents say, in the language of component descriptions. A
-# parameter that changes no interface is not here; Platform Designer would know it.
+# Models of the kinds of components that real BSPs take from Quartus and from the OpenCL SDK: their interfaces with
+# roles, widths and spans, in the language of component descriptions. A parameter that changes no interface is not
+# here; Platform Designer would know it. hard_kinds.tcl has hard IPs and memory controllers, sdk_kinds.tcl the SDK's.
 #
-# Sources: Avalon bridges, clock and reset components: Quartus II handbook volume 1 (QII51021, "Qsys Interconnect",
-# and "Qsys System Design Components"). Hard IP: Stratix V Avalon-MM interface for PCIe user guide 683411, chapters 4
-# (signals) and 5.8 (control registers), A.4. On-chip memory: Embedded Peripherals IP user guide 683130. DDR3:
-# External Memory Interface handbook, UniPHY. Kinds of the SDK (acl_*, version_id, uniphy_status, temperature): the
-# public BAR map of these BSPs and the connections of the BSPs that use them; the source of each is not at hand.
+# Sources: Quartus II handbook volume 1 (QII51021, "Qsys Interconnect", and "Qsys System Design Components") and the
+# Embedded Peripherals IP user guide (683130) for the kinds of this file; roles, polarities, units, fixed latencies and
+# pending reads as in the .sopcinfo of systems that Quartus 16.0 and 18.1 generated. tests/sopcinfo.rs compares them.
 
 array set vendor {}
 
@@ -24,49 +22,74 @@ set vendor_prelude {
         set_interface_property $name clockRateKnown [expr {$rate > 0 ? "true" : "false"}]
         add_interface_port $name ${name}_clk clk Output 1
     }
-    proc reset_in {name clock} {
+    proc edges {name clock edges} {
+        set edges [string toupper $edges]
+        if {$edges eq "NONE"} {
+            set_interface_property $name synchronousEdges NONE
+        } else {
+            set_interface_property $name associatedClock $clock
+            set_interface_property $name synchronousEdges $edges
+        }
+    }
+    # Without a clock a reset belongs to none. The role says if it is active low.
+    proc reset_in {name clock {role reset} {edges DEASSERT}} {
         add_interface $name reset end
-        if {$clock eq ""} {
-            set_interface_property $name synchronousEdges NONE
-        } else {
-            set_interface_property $name associatedClock $clock
-        }
-        add_interface_port $name ${name}_reset reset Input 1
+        edges $name $clock [expr {$clock eq "" ? "NONE" : $edges}]
+        add_interface_port $name ${name}_reset $role Input 1
     }
-    proc reset_out {name clock} {
+    proc reset_out {name clock {role reset} {edges DEASSERT}} {
         add_interface $name reset start
-        if {$clock eq ""} {
-            set_interface_property $name synchronousEdges NONE
-        } else {
-            set_interface_property $name associatedClock $clock
-        }
-        add_interface_port $name ${name}_reset reset Output 1
+        edges $name $clock [expr {$clock eq "" ? "NONE" : $edges}]
+        add_interface_port $name ${name}_reset $role Output 1
     }
-    # An Avalon-MM interface that reads and writes, with wait states; bytes count its address unless WORDS are said.
-    proc memory_mapped {name side clock reset bits address burst {units SYMBOLS}} {
+    # An Avalon-MM interface: roles and widths; a width of 0 leaves the signal out. More is said by property and value.
+    proc memory_mapped {name side clock reset units signals args} {
         lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] there back
         add_interface $name avalon $side
-        set_interface_property $name associatedClock $clock
-        set_interface_property $name associatedReset $reset
-        set_interface_property $name addressUnits $units
-        if {$side eq "end"} { set_interface_property $name maximumPendingReadTransactions 8 }
-        set list [list read $there 1 readdata $back $bits readdatavalid $back 1 write $there 1 writedata $there $bits \
-            byteenable $there [expr {$bits / 8}] waitrequest $back 1]
-        if {$address > 0} { lappend list address $there $address }
-        if {$burst > 1} { lappend list burstcount $there [expr {[log2 $burst] + 1}] }
-        foreach {role direction width} $list { add_interface_port $name ${name}_$role $role $direction $width }
+        foreach {property value} [concat [list associatedClock $clock associatedReset $reset addressUnits $units] $args] {
+            set_interface_property $name $property $value
+        }
+        foreach {role width} $signals {
+            if {$width == 0} continue
+            set direction [expr {$role in {readdata readdatavalid waitrequest waitrequest_n} ? $back : $there}]
+            add_interface_port $name ${name}_$role $role $direction $width
+        }
     }
-    proc irq {name side clock reset master width} {
+    proc pending {reads} { return [list maximumPendingReadTransactions $reads] }
+    # Signals of an interface that reads and writes with wait states.
+    proc pipelined {bits address} {
+        return [list waitrequest 1 readdata $bits readdatavalid 1 read 1 write 1 writedata $bits address $address \
+            byteenable [expr {$bits / 8}]]
+    }
+    # Bits that count beats of a burst.
+    proc beats {burst} { return [expr {[log2 $burst] + 1}] }
+    # One end of an Avalon-MM bridge.
+    proc bridge_end {name side clock reset bits address burst {reads 0} {units SYMBOLS}} {
+        memory_mapped $name $side $clock $reset $units \
+            [concat [pipelined $bits $address] [list burstcount [beats $burst] debugaccess 1]] {*}[pending $reads]
+    }
+    proc irq {name side clock reset master width {role irq}} {
         add_interface $name interrupt $side
         set_interface_property $name associatedClock $clock
         set_interface_property $name associatedReset $reset
         if {$side eq "end" || $master ne ""} { set_interface_property $name associatedAddressablePoint $master }
-        add_interface_port $name ${name}_irq irq [expr {$side eq "start" ? "Input" : "Output"}] $width
+        add_interface_port $name ${name}_irq $role [expr {$side eq "start" ? "Input" : "Output"}] $width
     }
     # Wires: role, direction and width of each; a width of 0 is not known.
     proc wires {name args} {
         add_interface $name conduit end
         foreach {role direction width} $args { add_interface_port $name ${name}_$role $role $direction $width }
+    }
+    # A stream without packets: data, valid and ready. Its symbols are as wide as its data unless that is said.
+    proc stream {name side clock reset bits {symbol 0}} {
+        lassign [expr {$side eq "start" ? {Output Input} : {Input Output}}] there back
+        add_interface $name avalon_streaming $side
+        set_interface_property $name associatedClock $clock
+        set_interface_property $name associatedReset $reset
+        set_interface_property $name dataBitsPerSymbol [expr {$symbol ? $symbol : $bits}]
+        foreach {role direction width} [list data $there $bits valid $there 1 ready $back 1] {
+            add_interface_port $name ${name}_$role $role $direction $width
+        }
     }
 }
 
@@ -76,12 +99,14 @@ proc kind {names body} {
 }
 
 kind clock_source {
-    parameters clockFrequency LONG 50000000 clockFrequencyKnown BOOLEAN true
+    parameters clockFrequency LONG 50000000 clockFrequencyKnown BOOLEAN true resetSynchronousEdges STRING NONE
+    add_parameter inputClockFrequency LONG 0
+    set_parameter_property inputClockFrequency SYSTEM_INFO {CLOCK_RATE clk_in}
     proc elaborate {} {
         clock_in clk_in
-        reset_in clk_in_reset ""
-        clock_out clk [expr {[of clockFrequencyKnown] ? [of clockFrequency] : 0}]
-        reset_out clk_reset clk
+        reset_in clk_in_reset clk_in reset_n [of resetSynchronousEdges]
+        clock_out clk [expr {[of clockFrequencyKnown] ? [of clockFrequency] : max(0, [of inputClockFrequency])}]
+        reset_out clk_reset clk reset_n [of resetSynchronousEdges]
     }
 }
 
@@ -98,322 +123,230 @@ kind altera_clock_bridge {
 }
 
 kind altera_reset_bridge {
-    parameters SYNCHRONOUS_EDGES STRING deassert NUM_RESET_OUTPUTS INTEGER 1
+    parameters SYNCHRONOUS_EDGES STRING deassert NUM_RESET_OUTPUTS INTEGER 1 ACTIVE_LOW_RESET INTEGER 0
     proc elaborate {} {
         set clock ""
-        if {[of SYNCHRONOUS_EDGES] ne "none"} { set clock clk; clock_in clk }
-        reset_in in_reset $clock
-        reset_out out_reset $clock
-        for {set n 1} {$n < [of NUM_RESET_OUTPUTS]} {incr n} { reset_out out_reset_$n $clock }
+        set edges [of SYNCHRONOUS_EDGES]
+        if {$edges ne "none"} { set clock clk; clock_in clk }
+        set role [expr {[of ACTIVE_LOW_RESET] ? "reset_n" : "reset"}]
+        reset_in in_reset $clock $role $edges
+        reset_out out_reset $clock $role $edges
+        for {set n 1} {$n < [of NUM_RESET_OUTPUTS]} {incr n} { reset_out out_reset_$n $clock $role $edges }
     }
 }
 
 kind altera_reset_controller {
-    parameters NUM_RESET_INPUTS INTEGER 2 OUTPUT_RESET_SYNC_EDGES STRING deassert
+    parameters NUM_RESET_INPUTS INTEGER 2 OUTPUT_RESET_SYNC_EDGES STRING deassert RESET_REQUEST_PRESENT INTEGER 0
+    for {set n 0} {$n < 16} {incr n} { add_parameter USE_RESET_REQUEST_IN$n INTEGER 0 }
     proc elaborate {} {
         set clock ""
-        if {[of OUTPUT_RESET_SYNC_EDGES] ne "none"} { set clock clk; clock_in clk }
-        for {set n 0} {$n < [of NUM_RESET_INPUTS]} {incr n} { reset_in reset_in$n "" }
-        reset_out reset_out $clock
+        set edges [of OUTPUT_RESET_SYNC_EDGES]
+        if {$edges ne "none"} { set clock clk; clock_in clk }
+        for {set n 0} {$n < [of NUM_RESET_INPUTS]} {incr n} {
+            reset_in reset_in$n ""
+            if {[of USE_RESET_REQUEST_IN$n]} { add_interface_port reset_in$n reset_req_in$n reset_req Input 1 }
+        }
+        reset_out reset_out $clock reset $edges
+        if {[of RESET_REQUEST_PRESENT]} { add_interface_port reset_out reset_req reset_req Output 1 }
     }
 }
 
-kind altera_avalon_mm_bridge {
+set bridge_parameters {
     parameters DATA_WIDTH INTEGER 32 ADDRESS_WIDTH INTEGER 10 USE_AUTO_ADDRESS_WIDTH INTEGER 0 \
         ADDRESS_UNITS STRING SYMBOLS MAX_BURST_SIZE INTEGER 1 SYSINFO_ADDR_WIDTH INTEGER 10
     set_parameter_property SYSINFO_ADDR_WIDTH SYSTEM_INFO {ADDRESS_WIDTH m0}
     set_parameter_property DATA_WIDTH ALLOWED_RANGES {8 16 32 64 128 256 512 1024}
+    # The address bits, which are the addresses of what hangs on the bridge or are set.
+    proc address {} {
+        return [expr {[of USE_AUTO_ADDRESS_WIDTH] ? max(1, [of SYSINFO_ADDR_WIDTH]) : [of ADDRESS_WIDTH]}]
+    }
+}
+
+kind altera_avalon_mm_bridge "$bridge_parameters
+    parameters MAX_PENDING_RESPONSES INTEGER 4
     proc elaborate {} {
         clock_in clk
         reset_in reset clk
-        set bits [of ADDRESS_WIDTH]
-        if {[of USE_AUTO_ADDRESS_WIDTH]} { set bits [expr {max(1, [of SYSINFO_ADDR_WIDTH])}] }
-        foreach {name side} {s0 end m0 start} {
-            memory_mapped $name $side clk reset [of DATA_WIDTH] $bits [of MAX_BURST_SIZE] [of ADDRESS_UNITS]
+        foreach {name side reads} {s0 end 1 m0 start 0} {
+            bridge_end \$name \$side clk reset \[of DATA_WIDTH] \[address] \[of MAX_BURST_SIZE] \
+                \[expr {\$reads ? \[of MAX_PENDING_RESPONSES] : 0}] \[of ADDRESS_UNITS]
         }
-    }
-}
-
-kind altera_avalon_mm_clock_crossing_bridge {
-    parameters DATA_WIDTH INTEGER 32 ADDRESS_WIDTH INTEGER 10 USE_AUTO_ADDRESS_WIDTH INTEGER 0 \
-        ADDRESS_UNITS STRING SYMBOLS MAX_BURST_SIZE INTEGER 1 SYSINFO_ADDR_WIDTH INTEGER 10
-    set_parameter_property SYSINFO_ADDR_WIDTH SYSTEM_INFO {ADDRESS_WIDTH m0}
-    set_parameter_property DATA_WIDTH ALLOWED_RANGES {8 16 32 64 128 256 512 1024}
-    proc elaborate {} {
-        set bits [of ADDRESS_WIDTH]
-        if {[of USE_AUTO_ADDRESS_WIDTH]} { set bits [expr {max(1, [of SYSINFO_ADDR_WIDTH])}] }
-        foreach {name side} {s0 end m0 start} {
-            clock_in ${name}_clk
-            reset_in ${name}_reset ${name}_clk
-            memory_mapped $name $side ${name}_clk ${name}_reset [of DATA_WIDTH] $bits [of MAX_BURST_SIZE] \
-                [of ADDRESS_UNITS]
-        }
-    }
-}
-
-kind altera_avalon_onchip_memory2 {
-    parameters dataWidth INTEGER 32 memorySize LONG 4096
-    proc elaborate {} {
-        clock_in clk1
-        reset_in reset1 clk1
-        set words [expr {[of memorySize] / ([of dataWidth] / 8)}]
-        memory_mapped s1 end clk1 reset1 [of dataWidth] [log2 $words] 1 WORDS
-        set_interface_property s1 explicitAddressSpan [of memorySize]
-    }
-}
-
-kind {altera_pcie_sv_hip_avmm altera_pcie_avgz_hip_avmm} {
-    parameters lane_mask_hwtcl STRING x8 gen123_lane_rate_mode_hwtcl STRING "Gen2 (5.0 Gbps)" \
-        avmm_width_hwtcl INTEGER 128 AVALON_ADDR_WIDTH INTEGER 32 TX_S_ADDR_WIDTH INTEGER 32 \
-        CB_A2P_ADDR_MAP_NUM_ENTRIES INTEGER 2 CB_A2P_ADDR_MAP_PASS_THRU_BITS INTEGER 20 CG_RXM_IRQ_NUM INTEGER 16 \
-        CG_IMPL_CRA_AV_SLAVE_PORT INTEGER 1 CG_ENABLE_ADVANCED_INTERRUPT INTEGER 0
-    for {set n 0} {$n < 6} {incr n} { add_parameter bar${n}_type_hwtcl INTEGER 0 }
-    set_parameter_property AVALON_ADDR_WIDTH ALLOWED_RANGES {32 64}
-    set_parameter_property avmm_width_hwtcl ALLOWED_RANGES {64 128 256}
-    # 4.4, table of coreclkout_hip: MHz by lanes, generation and width.
-    proc rate {} {
-        array set mhz {
-            x1,Gen1,64 125 x1,Gen2,64 125 x1,Gen3,64 125 x2,Gen1,64 125 x2,Gen2,64 125 x2,Gen3,64 250 x2,Gen3,128 125
-            x4,Gen1,64 125 x4,Gen2,64 250 x4,Gen2,128 125 x4,Gen3,128 250 x4,Gen3,256 125 x8,Gen1,64 250
-            x8,Gen1,128 125 x8,Gen2,128 250 x8,Gen2,256 125 x8,Gen3,256 250
-        }
-        set key [of lane_mask_hwtcl],[lindex [of gen123_lane_rate_mode_hwtcl] 0],[of avmm_width_hwtcl]
-        if {![info exists mhz($key)]} { send_message error "No clock for $key"; return 0 }
-        return [expr {$mhz($key) * 1000000}]
-    }
-    proc elaborate {} {
-        clock_in refclk
-        clock_out coreclkout [rate]
-        reset_out nreset_status coreclkout
-        wires npor npor Input 1 pin_perst Input 1
-        wires hip_serial rx_in0 Input 1 tx_out0 Output 1
-        wires hip_ctrl test_in Input 32 simu_mode_pipe Input 1
-        wires reconfig_to_xcvr reconfig_to_xcvr Input 0
-        wires reconfig_from_xcvr reconfig_from_xcvr Output 0
-        set bits [of avmm_width_hwtcl]
-        # 512 bytes are the longest burst (A.4.2).
-        set burst [expr {4096 / $bits}]
-        for {set n 0} {$n < 6} {incr n} {
-            if {[of bar${n}_type_hwtcl] != 0} {
-                memory_mapped Rxm_BAR$n start coreclkout nreset_status $bits [of AVALON_ADDR_WIDTH] $burst
-                if {![info exists first]} { set first Rxm_BAR$n }
-            }
-        }
-        # Of 32 address bits only those of the translated pages are there.
-        set reach [expr {[of TX_S_ADDR_WIDTH] == 64 ? 64
-            : [log2 [of CB_A2P_ADDR_MAP_NUM_ENTRIES]] + [of CB_A2P_ADDR_MAP_PASS_THRU_BITS]}]
-        memory_mapped Txs end coreclkout nreset_status $bits $reach $burst
-        if {[of CG_IMPL_CRA_AV_SLAVE_PORT]} { memory_mapped Cra end coreclkout nreset_status 32 14 1 }
-        irq RxmIrq start coreclkout nreset_status [expr {[info exists first] ? $first : ""}] [of CG_RXM_IRQ_NUM]
-        if {[of CG_ENABLE_ADVANCED_INTERRUPT]} {
-            # 4.6.
-            wires MSI_Interface msi_intfc Output 82
-            wires MSI_Control msi_control Output 16
-            wires MSIX_Interface msix_intfc Output 16
-            wires INTX_Interface intx_req Input 1 intx_ack Output 1
-        }
-    }
-}
-
-# As an endpoint, without parity and byte enables (component description of ACDS 13.1).
-set streaming_hard_ip {
-    parameters lane_mask_hwtcl STRING x8 gen123_lane_rate_mode_hwtcl STRING "Gen2 (5.0 Gbps)" \
-        pcie_spec_version_hwtcl STRING 2.1 ast_width_hwtcl STRING "Avalon-ST 64-bit" in_cvp_mode_hwtcl INTEGER 0 \
-        use_tx_cons_cred_sel_hwtcl INTEGER 0
-    proc stream {name side bits} {
-        set back [expr {$side eq "start" ? "Input" : "Output"}]
-        set there [expr {$side eq "start" ? "Output" : "Input"}]
-        add_interface $name avalon_streaming $side
-        foreach {property value} [list associatedClock pld_clk beatsPerCycle 1 dataBitsPerSymbol $bits maxChannel 0 \
-                readyLatency 3 symbolsPerBeat 1] {
-            set_interface_property $name $property $value
-        }
-        foreach {role suffix direction width} [list startofpacket sop $there 1 endofpacket eop $there 1 \
-                error err $there 1 valid valid $there 1 empty empty $there 2 ready ready $back 1 data data $there $bits] {
-            add_interface_port $name ${name}_$suffix $role $direction $width
-        }
-    }
-    # MHz by lanes, generation and width (683093, table of coreclkout_hip).
-    proc rate {bits} {
-        array set mhz {
-            x4,Gen2,128 125 x4,Gen3,128 250 x4,Gen3,256 125 x8,Gen1,128 125 x8,Gen2,128 250 x8,Gen2,256 125 x8,Gen3,256 250
-        }
-        set key [of lane_mask_hwtcl],[lindex [of gen123_lane_rate_mode_hwtcl] 0],$bits
-        if {![info exists mhz($key)]} { send_message error "No clock for $key"; return 0 }
-        return [expr {$mhz($key) * 1000000}]
-    }
-    proc elaborate {} {
-        set generation [lindex [of gen123_lane_rate_mode_hwtcl] 0]
-        if {[of in_cvp_mode_hwtcl] && $generation ne "Gen1"} {
-            send_message error "CvP is not supported for Gen2 or Gen3 lanes rate"
-        }
-        if {$generation eq "Gen3" && [of pcie_spec_version_hwtcl] ne "3.0"} {
-            send_message error "Gen3 needs pcie_spec_version_hwtcl 3.0"
-        }
-        regexp {\d+} [of ast_width_hwtcl] bits
-        clock_in refclk
-        clock_in pld_clk
-        clock_out coreclkout_hip [rate $bits]
-        stream rx_st start $bits
-        stream tx_st end $bits
-        wires npor npor Input 1 pin_perst Input 1
-        wires hip_serial rx_in0 Input 1 tx_out0 Output 1
-        wires hip_ctrl test_in Input 32 simu_mode_pipe Input 1
-        wires reconfig_to_xcvr reconfig_to_xcvr Input 0
-        wires reconfig_from_xcvr reconfig_from_xcvr Output 0
-        wires rx_bar_be rx_st_bar Output 8 rx_st_mask Input 1
-        set credits {
-            tx_cred_datafccp Output 12 tx_cred_datafcnp Output 12 tx_cred_datafcp Output 12 tx_cred_fchipcons Output 6
-            tx_cred_fcinfinite Output 6 tx_cred_hdrfccp Output 8 tx_cred_hdrfcnp Output 8 tx_cred_hdrfcp Output 8
-        }
-        if {[of use_tx_cons_cred_sel_hwtcl]} { lappend credits tx_cons_cred_sel Input 1 }
-        wires tx_cred {*}$credits
-        wires config_tl hpg_ctrler Input 5 tl_cfg_add Output 4 tl_cfg_ctl Output 32 tl_cfg_sts Output 53 cpl_err Input 7 \
-            cpl_pending Input 1
-        wires hip_rst reset_status Output 1 serdes_pll_locked Output 1 pld_clk_inuse Output 1 pld_core_ready Input 1 \
-            testin_zero Output 1
-        wires hip_status derr_cor_ext_rcv Output 1 derr_cor_ext_rpl Output 1 derr_rpl Output 1 dlup Output 1 \
-            dlup_exit Output 1 ev128ns Output 1 ev1us Output 1 hotrst_exit Output 1 int_status Output 4 l2_exit Output 1 \
-            lane_act Output 4 ltssmstate Output 5 rx_par_err Output 1 tx_par_err Output 2 cfg_par_err Output 1 \
-            ko_cpl_spc_header Output 8 ko_cpl_spc_data Output 12
-        wires int_msi app_int_sts Input 1 app_msi_num Input 5 app_msi_req Input 1 app_msi_tc Input 3 app_int_ack Output 1 \
-            app_msi_ack Output 1
-        wires lmi lmi_addr Input 12 lmi_din Input 32 lmi_rden Input 1 lmi_wren Input 1 lmi_ack Output 1 lmi_dout Output 32
-        wires power_mngt pm_auxpwr Input 1 pm_data Input 10 pme_to_cr Input 1 pm_event Input 1 pme_to_sr Output 1
-    }
-}
-kind altera_pcie_sv_hip_ast $streaming_hard_ip
-# Peerlane's own component of it.
-kind peerlane_pcie_hip "$streaming_hard_ip
-    parameters CONFIGURATION_OVER_PCIE INTEGER 0
-    rename elaborate elaborate_hard_ip
-    proc elaborate {} {
-        elaborate_hard_ip
-        wires reconfig_clk_locked fixedclk_locked Output 1
     }
 "
 
-kind alt_xcvr_reconfig {
-    parameters number_of_reconfig_interfaces INTEGER 2
+kind altera_avalon_mm_clock_crossing_bridge "$bridge_parameters
+    parameters COMMAND_FIFO_DEPTH INTEGER 4 RESPONSE_FIFO_DEPTH INTEGER 4
     proc elaborate {} {
-        clock_in mgmt_clk_clk
-        reset_in mgmt_rst_reset mgmt_clk_clk
-        memory_mapped reconfig_mgmt end mgmt_clk_clk mgmt_rst_reset 32 7 1 WORDS
-        # 70 bits to and 46 from each (Stratix V Avalon-ST interface for PCIe user guide 683093, 5.14.1).
-        set n [of number_of_reconfig_interfaces]
-        wires reconfig_to_xcvr reconfig_to_xcvr Output [expr {70 * $n}]
-        wires reconfig_from_xcvr reconfig_from_xcvr Input [expr {46 * $n}]
-        wires reconfig_busy reconfig_busy Output 1
-    }
-}
-
-kind altera_mem_if_ddr3_emif {
-    parameters MEM_DQ_WIDTH INTEGER 64 MEM_CLK_FREQ FLOAT 800.0 RATE STRING Quarter MEM_ROW_ADDR_WIDTH INTEGER 16 \
-        MEM_COL_ADDR_WIDTH INTEGER 10 MEM_BANKADDR_WIDTH INTEGER 3 MEM_NUMBER_OF_RANKS_PER_DIMM INTEGER 1
-    proc elaborate {} {
-        array set steps {Full 1 Half 2 Quarter 4}
-        set step $steps([of RATE])
-        clock_in pll_ref_clk
-        reset_in global_reset ""
-        reset_in soft_reset ""
-        clock_out afi_clk [expr {round([of MEM_CLK_FREQ] * 1e6 / $step)}]
-        clock_out afi_half_clk [expr {round([of MEM_CLK_FREQ] * 1e6 / $step / 2)}]
-        reset_out afi_reset afi_clk
-        wires memory mem_dq Bidir [of MEM_DQ_WIDTH]
-        wires oct rzqin Input 1
-        wires status local_init_done Output 1 local_cal_success Output 1 local_cal_fail Output 1
-        # Two beats a memory clock.
-        set bits [expr {[of MEM_DQ_WIDTH] * 2 * $step}]
-        set address [expr {[of MEM_ROW_ADDR_WIDTH] + [of MEM_COL_ADDR_WIDTH] + [of MEM_BANKADDR_WIDTH]
-            + [log2 [of MEM_NUMBER_OF_RANKS_PER_DIMM]] - [log2 [expr {2 * $step}]]}]
-        memory_mapped avl end afi_clk afi_reset $bits $address 16 WORDS
-    }
-}
-
-kind acl_dma {
-    parameters BYTE_ADDR_WIDTH INTEGER 34 DATA_WIDTH INTEGER 512 BURST_SIZE INTEGER 16
-    proc elaborate {} {
-        clock_in clk
-        reset_in reset clk
-        memory_mapped csr end clk reset 64 10 1
-        memory_mapped s_nondma end clk reset 64 16 1
-        memory_mapped m start clk reset [of DATA_WIDTH] [of BYTE_ADDR_WIDTH] [of BURST_SIZE]
-        irq dma_irq end clk reset csr 1
-    }
-}
-
-kind acl_memory_bank_divider {
-    parameters NUM_BANKS INTEGER 2 DATA_WIDTH INTEGER 512 ADDRESS_WIDTH INTEGER 33 BURST_SIZE INTEGER 16
-    proc elaborate {} {
-        clock_in clk
-        reset_in reset clk
-        clock_in kernel_clk
-        reset_in kernel_reset kernel_clk
-        memory_mapped s end clk reset [of DATA_WIDTH] [of ADDRESS_WIDTH] [of BURST_SIZE]
-        for {set bank 1} {$bank <= [of NUM_BANKS]} {incr bank} {
-            memory_mapped bank$bank start clk reset [of DATA_WIDTH] [expr {[of ADDRESS_WIDTH] - [log2 [of NUM_BANKS]]}] \
-                [of BURST_SIZE]
+        # As many as its FIFOs hold, and not more than 128.
+        set reads \[expr {min(128, \[of COMMAND_FIFO_DEPTH] + \[of RESPONSE_FIFO_DEPTH])}]
+        foreach {name side reads} \[list s0 end \$reads m0 start 0] {
+            clock_in \${name}_clk
+            reset_in \${name}_reset \${name}_clk
+            bridge_end \$name \$side \${name}_clk \${name}_reset \[of DATA_WIDTH] \[address] \[of MAX_BURST_SIZE] \$reads \
+                \[of ADDRESS_UNITS]
         }
-        add_interface acl_bsp_snoop avalon_streaming start
-        set_interface_property acl_bsp_snoop associatedClock kernel_clk
-        set_interface_property acl_bsp_snoop associatedReset kernel_reset
-        add_interface_port acl_bsp_snoop snoop_data data Output 0
-        wires acl_bsp_memorg_host mode Input 2
+    }
+"
+
+kind altera_avalon_onchip_memory2 {
+    parameters dataWidth INTEGER 32 memorySize LONG 4096 writable BOOLEAN true slave1Latency INTEGER 1 \
+        slave2Latency INTEGER 1 dualPort BOOLEAN false singleClockOperation BOOLEAN false resetrequest_enabled BOOLEAN true
+    proc port {n clock reset} {
+        set bits [of dataWidth]
+        # Of one byte there is nothing to choose.
+        set enables [expr {$bits > 8 ? $bits / 8 : 0}]
+        memory_mapped s$n end $clock $reset WORDS \
+            [list address [log2 [expr {[of memorySize] / ($bits / 8)}]] clken 1 chipselect 1 write 1 readdata $bits \
+            writedata $bits byteenable $enables debugaccess [expr {![of writable]}]] \
+            readLatency [of slave${n}Latency] explicitAddressSpan [of memorySize] isMemoryDevice true
+    }
+    proc clocked {n} {
+        clock_in clk$n
+        reset_in reset$n clk$n
+        if {[of resetrequest_enabled]} { add_interface_port reset$n reset${n}_req reset_req Input 1 }
+    }
+    proc elaborate {} {
+        clocked 1
+        port 1 clk1 reset1
+        if {![of dualPort]} return
+        if {[of singleClockOperation]} { port 2 clk1 reset1; return }
+        clocked 2
+        port 2 clk2 reset2
     }
 }
 
-kind acl_kernel_clk {
+kind altera_irq_bridge {
+    parameters IRQ_WIDTH INTEGER 32 IRQ_N INTEGER 0
     proc elaborate {} {
-        clock_in clk
-        reset_in reset clk
-        clock_in pll_refclk
-        # A kernel's compile decides the rate.
-        clock_out kernel_clk 0
-        clock_out kernel_clk2x 0
-        memory_mapped ctrl end clk reset 32 11 1
-    }
-}
-
-kind acl_kernel_interface {
-    proc elaborate {} {
-        clock_in clk
-        reset_in reset clk
-        reset_in sw_reset_in clk
-        clock_in kernel_clk
-        reset_out kernel_reset kernel_clk
-        memory_mapped kernel_cntrl end clk reset 32 14 1
-        memory_mapped kernel_cra start kernel_clk kernel_reset 64 30 1
-        irq kernel_irq_from_kernel start kernel_clk kernel_reset kernel_cra 1
-        irq kernel_irq_to_host end clk reset kernel_cntrl 1
-        wires acl_bsp_memorg_host mode Output 2
-        wires acl_bsp_memorg_kernel mode Output 2
-    }
-}
-
-kind version_id {
-    proc elaborate {} {
+        set role [expr {[of IRQ_N] ? "irq_n" : "irq"}]
         clock_in clk
         reset_in clk_reset clk
-        memory_mapped s end clk clk_reset 32 0 1
-    }
-}
-
-kind temperature {
-    proc elaborate {} {
-        clock_in clk
-        reset_in clk_reset clk
-        memory_mapped s end clk clk_reset 32 2 1 WORDS
-    }
-}
-
-kind uniphy_status {
-    parameters NUM_UNIPHYS INTEGER 2
-    proc elaborate {} {
-        clock_in clk
-        reset_in clk_reset clk
-        memory_mapped s end clk clk_reset 32 0 1
-        for {set n 0} {$n < [of NUM_UNIPHYS]} {incr n} {
-            wires mem${n}_status local_init_done Input 1 local_cal_success Input 1 local_cal_fail Input 1
+        irq receiver_irq start clk clk_reset "" [of IRQ_WIDTH] $role
+        for {set n 0} {$n < [of IRQ_WIDTH]} {incr n} {
+            add_interface sender${n}_irq interrupt end
+            set_interface_property sender${n}_irq associatedClock clk
+            set_interface_property sender${n}_irq associatedReset clk_reset
+            add_interface_port sender${n}_irq sender$n $role Output 1
         }
+    }
+}
+
+kind altera_address_span_extender {
+    parameters DATA_WIDTH INTEGER 32 MASTER_ADDRESS_WIDTH INTEGER 32 SLAVE_ADDRESS_WIDTH INTEGER 16 \
+        BURSTCOUNT_WIDTH INTEGER 1 SUB_WINDOW_COUNT INTEGER 1 ENABLE_SLAVE_PORT BOOLEAN true MAX_PENDING_READS INTEGER 1
+    proc elaborate {} {
+        clock_in clock
+        reset_in reset clock
+        set burst [list burstcount [of BURSTCOUNT_WIDTH]]
+        memory_mapped windowed_slave end clock reset WORDS \
+            [concat [pipelined [of DATA_WIDTH] [of SLAVE_ADDRESS_WIDTH]] $burst] {*}[pending [of MAX_PENDING_READS]]
+        memory_mapped expanded_master start clock reset SYMBOLS \
+            [concat [pipelined [of DATA_WIDTH] [of MASTER_ADDRESS_WIDTH]] $burst]
+        if {![of ENABLE_SLAVE_PORT]} return
+        memory_mapped cntl end clock reset WORDS [list read 1 readdata 64 write 1 writedata 64 byteenable 8 \
+            address [log2 [of SUB_WINDOW_COUNT]]] readLatency 1
+    }
+}
+
+kind altera_pll {
+    parameters gui_number_of_clocks INTEGER 1 gui_use_locked BOOLEAN true gui_en_reconf BOOLEAN false
+    for {set n 0} {$n < 18} {incr n} {
+        parameters gui_output_clock_frequency$n FLOAT 100.0 output_clock_frequency$n STRING "0 MHz"
+    }
+    # What the PLL reaches, where the system says it; what was asked for else.
+    proc rate {n} {
+        lassign [of output_clock_frequency$n] mhz
+        if {$mhz == 0} { set mhz [of gui_output_clock_frequency$n] }
+        return [expr {round($mhz * 1e6)}]
+    }
+    proc elaborate {} {
+        clock_in refclk
+        reset_in reset ""
+        for {set n 0} {$n < [of gui_number_of_clocks]} {incr n} { clock_out outclk$n [rate $n] }
+        if {[of gui_use_locked]} { wires locked export Output 1 }
+        if {[of gui_en_reconf]} {
+            wires reconfig_to_pll reconfig_to_pll Input 64
+            wires reconfig_from_pll reconfig_from_pll Output 64
+        }
+    }
+}
+
+kind altera_pll_reconfig {
+    parameters ENABLE_BYTEENABLE BOOLEAN false
+    proc elaborate {} {
+        clock_in mgmt_clk
+        reset_in mgmt_reset mgmt_clk
+        memory_mapped mgmt_avalon_slave end mgmt_clk mgmt_reset WORDS [list waitrequest 1 read 1 write 1 readdata 32 \
+            address 6 writedata 32 byteenable [expr {[of ENABLE_BYTEENABLE] ? 4 : 0}]]
+        wires reconfig_to_pll reconfig_to_pll Output 64
+        wires reconfig_from_pll reconfig_from_pll Input 64
+    }
+}
+
+# 683130, "PIO Core": its registers are four words, or eight with the bit-set and bit-clear registers.
+kind altera_avalon_pio {
+    parameters width INTEGER 8 direction STRING Output generateIRQ BOOLEAN false bitModifyingOutReg BOOLEAN false
+    proc elaborate {} {
+        clock_in clk
+        reset_in reset clk reset_n
+        memory_mapped s1 end clk reset WORDS [list address [expr {[of bitModifyingOutReg] ? 3 : 2}] write 1 readdata 32 \
+            writedata 32 chipselect 1]
+        if {[of generateIRQ]} { irq irq end clk reset s1 1 }
+        set wires {}
+        switch [of direction] {
+            InOut { set wires {in Input out Output} }
+            Bidir { set wires {export Bidir} }
+            Input - Output { set wires [list export [of direction]] }
+        }
+        wires external_connection {*}[concat {*}[lmap {role way} $wires {list $role $way [of width]}]]
+    }
+}
+
+# 683130, "Avalon Tristate Conduit Components": the wires of a tristate bus; their roles are the device's.
+kind altera_generic_tristate_controller {
+    parameters TCM_ADDRESS_W INTEGER 30 TCM_DATA_W INTEGER 32 MAX_PENDING_READ_TRANSACTIONS INTEGER 3
+    proc elaborate {} {
+        clock_in clk
+        reset_in reset clk
+        memory_mapped uas end clk reset SYMBOLS [concat [pipelined [of TCM_DATA_W] [of TCM_ADDRESS_W]] \
+            [list burstcount [beats [expr {[of TCM_DATA_W] / 8}]] lock 1 debugaccess 1]] \
+            {*}[pending [of MAX_PENDING_READ_TRANSACTIONS]]
+        bus tcm start clk reset
+    }
+    proc bus {name side clock reset} {
+        add_interface $name tristate_conduit $side
+        set_interface_property $name associatedClock $clock
+        set_interface_property $name associatedReset $reset
+        add_interface_port $name ${name}_request request [expr {$side eq "start" ? "Output" : "Input"}] 1
+    }
+}
+kind altera_tristate_conduit_bridge {
+    proc elaborate {} {
+        clock_in clk
+        reset_in reset clk
+        add_interface tcs tristate_conduit end
+        set_interface_property tcs associatedClock clk
+        set_interface_property tcs associatedReset reset
+        add_interface_port tcs request request Input 1
+        wires out export Bidir 0
+    }
+}
+
+kind altera_jtag_avalon_master {
+    proc elaborate {} {
+        clock_in clk
+        reset_in clk_reset ""
+        memory_mapped master start clk clk_reset SYMBOLS [pipelined 32 32]
+        reset_out master_reset ""
+    }
+}
+
+kind altera_avalon_st_adapter {
+    parameters inDataWidth INTEGER 8 outDataWidth INTEGER 8 inBitsPerSymbol INTEGER 8
+    proc elaborate {} {
+        clock_in in_clk_0
+        reset_in in_rst_0 in_clk_0
+        stream in_0 end in_clk_0 in_rst_0 [of inDataWidth] [of inBitsPerSymbol]
+        stream out_0 start in_clk_0 in_rst_0 [of outDataWidth] [of inBitsPerSymbol]
     }
 }

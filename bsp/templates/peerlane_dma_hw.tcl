@@ -94,8 +94,9 @@ proc validate {} {
 proc validate_hard_ip {} {
     set family [get_parameter_value DEVICE_FAMILY]
 {%- if stream %}
-    if {$family != "" && $family != "Stratix V"} {
-        send_message error "This build has a streaming port, for which the hard IP's interfaces are known of Stratix V, not of $family: build it with port.kind = \"txs\""
+    set with_stream [list "Stratix V" "Arria V GZ"]
+    if {$family != "" && [lsearch -exact $with_stream $family] < 0} {
+        send_message error "This build has a streaming port, for which the hard IP's interfaces are known of [join $with_stream { and }], not of $family: build it with port.kind = \"txs\""
     }
 }
 {%- else %}

@@ -21,7 +21,6 @@ module {{ name }} (
   input wire derr_cor_ext_rcv,
   input wire derr_cor_ext_rpl,
   input wire derr_rpl,
-  input wire dlup,
   input wire dlup_exit,
   input wire ev128ns,
   input wire ev1us,
@@ -80,12 +79,13 @@ module {{ name }} (
 {%- endfor %}
   wire dma_irq;
   wire unused = &{1'b0, rx_st_empty, tx_cred_datafcnp, tl_cfg_sts, testin_zero, derr_cor_ext_rcv, derr_cor_ext_rpl,
-    derr_rpl, dlup, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
+    derr_rpl, ev128ns, ev1us, hotrst_exit, int_status, lane_act, ltssmstate, rx_par_err, tx_par_err, cfg_par_err,
     ko_cpl_spc_data, app_int_ack, app_msi_ack, lmi_ack, lmi_dout, cra_address, cra_read, cra_write,
     cra_writedata, cra_byteenable, dma_irq};
   // The application may begin when the transceivers' PLL is locked.
   assign pld_core_ready = serdes_pll_locked;
-  // The block makes all messages itself, and nothing of these is used.
+  // The block makes all messages itself, and nothing of these is used. Nor are there legacy interrupts: the hard IP
+  // would send them in front of the data that they are for.
   assign hpg_ctrler = 5'b0;
   assign app_int_sts = 1'b0;
   assign app_msi_num = 5'b0;

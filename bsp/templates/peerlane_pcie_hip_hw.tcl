@@ -5,13 +5,16 @@
 # altera_pcie_sv_hip_ast describes. In Quartus 13.1 that one does not pass use_tx_cons_cred_sel to the Verilog: the block
 # would never have a credit. It refuses configuration over PCIe (CvP) at Gen2, which the Avalon-MM variant around the same
 # hard IP allows, and it does not bring fixedclk_locked out. This one does all three.
+#
+# The steps below have the same names in 13.1 and 18.1. From some version on a step adds the Verilog, and constraints come
+# in files of their own; so both are taken as the installed version has them.
 
 package require -exact qsys 13.1
 
 set_module_property NAME {{ kind }}
 set_module_property VERSION {{ version }}
 set_module_property DISPLAY_NAME "Hard IP for PCI Express, for Peerlane"
-set_module_property DESCRIPTION "Stratix V hard IP for PCI Express with an Avalon-ST interface, with configuration over PCIe"
+set_module_property DESCRIPTION "Hard IP for PCI Express of Stratix V and Arria V GZ with an Avalon-ST interface, with configuration over PCIe"
 set_module_property GROUP "ACL BSP Components"
 set_module_property AUTHOR "Peerlane"
 set_module_property INTERNAL false
@@ -39,6 +42,12 @@ foreach description $descriptions { source $description }
 # The transceivers' files are declared relative to this component's directory.
 cd $here
 pipe_decl_fileset_groups_sv_xcvr_pipe_native $transceivers
+
+# Which tool generates the system. Each of Quartus's components declares it, and its steps may ask for it.
+add_parameter design_environment_hwtcl STRING NATIVE
+set_parameter_property design_environment_hwtcl SYSTEM_INFO DESIGN_ENVIRONMENT
+set_parameter_property design_environment_hwtcl HDL_PARAMETER false
+set_parameter_property design_environment_hwtcl VISIBLE false
 
 # A step of Quartus's description; it says which one is not there, should another version have others.
 proc step {name} {
@@ -117,16 +126,51 @@ proc elaborate {} {
     add_interface_port reconfig_clk_locked fixedclk_locked fixedclk_locked Output 1
 }
 
-# Verilog of the hard IP's variant, which is the top, and of what is inside of it.
-proc files {name} {
+# Quartus's own step names its files from the directory of the hard IP, or of one beside it.
+proc add_from_quartus {file type how path args} {
     global hard_ip
-    foreach file {altpcie_sv_hip_ast_hwtcl.v altpcie_hip_256_pipen1b.v altpcie_rs_serdes.v altpcie_rs_hip.v} {
-        add_fileset_file $file VERILOG PATH [file join $hard_ip $file]
+    eval [list peerlane_add_file $file $type $how [file join $hard_ip $path]] $args
+}
+
+# Verilog of the hard IP's variant, which is the top, and of what is inside of it: by the step that the installed version
+# has for it, or all that is there.
+proc verilog {step} {
+    global hard_ip
+    if {[info commands $step] != ""} {
+        rename add_fileset_file peerlane_add_file
+        rename add_from_quartus add_fileset_file
+        set failed [catch $step message]
+        rename add_fileset_file add_from_quartus
+        rename peerlane_add_file add_fileset_file
+        if {$failed} { error $message }
+    } else {
+        foreach path [lsort [glob [file join $hard_ip *.v]]] { add_fileset_file [file tail $path] VERILOG PATH $path }
     }
     common_add_fileset_files {S5 ALL_HDL} {PLAIN}
 }
 
-foreach {fileset kind} {synthesis QUARTUS_SYNTH simulation SIM_VERILOG} {
-    add_fileset $fileset $kind files
-    set_fileset_property $fileset TOP_LEVEL altpcie_sv_hip_ast_hwtcl
+proc synthesis {name} {
+    global hard_ip
+    verilog add_quartus_sv_ast_common_fileset
+    # Versions that have one of these parameters may have its constraints.
+    set files [list pipen1b 1]
+    foreach parameter {enable_pcisigtest_hwtcl hip_hard_reset_hwtcl enable_power_on_rst_pulse_hwtcl} {
+        set $parameter 0
+        if {[lsearch -exact [get_parameters] $parameter] >= 0} { set $parameter [get_parameter_value $parameter] }
+    }
+    set soft [expr {!$hip_hard_reset_hwtcl}]
+    lappend files enable_pcisigtest $enable_pcisigtest_hwtcl rs_serdes $soft \
+        enable_power_on_rst_pulse [expr {$soft && $enable_power_on_rst_pulse_hwtcl}]
+    foreach {file needed} $files {
+        set name altera_pcie_sv_hip_ast_$file.sdc
+        set path [file join $hard_ip $name]
+        if {$needed && [file exists $path]} { add_fileset_file $name SDC PATH $path }
+    }
+}
+
+proc simulation {name} { verilog add_simverilog_sv_ast_common_fileset }
+
+foreach {callback kind} {synthesis QUARTUS_SYNTH simulation SIM_VERILOG} {
+    add_fileset $callback $kind $callback
+    set_fileset_property $callback TOP_LEVEL altpcie_sv_hip_ast_hwtcl
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::{expect, one_paragraph};
 use peerlane_bsp::board::{Board, Description, Options, SHIPPED, blank_pins, make};
 use peerlane_bsp::check::{Level, check};
-use peerlane_bsp::config::Config;
+use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
@@ -43,11 +43,13 @@ impl Desk {
     }
 
     fn make(&self, pins: Option<&Path>, config: &str) -> Result<Report> {
+        let mut config = Config::parse(Path::new("c.toml"), config)?;
+        config.port.kind.get_or_insert(PortKind::Txs);
         make(&Options {
             description: Description::find(&self.board)?,
             out: self.out.clone(),
             pins: pins.map(Path::to_path_buf),
-            config: Config::parse(Path::new("c.toml"), config)?,
+            config,
         })
     }
 

@@ -39,7 +39,7 @@ fn options(work: &Work, board: Option<&str>) -> Options {
     Options {
         bsp: work.bsp.clone(),
         out: work.out.clone(),
-        config: Config::default(),
+        config: common::txs(),
         report: None,
         board: board.map(str::to_string),
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 use common::faults::{faults, notes, proved};
 use common::{Work, reference, reference_net};
 use peerlane_bsp::board::{Description, Options, make};
-use peerlane_bsp::config::Config;
 
 const VENDOR: &str = "interconnect_stages = \"vendor\"";
 const TEST: &str = "memory order";
@@ -132,7 +131,7 @@ fn a_new_board_has_none() {
         description: Description::find(Path::new("de5net")).unwrap(),
         out: out.clone(),
         pins: None,
-        config: Config::default(),
+        config: common::txs(),
     })
     .unwrap();
     let read =

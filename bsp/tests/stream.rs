@@ -5,11 +5,11 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Work, finds_in, reference, reference_net, vendor_bsp};
+use common::{Work, finds_in, fixture, reference, reference_net, vendor_bsp};
 use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::Config;
-use peerlane_bsp::error::{Error, ErrorKind};
-use peerlane_bsp::extend::hard_ip::{FROM, Wanted, streaming};
+use peerlane_bsp::error::{Error, ErrorKind, Problems};
+use peerlane_bsp::extend::hard_ip::{FROM, Wanted, has_parameter, streaming};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::Layout;
@@ -34,7 +34,7 @@ fn systems(bsp: &Path) -> Vec<System> {
             open.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
         } else if path.extension().is_some_and(|e| e == "qsys") {
             let text = fs::read_to_string(&path).unwrap();
-            if text.contains(FROM) {
+            if FROM.iter().any(|kind| text.contains(kind)) {
                 let document = Document::parse(&path, text).unwrap();
                 found.push(System::from_document(document).unwrap());
             }
@@ -55,6 +55,47 @@ fn wanted(hip: &Module) -> Wanted {
     }
 }
 
+fn is_hip(module: &Module) -> bool {
+    FROM.contains(&module.kind.as_str())
+}
+
+/// The parameters of a whole system that Quartus 16.0 generated, as its file has them.
+#[test]
+fn every_parameter_of_quartus_16_is_known() {
+    let Some(dir) = fixture("hip-avmm-16.0") else {
+        return;
+    };
+    let systems = systems(&dir);
+    let hip = systems[0].modules.iter().find(|m| is_hip(m)).unwrap();
+    let all: Vec<_> = hip.element.children("parameter").collect();
+    assert!(all.len() > 200, "{}", all.len());
+    // What it was generated with, of which the file says a part: parameters that are not derived.
+    let generated = fs::read_to_string(dir.join("pcie_hip_avmm.sopcinfo")).unwrap();
+    let document = roxmltree::Document::parse(&generated).unwrap();
+    let mut modules = document.descendants().filter(|n| n.has_tag_name("module"));
+    let module = modules.find(|n| FROM.contains(&n.attribute("kind").unwrap_or_default()));
+    let text = |n: &roxmltree::Node<'_, '_>, child: &str| {
+        let child = n.children().find(|n| n.has_tag_name(child));
+        child
+            .and_then(|n| n.text().map(str::to_string))
+            .unwrap_or_default()
+    };
+    let set = (module.unwrap().children())
+        .filter(|n| n.has_tag_name("parameter") && text(n, "derived") == "false")
+        .map(|n| n.attribute("name").unwrap().to_string());
+    let set: Vec<_> = set.collect();
+    assert!(set.len() > all.len(), "{}", set.len());
+    // Those that Platform Designer itself gives each instance.
+    let own = ["deviceFamily", "generateLegacySim"];
+    let written = all.iter().map(|p| p.attribute("name").unwrap().to_string());
+    for name in written
+        .chain(set)
+        .filter(|name| !own.contains(&name.as_str()))
+    {
+        assert!(has_parameter(&name), "{name}");
+    }
+}
+
 /// No parameter of a real board's hard IP is unknown, and each goes somewhere.
 #[test]
 fn every_parameter_of_every_board_is_known() {
@@ -66,8 +107,12 @@ fn every_parameter_of_every_board_is_known() {
         let systems = systems(&bsp);
         assert!(!systems.is_empty(), "{}", bsp.display());
         for system in &systems {
-            for hip in system.modules.iter().filter(|m| m.kind == FROM) {
-                let made = streaming(system, hip, wanted(hip)).unwrap();
+            for hip in system.modules.iter().filter(|m| is_hip(m)) {
+                let mut problems = Problems::default();
+                let made = streaming(system, hip, wanted(hip), &mut problems);
+                problems.settle("a streaming port").unwrap();
+                let made = made.unwrap();
+                assert!(made.unknown.is_empty(), "{:?}", made.unknown);
                 for old in hip.element.children("parameter") {
                     let name = old.attribute("name").unwrap();
                     let value = old.attribute("value").unwrap_or(&old.text).trim();

@@ -33,6 +33,7 @@ fn constraints_of(work: &Work, registers: &str, pins: &str) -> String {
         proc get_registers {option pattern} { matching $::registers $pattern }
         proc get_ports {option pattern} { matching $::pins $pattern }
         proc set_false_path {args} { puts "cut $args" }
+        proc set_multicycle_path {args} { puts "cycles $args" }
         proc create_clock {args} { puts "clock $args" }
         proc post_message {args} { puts "message $args" }
         source [lindex $argv 0]
@@ -58,7 +59,8 @@ fn the_hard_ips_paths_are_cut() {
     const FIRST: &str = "h|altpcie_rs_serdes:r|fifo_err_sync_r[0]";
     const SECOND: &str = "h|altpcie_rs_serdes:r|fifo_err_sync_r[1]";
     const LANE: &str = "h|sv_xcvr_pipe_native:n|x";
-    let all = [SPEED, FIRST, SECOND, LANE, "h|other"];
+    const WORD: &str = "d|peerlane_dma:dma|s:settings|early_ctl_q[3]";
+    let all = [SPEED, FIRST, SECOND, LANE, WORD, "h|other"];
     let all: Vec<_> = all.iter().map(|name| format!("{{{name}}}")).collect();
     let said = constraints(&all.join(" "), "reconfig_xcvr_clk other");
     for line in [
@@ -67,6 +69,8 @@ fn the_hard_ips_paths_are_cut() {
         ["cut -to {{", FIRST, "}}"].concat(),
         ["cut -from ", LANE, " -to {{", FIRST, "} {", SECOND, "}}"].concat(),
         "clock -name reconfig_xcvr_clk -period 8.000 reconfig_xcvr_clk".into(),
+        ["cycles -setup -end -to {{", WORD, "}} 2"].concat(),
+        ["cycles -hold -end -to {{", WORD, "}} 1"].concat(),
     ] {
         assert_eq!(
             said.lines().filter(|l| *l == line).count(),
@@ -74,11 +78,15 @@ fn the_hard_ips_paths_are_cut() {
             "{line}: {said}"
         );
     }
-    assert_eq!(said.lines().count(), 4, "{said}");
+    assert_eq!(said.lines().count(), 6, "{said}");
     // Where nothing is as it should be, that is told.
     let said = constraints("", "");
     assert!(said.contains("message -type critical_warning"), "{said}");
-    assert!(!said.contains("cut ") && !said.contains("clock "), "{said}");
+    assert_eq!(said.matches("critical_warning").count(), 2, "{said}");
+    assert!(
+        !said.contains("cut ") && !said.contains("clock ") && !said.contains("cycles "),
+        "{said}"
+    );
 }
 
 #[test]

@@ -28,8 +28,9 @@ proc set_parameter_value {name value} {
 }
 proc add_interface {name type side} { puts "interface $name $type $side" }
 proc add_interface_port {interface port role direction width} { puts "port $interface $port $role $direction $width" }
+proc get_parameters {} { return [array names ::value] }
 proc add_fileset {name kind callback} { lappend ::filesets $callback }
-proc add_fileset_file {name type how path} {
+proc add_fileset_file {name type how path args} {
     if {![file exists $path]} { error "$path is not there" }
     puts "file $name"
 }
@@ -122,7 +123,11 @@ proc set_pcie_cvp_parameters_common {} { puts "clock of the core: [get_parameter
 fn run(dir: &TempDir, parameters: &[&str]) -> (bool, String) {
     let own = dir.path().join("board");
     fs::create_dir_all(&own).unwrap();
-    fs::write(own.join("hip_hw.tcl"), component::hip_file().text).unwrap();
+    fs::write(
+        own.join("hip_hw.tcl"),
+        component::hip_files("ip", true)[0].text.clone(),
+    )
+    .unwrap();
     let stand_in = dir.path().join("stand_in.tcl");
     fs::write(&stand_in, PLATFORM_DESIGNER).unwrap();
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -172,6 +177,115 @@ fn it_gives_configuration_over_pcie_back() {
     );
     let (good, said) = run(&dir, &["CONFIGURATION_OVER_PCIE", "0"]);
     assert!(good && said.contains("cvp of the Verilog: 0"), "{said}");
+}
+
+/// Later versions have a step for the Verilog, which names the files from where Quartus's component is and asks for the
+/// environment, and constraints in files of their own: those of `altera_pcie_avgz_hip_ast` 18.1 and the files that 16.0
+/// generated (`maccoymerrell/Rowhammer_StratixV_FPGA`, `pcie_hip_avmm/synthesis/submodules`).
+#[test]
+fn a_later_quartus_brings_its_own_files() {
+    let dir = tempfile::tempdir().unwrap();
+    quartus(dir.path());
+    let hip = dir
+        .path()
+        .join("ip/altera/altera_pcie/altera_pcie_sv_hip_ast");
+    let beside = dir.path().join("ip/altera/altera_pcie/altera_pcie_tlp");
+    fs::create_dir_all(&beside).unwrap();
+    let more = fs::read_to_string(hip.join("more.tcl")).unwrap();
+    let steps = r#"
+proc add_quartus_sv_ast_common_fileset {} {
+    puts "environment [get_parameter_value design_environment_hwtcl]"
+    add_fileset_file altpcie_sv_hip_ast_hwtcl.v VERILOG PATH ../altera_pcie_sv_hip_ast/altpcie_sv_hip_ast_hwtcl.v
+    add_fileset_file altpcie_hip_eq_dprio.v VERILOG PATH altpcie_hip_eq_dprio.v
+    add_fileset_file altpcie_tlp_inspector.v VERILOG PATH ../altera_pcie_tlp/altpcie_tlp_inspector.v {MENTOR_SPECIFIC}
+}
+proc add_simverilog_sv_ast_common_fileset {} { add_quartus_sv_ast_common_fileset }
+"#;
+    fs::write(hip.join("more.tcl"), more + steps).unwrap();
+    let parameters = fs::read_to_string(hip.join("pcie_sv_parameters.tcl")).unwrap();
+    let new = "proc add_pcie_hip_parameters_ui_system_settings {} {\n    add_parameter hip_hard_reset_hwtcl integer 0\n    \
+               add_parameter enable_pcisigtest_hwtcl integer 0\n    \
+               add_parameter enable_power_on_rst_pulse_hwtcl integer 0\n";
+    let old = "proc add_pcie_hip_parameters_ui_system_settings {} {\n";
+    fs::write(
+        hip.join("pcie_sv_parameters.tcl"),
+        parameters.replace(old, new),
+    )
+    .unwrap();
+    for file in [
+        "altpcie_hip_eq_dprio.v",
+        "../altera_pcie_tlp/altpcie_tlp_inspector.v",
+    ] {
+        fs::write(hip.join(file), "").unwrap();
+    }
+    for end in [
+        "pipen1b",
+        "rs_serdes",
+        "enable_power_on_rst_pulse",
+        "enable_pcisigtest",
+    ] {
+        fs::write(hip.join(format!("altera_pcie_sv_hip_ast_{end}.sdc")), "").unwrap();
+    }
+    let constraints = |said: &str| -> Vec<String> {
+        let lines = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("file altera_pcie_sv_hip_ast_"));
+        lines
+            .map(|name| name.trim_end_matches(".sdc").to_string())
+            .collect()
+    };
+    let (good, said) = run(&dir, &[]);
+    assert!(good, "{said}");
+    assert_eq!(said.matches("environment NATIVE").count(), 2, "{said}");
+    for file in [
+        "altpcie_sv_hip_ast_hwtcl.v",
+        "altpcie_hip_eq_dprio.v",
+        "altpcie_tlp_inspector.v",
+    ] {
+        assert_eq!(
+            said.matches(&format!("file {file}\n")).count(),
+            2,
+            "{file}: {said}"
+        );
+    }
+    // The step alone says which there are.
+    assert!(!said.contains("file altpcie_rs_hip.v"), "{said}");
+    assert_eq!(constraints(&said), ["pipen1b", "rs_serdes"]);
+    let (_, said) = run(
+        &dir,
+        &[
+            "enable_power_on_rst_pulse_hwtcl",
+            "1",
+            "enable_pcisigtest_hwtcl",
+            "1",
+        ],
+    );
+    assert_eq!(
+        constraints(&said),
+        [
+            "pipen1b",
+            "enable_pcisigtest",
+            "rs_serdes",
+            "enable_power_on_rst_pulse"
+        ]
+    );
+    let (_, said) = run(
+        &dir,
+        &[
+            "enable_power_on_rst_pulse_hwtcl",
+            "1",
+            "hip_hard_reset_hwtcl",
+            "1",
+        ],
+    );
+    assert_eq!(constraints(&said), ["pipen1b"]);
+    // A file that the step names and that is not there stops it, and not a word less.
+    fs::remove_file(hip.join("altpcie_hip_eq_dprio.v")).unwrap();
+    let (good, said) = run(&dir, &[]);
+    assert!(
+        !good && said.contains("altpcie_hip_eq_dprio.v is not there"),
+        "{said}"
+    );
 }
 
 #[test]

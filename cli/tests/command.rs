@@ -288,19 +288,24 @@ fn a_component_is_written_without_a_bsp() {
 fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("D");
+    let config = work.path().join("txs.toml");
+    const TXS: &str = "[port]\nkind = \"txs\"\n";
+    std::fs::write(&config, TXS).unwrap();
     let (code, said) = status(&[
         "extend",
+        "--config",
+        text(&config),
         "--bsp",
         text(&common::reference()),
         "--out",
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    // The reference BSP has nothing that somebody has to act on.
+    // With this port the reference BSP has nothing that somebody has to act on.
     assert!(!said.contains("\nTo do:\n"), "{said}");
     // That stands before what is fine; with the vendor's limit it is the interconnect alone.
     let config = work.path().join("vendor.toml");
-    std::fs::write(&config, "interconnect_stages = \"vendor\"\n").unwrap();
+    std::fs::write(&config, format!("interconnect_stages = \"vendor\"\n{TXS}")).unwrap();
     let vendors = work.path().join("V");
     let (_, said) = status(&[
         "extend",

@@ -20,6 +20,7 @@ fn help_has_examples_routes_and_every_option() {
         "--sizes",
         "--routes",
         "--no-reads",
+        "--prove-reads",
         "--csv",
         "direct-write",
         "sequential",

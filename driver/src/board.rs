@@ -13,7 +13,7 @@
 //! 5. a context's own state;
 //! 6. [`Board::views`], then [`Board::lending`] or [`Board::holding`], never both, all of which a page fault
 //!    takes; under them where a context's file is mapped, and tables of pages;
-//! 7. the reservation of a dma-buf, which its owner may hold when it calls us;
+//! 7. what is known of peers ([`crate::peers`]), or the reservation of a dma-buf, which its owner may hold when it calls us;
 //! 8. a [`Mapping`](crate::mapping::Mapping)'s state;
 //! 9. [`Board::lingering`], then [`Board::entries`], then [`Board::memory`];
 //! 10. the board's state and its registers ([`crate::hw`]);
@@ -120,6 +120,12 @@ pub(crate) struct Board {
     resets: Atomic<u64>,
     /// Reads that the transaction layer has given up, as they were told of last.
     given_up_reads: Atomic<u32>,
+    /// The link is being reset because reads are down. A start fails if they are still down.
+    reset_for_reads: Atomic<bool>,
+    /// Reads were down when the board was cut off: it is not started again before its link was reset.
+    needs_link: Atomic<bool>,
+    /// Times that reads were lost, and with them the trust in peers that had answered before.
+    pub(crate) doubts: Atomic<u64>,
     /// The ATT's entries.
     #[pin]
     entries: Mutex<Entries>,
@@ -236,6 +242,9 @@ impl Board {
                 memory <- memory,
                 resets: Atomic::new(0),
                 given_up_reads: Atomic::new(0),
+                reset_for_reads: Atomic::new(false),
+                needs_link: Atomic::new(false),
+                doubts: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),
@@ -332,6 +341,31 @@ impl Board {
             self.device(),
             "reads that are not answered are given up after 50 ms, and no more after a second or never\n"
         );
+    }
+
+    /// Sees that the function may read as much at once as a port without tags needs ([`link::LEAST_READ_REQUEST`]).
+    /// Whatever has set it up before may have another opinion, and a reset may have brought another value back.
+    fn ask_for_enough(&self) -> Result<(), Failure> {
+        if self.capabilities.tagged {
+            return Ok(());
+        }
+        let device = pci_dev(self.gate.device());
+        // SAFETY: a valid device. That the call fails is seen by the look after it.
+        let bytes = unsafe {
+            if bindings::pcie_get_readrq(device) < link::LEAST_READ_REQUEST {
+                bindings::pcie_set_readrq(device, link::LEAST_READ_REQUEST);
+            }
+            bindings::pcie_get_readrq(device)
+        };
+        if bytes >= link::LEAST_READ_REQUEST {
+            return Ok(());
+        }
+        dev_err!(
+            self.device(),
+            "its Max Read Request Size stays at {} bytes, with which reads give wrong data; it needs 512: boot without pci=pcie_bus_perf\n",
+            bytes
+        );
+        Err(Failure::ReadRequest)
     }
 
     /// The link as it was trained: the code of its speed, and its lanes (PCI Express Base

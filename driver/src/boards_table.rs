@@ -13,7 +13,7 @@ macro_rules! board_table {
                     $crate::boards::id(0x1172, 0xab00, u32::MAX, 0x504c),
                     $crate::boards::Place {
                         name: c"peerlane_ref_peerlane",
-                        build_id: 0xb451ba08,
+                        build_id: 0xed9a08ae,
                         bar: 2,
                         csr: 0x3000,
                         chan: 0x20000,
@@ -25,7 +25,7 @@ macro_rules! board_table {
                         line: Some($crate::boards::Line { cra: 0x8000, block: 1, kernels: Some(0) }),
                         opencl: $crate::boards::OpenCl {
                             kernels: Some($crate::boards::Range { offset: 0x4000, bytes: 0x4000 }),
-                            clock: Some($crate::boards::Range { offset: 0x2000, bytes: 0x1000 }),
+                            clock: Some($crate::boards::Range { offset: 0x2000, bytes: 0x800 }),
                             version: None,
                             temperature: None,
                             status: None,

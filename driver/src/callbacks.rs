@@ -41,7 +41,10 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
         module: &'static ThisModule,
     ) -> Result {
         // SAFETY: once, and there is no board yet.
-        unsafe { crate::memory::nvidia::init() };
+        unsafe {
+            crate::memory::nvidia::init();
+            crate::peers::init();
+        }
         // SAFETY: it is being initialised; the inner adapter leaves these fields alone.
         unsafe {
             (*driver.get()).err_handler = &raw const HANDLERS;

@@ -241,8 +241,11 @@ impl Context {
         let abort = late.then(|| channel::abort(self.channel));
         // With the fence the records of what has ended are in the ring.
         let steps = || Iterator::chain(abort.into_iter().flatten(), table::fence(Reach::Host));
+        let epoch = hw.usable()?;
         let ended = hw.run(steps());
-        // One that was reset behind the driver's back has nothing to end, and no record of what it had.
+        // One that was reset behind the driver's back has nothing to end, and no record of what it had. Nor has one whose
+        // port was dead.
+        let ended = ended.and_then(|()| self.board.port_is_alive(epoch));
         let ended = ended.and_then(|()| self.board.remembers_all());
         if !matches!(ended, Ok(()) | Err(Failure::Away)) {
             // What an abort does not end never ends, and what was forgotten has ended without a word: the board is

@@ -30,6 +30,8 @@ extern "C" {
     pub(crate) fn peerlane_has_its_bars(device: *mut bindings::pci_dev) -> bool;
     /// Ends what `peerlane_ignore_hotplug` has begun, which has given this.
     pub(crate) fn peerlane_heed_hotplug(device: *mut bindings::pci_dev, before: c_uint);
+    /// Has a work run without any more delay. Whether it was waiting, and so has its reference.
+    pub(crate) fn peerlane_queue_now(work: *mut bindings::delayed_work) -> bool;
     /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which
     /// nothing of the kernel's undoes. Says what was ignored before.
     pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;
@@ -38,6 +40,8 @@ extern "C" {
     /// Whether the calling process ends, or becomes another program: with its last thread, not with one that ends alone
     /// and may have had descriptors of its own.
     pub(crate) fn peerlane_is_leaving() -> bool;
+    /// Whether the machine's own memory is at a physical address.
+    pub(crate) fn peerlane_is_ram(address: u64) -> bool;
     /// Whether requests of a device get to another one by a switch, which does not redirect them
     /// to the root.
     pub(crate) fn peerlane_is_switched(
@@ -71,6 +75,8 @@ extern "C" {
     pub(crate) fn peerlane_page_to_pfn(page: *mut bindings::page) -> c_ulong;
     /// Keeps the interrupts of a device, if a table in its BAR has them, where they go; or does so no more.
     pub(crate) fn peerlane_pin_vectors(device: *mut bindings::pci_dev, pinned: bool);
+    /// A device's place on the bus: its domain, and 16 bits of bus, device and function.
+    pub(crate) fn peerlane_place(device: *mut bindings::pci_dev) -> u64;
     /// Has the kernel reset a device by its link or bus, and neither by a function level reset nor by the way from D3hot
     /// to D0: of these the hard IP tells the fabric nothing, and the block would go on as it was. It holds when another
     /// driver has the device, too.

@@ -17,12 +17,11 @@
 //! block are connected to the same slaves of the memory (`peerlane extend`), whose arbiters serve them
 //! in turn, so what the interconnect has taken is at most a few bursts away from the memory.
 //!
-//! # What is stored there are the zeros, unless the link fails
-//! Nothing that was stored is read back. A board that tags its reads says by a record's status that one
-//! was not answered, or with an error, and `ALLOCATE` fails. Another board's hard IP answers such a
-//! read by itself: with ones, and the record says OK (`TAGGED_READS` in `peerlane.h`). So where the
-//! root complex or an IOMMU refuses reads of the page of zeros, the range is ones instead of zeros.
-//! What others stored there is overwritten in either case.
+//! # What is stored there are the zeros, unless data are damaged on their way
+//! Nothing that was stored is read back. Where the root complex or an IOMMU refuses a read of the page of zeros, its record
+//! says that it was not answered, or with an error, and `ALLOCATE` fails. Data that are known to be damaged (poisoned) end
+//! so on a board that tags its reads. Another board's port does not look at that (`TAGGED_READS` in `peerlane.h`). Data
+//! that others stored there are overwritten in either case.
 
 use crate::{
     board::{explain, Board},
@@ -39,6 +38,7 @@ use crate::{
         fault::Fault,
         fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Offer, Token},
         lifecycle::Epoch,
+        orders::Beside,
         owners::Owners,
         quota::Quota,
         table::{self, Reach},
@@ -419,7 +419,7 @@ impl Context {
             },
             cookie: 0,
         };
-        let cookie = self.post(&held, Direction::Read, descriptor, Share::channel)?;
+        let cookie = self.post(&held, Direction::Read, Beside::default(), descriptor, Share::channel)?;
         Ok(Some((cookie, range.start + length)))
     }
 

@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Late(Register, u32),
     /// The port to PCIe stands still.
     PortDead,
+    /// It stood still and has gone on: records are lost.
+    Reopened,
     /// The block was reset, and not by us.
     Forgotten,
     /// It is another block than the one that was found: its `BUILD_ID`.
@@ -42,6 +44,12 @@ pub(crate) enum Failure {
     Kernels,
     /// The FPGA's core has no configuration.
     Empty,
+    /// Reads are down: answers that are owed have not come.
+    Unanswered,
+    /// A fence had no answer from a peer: writes to it may be on their way.
+    Unflushed,
+    /// The function may not read as much at once as its port needs.
+    ReadRequest,
 }
 
 impl Failure {
@@ -52,10 +60,14 @@ impl Failure {
             Self::Away => c"away",
             Self::Late(..) => c"stuck",
             Self::PortDead => c"port_dead",
+            Self::Reopened => c"reopened",
             Self::Forgotten => c"forgotten",
             Self::Other(_) => c"another",
             Self::Kernels => c"kernels",
             Self::Empty => c"empty",
+            Self::Unanswered => c"unanswered",
+            Self::Unflushed => c"unflushed",
+            Self::ReadRequest => c"read_request",
         }
     }
 }
@@ -67,10 +79,14 @@ impl From<Failure> for Error {
             Failure::Away => EAGAIN,
             Failure::Late(..)
             | Failure::PortDead
+            | Failure::Reopened
             | Failure::Forgotten
             | Failure::Other(_)
             | Failure::Kernels
-            | Failure::Empty => EIO,
+            | Failure::Empty
+            | Failure::Unanswered
+            | Failure::Unflushed
+            | Failure::ReadRequest => EIO,
         }
     }
 }
@@ -116,26 +132,59 @@ struct Block {
 const STILL_LEAVES: Delta = Delta::from_micros(20);
 
 /// The function's Bus Master Enable.
-struct Master<'a>(&'a pci::Device);
+struct Master<'a>(&'a Hw);
 
 impl Mastering for Master<'_> {
     fn set(&mut self) {
         // SAFETY: a valid device; what its block may reach, its state answers for.
-        unsafe { bindings::pci_set_master(pci_dev(self.0)) };
+        unsafe { bindings::pci_set_master(pci_dev(&self.0.device)) };
     }
 
     fn clear(&mut self) {
+        if is_master(&self.0.device) {
+            let bar = |bar: &pci::Bar<'_>| silence(bar, &self.0.place);
+            // A board that is not there makes no messages.
+            let _ = self.0.bar.try_access_with(bar);
+        }
         // SAFETY: a valid device; clearing a bit of its configuration harms nobody.
-        unsafe { bindings::pci_clear_master(pci_dev(self.0)) };
+        unsafe { bindings::pci_clear_master(pci_dev(&self.0.device)) };
         fsleep(STILL_LEAVES);
     }
+}
+
+/// Whether a function is bus master, and answers in its memory. One that is not there is neither.
+fn is_master(device: &pci::Device) -> bool {
+    const BOTH: u32 = bindings::PCI_COMMAND_MASTER | bindings::PCI_COMMAND_MEMORY;
+    let mut command = 0;
+    // SAFETY: a valid device, and a place for the answer.
+    let failed = unsafe {
+        bindings::pci_read_config_word(pci_dev(device), bindings::PCI_COMMAND as i32, &mut command)
+    };
+    failed == 0 && command != u16::MAX && u32::from(command) & BOTH == BOTH
+}
+
+/// Ends the interrupts of a block whose function is bus master still. A message that waits for the right to be sent holds up
+/// all answers to the processor (RTL that Quartus 16.0 generates for `altera_pcie_sv_hip_avmm`: its command machine takes the
+/// message first, and sends none without Bus Master Enable). The answer to the last look has passed it.
+pub(crate) fn silence(bar: &pci::Bar<'_>, place: &Place) {
+    let control = place.csr + csr::CONTROL;
+    let Ok(before) = bar.try_read32(control) else { return };
+    if before == u32::MAX {
+        return;
+    }
+    // The places were compared with the BAR before the block was used.
+    let _ = bar.try_write32(steps::quiet(before), control);
+    if let Some(line) = &place.line {
+        let _ = bar.try_write32(0, line.enable());
+    }
+    let _ = bar.try_read32(control);
 }
 
 impl Control for Hw {
     type Failure = Failure;
 
     fn with<R>(&self, run: impl FnOnce(&mut Lifecycle, &mut dyn Mastering) -> R) -> R {
-        run(&mut self.block.lock().life, &mut Master(&self.device))
+        run(&mut self.block.lock().life, &mut Master(self))
     }
 }
 
@@ -393,6 +442,8 @@ fn carry_out(
     steps::run(access, steps).map_err(|stopped| match stopped {
         Stopped::Bus(failure) => failure,
         Stopped::Late { register, value } => Failure::Late(register, value),
+        // Nothing else is checked than a fence's read.
+        Stopped::Failed { .. } => Failure::Unflushed,
     })
 }
 
@@ -440,16 +491,21 @@ impl Bus for Access<'_> {
         self.hw.write32(register, value)
     }
 
-    /// `ATT_INVALIDATE` reads busy for who has to wait, and for nobody else.
+    /// `ATT_INVALIDATE` reads busy for who has to wait, and for nobody else, and says of its own fence whether it has failed.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
         let value = self.hw.check(self.hw.read32(register)?)?;
         match (register, &mut self.guard) {
             (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
                 let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;
+                if !busy {
+                    let failed = value & csr::ATT_INVALIDATE_FAILED_MASK != 0;
+                    block.fences.hear(failed);
+                }
                 let waits = block.fences.waits(&mut self.turn, busy, now());
-                let rest = value & !csr::ATT_INVALIDATE_BUSY_MASK;
-                Ok(rest | u32::from(waits) << csr::ATT_INVALIDATE_BUSY_LSB)
+                let failed = block.fences.has_failed(&self.turn);
+                Ok(u32::from(waits) << csr::ATT_INVALIDATE_BUSY_LSB
+                    | u32::from(failed) << csr::ATT_INVALIDATE_FAILED_LSB)
             }
             _ => Ok(value),
         }

@@ -133,8 +133,8 @@ impl Context {
                     zero(&[u64::from(submit.reserved)])?;
                     // It may be held as long as a stop takes.
                     let held = self.submission.lock();
-                    let _inside = self.board.gate.enter()?;
-                    self.submit(&held, submit)
+                    let inside = self.board.gate.enter()?;
+                    self.submit(held, &inside, submit)
                 };
                 call(uapi::SUBMIT, code, argument, submit)
             }
@@ -300,6 +300,7 @@ impl Context {
             | with(self.board.opencl().is_there() && self.board.has_cvp(), feature::CVP)
             | with(capabilities.msix, feature::MSIX)
             | with(capabilities.tagged, feature::TAGGED_READS)
+            | with(self.board.proves_peers(), feature::PROVED_PEERS)
     }
 
     fn query(&self, query: &mut uapi::Query) -> Result<Seen> {

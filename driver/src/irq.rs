@@ -14,7 +14,7 @@ use crate::{
         brake::{Brake, INTERVAL_NS},
         steps,
     },
-    regs::csr::IRQ_STATUS,
+    regs::csr::{IRQ_STATUS, STATUS},
     trace,
 };
 use kernel::{
@@ -72,6 +72,10 @@ impl Handler {
         }
         if causes.error() || causes.refused() {
             trace::fault_interrupt(&self.board, causes);
+        }
+        // A port that was dead has lost records: nobody waits for them until the next look.
+        if causes.error() && self.board.hw.look::<STATUS>().is_ok_and(|status| status.port_lost()) {
+            self.board.watch_now();
         }
         true
     }

@@ -26,6 +26,8 @@ pub(crate) mod counters;
 pub(crate) mod cvp;
 #[path = "../core/src/descriptor.rs"]
 pub(crate) mod descriptor;
+#[path = "../core/src/ends.rs"]
+pub(crate) mod ends;
 #[path = "../core/src/events.rs"]
 pub(crate) mod events;
 #[path = "../core/src/fault.rs"]
@@ -50,6 +52,8 @@ pub(crate) mod orders;
 pub(crate) mod owners;
 #[path = "../core/src/patience.rs"]
 pub(crate) mod patience;
+#[path = "../core/src/peers.rs"]
+pub(crate) mod peers;
 #[path = "../core/src/places.rs"]
 pub(crate) mod places;
 #[path = "../core/src/queue.rs"]

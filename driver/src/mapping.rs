@@ -18,12 +18,13 @@ use crate::{
         steps::Step,
         table::{self, Reach},
     },
+    peers::Proofs,
     trace,
 };
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{atomic::ordering, Arc, Mutex},
     time::{Instant, Monotonic},
 };
 
@@ -57,6 +58,10 @@ struct Placed {
     /// Where in the segments the region begins.
     offset: u64,
     stage: Stage,
+    /// The board's doubts when the devices whose memory it is were seen to answer; `None`: reads need no proof.
+    proof: Option<u64>,
+    /// The board reads none of it any more, since reads were lost after the proof.
+    in_doubt: bool,
 }
 
 impl Placed {
@@ -66,8 +71,19 @@ impl Placed {
         layout::pages(segments, self.offset, &self.region.layout())
     }
 
+    /// All that the board may do there now.
+    fn permissions(&self) -> Option<Permissions> {
+        match self.region.permissions() {
+            Permissions::Read if self.in_doubt => None,
+            Permissions::ReadWrite if self.in_doubt => Some(Permissions::Write),
+            permissions => Some(permissions),
+        }
+    }
+
     fn entries(&self) -> impl Iterator<Item = Step> + '_ {
-        let entries = table::map(&self.region, self.pages()).flatten().flatten();
+        let permissions = self.permissions();
+        let map = |permissions| table::map_as(&self.region, permissions, self.pages());
+        let entries = permissions.into_iter().flat_map(map).flatten().flatten();
         let owners = table::set_owners(self.region.owners());
         Iterator::chain(owners.into_iter(), entries)
     }
@@ -136,7 +152,26 @@ impl Mapping {
             segments,
             offset,
             stage: Stage::default(),
+            proof: None,
+            in_doubt: false,
         });
+        Ok(())
+    }
+
+    /// Finds out whether the board may read from the devices whose memory it is, before it is published. `EXDEV`: it may not.
+    pub(crate) fn prove(&self, proofs: &mut Proofs<'_>) -> Result {
+        // To the end: the owner lets the memory go only after it has had the lock.
+        let mut state = self.state.lock();
+        if state.revoked {
+            return Err(ESTALE);
+        }
+        let placed = state.placed.as_mut().ok_or(ESTALE)?;
+        let doubts = self.board.doubts.load(ordering::Acquire);
+        let mut is_a_peer = false;
+        for page in placed.pages() {
+            is_a_peer |= proofs.may_read(page)?;
+        }
+        placed.proof = is_a_peer.then_some(doubts);
         Ok(())
     }
 
@@ -150,6 +185,9 @@ impl Mapping {
             return Err(ESTALE);
         }
         let placed = state.placed.as_mut().ok_or(ESTALE)?;
+        if placed.proof.is_some_and(|doubts| doubts != self.board.doubts.load(ordering::Acquire)) {
+            return Err(EAGAIN);
+        }
         placed.stage.begin();
         Ok(self.board.hw.run(placed.entries())?)
     }
@@ -162,6 +200,7 @@ impl Mapping {
     fn reach(&self, placed: &Placed) -> Reach {
         match self.kind {
             Kind::Host => Reach::Host,
+            Kind::DmaBuf | Kind::Nvidia if placed.in_doubt => Reach::Peer { flush: None },
             Kind::DmaBuf | Kind::Nvidia => Reach::peer(&placed.region, placed.pages()),
         }
     }
@@ -176,12 +215,22 @@ impl Mapping {
             .ok_or(ESTALE)
     }
 
-    /// Writes the entries once more, as the board is started.
+    /// Writes the entries once more, as the board is started. If reads were lost since a device was seen to answer, the board
+    /// reads no more of its memory: nobody knows which device has lost them.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
-        match &self.state.lock().placed {
-            Some(placed) if placed.stage.is_known() => self.board.hw.upkeep(epoch, placed.entries()),
+        match &mut self.state.lock().placed {
+            Some(placed) if placed.stage.is_known() => {
+                let doubts = self.board.doubts.load(ordering::Acquire);
+                placed.in_doubt = placed.proof.is_some_and(|before| before != doubts);
+                self.board.hw.upkeep(epoch, placed.entries())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the board may not read any more where it could.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.state.lock().placed.as_ref().is_some_and(|placed| placed.in_doubt)
     }
 
     /// Makes sure that what the board wrote to the region has arrived. Whoever took the memory from the board has
@@ -231,7 +280,7 @@ impl Mapping {
         let needed = placed.stage.fence();
         if needed {
             let reach = self.reach(placed);
-            self.board.settle(|| table::fence(reach));
+            self.board.settle(|| self.board.fence_of(reach));
         }
         needed
     }

@@ -42,6 +42,7 @@ mod logic;
 mod mapping;
 mod memory;
 mod opencl;
+mod peers;
 mod probe;
 mod queue;
 mod regions;
@@ -52,6 +53,7 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod reprogram;
+mod scratch;
 mod settings;
 mod sysfs;
 mod trace;
@@ -61,9 +63,10 @@ mod window;
 use board::{Board, Found, Shrinker};
 use debugfs::Files;
 use file::Node;
+use hw::Failure;
 use identify::identify;
 use irq::Interrupts;
-use logic::lifecycle::Starter;
+use logic::lifecycle::{NotStarted, Starter};
 use settings::Settings;
 
 /// Numbers of boards that are taken, one bit each.
@@ -135,15 +138,19 @@ impl pci::Driver for Driver {
         pin_init::pin_init_scope(move || {
             let place = *place.ok_or(ENODEV)?;
             let settings = Settings::current();
-            // Whoever had the board before may have left it running: until its block is wiped,
-            // nothing of it arrives.
-            // SAFETY: a valid device.
-            unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             device.enable_device_mem()?;
             // SAFETY: a valid device, whose lock is held.
             unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
-            let bar = device.iomap_region(place.bar, c"peerlane")?;
-            let (identity, capabilities) = identify(device, &bar, &place, settings.build_id)?;
+            let found = device.iomap_region(place.bar, c"peerlane").and_then(|bar| {
+                let found = identify(device, &bar, &place, settings.build_id)?;
+                // Whoever had the board before may have left it running.
+                hw::silence(&bar, &place);
+                Ok((bar, found))
+            });
+            // Until its block is wiped nothing of it arrives.
+            // SAFETY: a valid device.
+            unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
+            let (bar, (identity, capabilities)) = found?;
             // SAFETY: nothing was allocated for DMA yet.
             unsafe {
                 kernel::dma::Device::dma_set_mask_and_coherent(
@@ -170,11 +177,14 @@ impl pci::Driver for Driver {
             callbacks::save(&board)?;
             let started = Started(board.clone());
             board.start(Starter::Owner).map_err(|error| {
-                dev_err!(
-                    device,
-                    "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
-                    error
-                );
+                // That has its own message, and has nothing to do with the FPGA.
+                if error != NotStarted::Failed(Failure::ReadRequest) {
+                    dev_err!(
+                        device,
+                        "the board does not start: {:?}; configure its FPGA anew, then rescan it\n",
+                        error
+                    );
+                }
                 EIO
             })?;
             dev_info!(
@@ -228,6 +238,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         recovery_s: u32 {
             default: 90,
             description: "Longest wait for the kernel to mend an error of the bus, in s, before the board is given up (default 90)",
+        },
+        peer_reads: u32 {
+            default: 1,
+            description: "From which devices a board reads whose reads all end with one that is not answered: 0: none, 1: those that have answered a first read, 2: all (default 1)",
         },
         any_distance: bool {
             default: false,

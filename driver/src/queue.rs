@@ -6,20 +6,26 @@ use crate::{
     context::{Context, Writer},
     events::{Deadline, Woken},
     fpga_memory::Share,
+    gate::Inside,
     logic::{
         channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
-        orders::{self, Orders, Standing},
+        ends::Cut,
+        orders::{self, Beside, Orders, Standing},
         record::{Record, DWORDS, STATUS},
         regs::chan,
         ring::Slots,
         steps::Step,
-        uapi::{submit, Submit, Wait},
+        uapi::{submit, Submit, Wait, NEVER},
     },
     mapping::Mapping,
+    scratch::Scratch,
     trace,
 };
-use kernel::{prelude::*, sync::MutexGuard};
+use kernel::{
+    prelude::*,
+    sync::{Arc, MutexGuard},
+};
 
 /// The driver's own use of a channel.
 pub(crate) type Queue = Orders<KVec<Standing>>;
@@ -120,7 +126,12 @@ impl Context {
     }
 
     /// Hands one descriptor to the board, for the caller.
-    pub(crate) fn submit(&self, held: &MutexGuard<'_, ()>, arguments: &mut Submit) -> Result {
+    pub(crate) fn submit(
+        &self,
+        held: MutexGuard<'_, ()>,
+        inside: &Inside<'_>,
+        arguments: &mut Submit,
+    ) -> Result {
         let known = submit::NO_FLUSH | submit::AFTER_WRITE | submit::AFTER_READ;
         if arguments.flags & !known != 0 {
             return Err(EINVAL);
@@ -138,17 +149,134 @@ impl Context {
                 ..Control::default()
             },
         };
-        arguments.cookie = self.order(held, &mapping, order)?;
+        let cut = self.cut(&mapping, &order)?;
+        arguments.cookie = if cut.is_whole() {
+            self.order(&held, &mapping, Beside::default(), order)?
+        } else {
+            // It would be held for as long as earlier transfers take.
+            drop(held);
+            self.submit_with_ends(inside, arguments.handle, &mapping, order, cut)?
+        };
         Ok(())
     }
 
-    /// Hands one descriptor for a region to the board. It ends with a record and an interrupt. The
-    /// lock that is held is [`Context::submission`]: a channel that is being stopped refuses
+    /// Cuts an order at whole dwords of the bus. `EOPNOTSUPP`: the driver cannot write the ends.
+    fn cut(&self, mapping: &Mapping, order: &Order) -> Result<Cut> {
+        let Order {
+            direction,
+            offset,
+            local,
+            length,
+            ..
+        } = *order;
+        let granularity = match direction {
+            Direction::Write => self.board.capabilities.write_granularity,
+            Direction::Read => 1,
+        };
+        let peer = mapping.region(|region| {
+            region.check(direction, offset, u64::from(length))?;
+            region.att_address(offset)
+        })?;
+        // An ATT page begins with a whole dword.
+        let peer = peer.map_err(|_| EINVAL)?.raw();
+        let cut = Cut::new(peer, local, length, granularity);
+        match cut.is_whole() || !mapping.kind().is_peer() {
+            true => Ok(cut),
+            false => Err(EOPNOTSUPP),
+        }
+    }
+
+    /// Submits a write whose ends the driver writes itself. The board writes the dwords of FPGA memory with the ends into memory
+    /// of the driver's, after all writes that were submitted before. The rest follows, and later descriptors come after it.
+    fn submit_with_ends(
+        &self,
+        inside: &Inside<'_>,
+        handle: u32,
+        mapping: &Arc<Mapping>,
+        order: Order,
+        cut: Cut,
+    ) -> Result<u32> {
+        /// Bytes of an end's dwords, at most.
+        const PLACE: usize = 8;
+        let Order { offset, local, length, .. } = order;
+        if !self.share.lock().process().contains(local, length.into()) {
+            return Err(EINVAL);
+        }
+        let scratch = Scratch::new(inside, self)?;
+        let control = Control {
+            after_write: true,
+            after_read: order.control.after_read,
+            // However the process has its interrupts held back.
+            urgent: true,
+            ..Control::default()
+        };
+        let mut done = None;
+        for (index, end) in cut.ends.iter().flatten().enumerate() {
+            let part = Order {
+                direction: Direction::Write,
+                offset: (index * PLACE) as u64,
+                local: end.local,
+                length: end.length,
+                control,
+            };
+            let cookie = self.order(&self.submission.lock(), scratch.mapping(), Beside::default(), part)?;
+            let record = self.end(Direction::Write, cookie, Deadline::from_user(NEVER)?)?;
+            if record.outcome.is_err() {
+                self.amend(cookie, 0)?;
+                return Ok(cookie);
+            }
+            done = Some(cookie);
+        }
+        {
+            let regions = self.regions.lock();
+            let region = regions.get(handle)?;
+            if !Arc::ptr_eq(region.mapping(), mapping) {
+                return Err(ENOENT);
+            }
+            for (index, end) in cut.ends.iter().flatten().enumerate() {
+                let bytes: [u8; PLACE] = scratch.read(index * PLACE);
+                let (skip, count) = (end.skip as usize, end.bytes as usize);
+                let bytes = bytes.get(skip..skip + count).ok_or(EINVAL)?;
+                region.store(offset + u64::from(end.at), bytes)?;
+            }
+        }
+        let (at, bytes) = cut.rest;
+        match done {
+            Some(cookie) if bytes == 0 => {
+                self.amend(cookie, length)?;
+                Ok(cookie)
+            }
+            _ => {
+                let rest = Order {
+                    offset: offset + u64::from(at),
+                    local: local + u64::from(at),
+                    length: bytes,
+                    ..order
+                };
+                let beside = Beside {
+                    before: at,
+                    behind: length - bytes - at,
+                };
+                self.order(&self.submission.lock(), mapping, beside, rest)
+            }
+        }
+    }
+
+    fn amend(&self, cookie: u32, bytes_done: u32) -> Result {
+        self.with_queue(|queue| {
+            queue.amend(Direction::Write, cookie, bytes_done);
+            Ok(())
+        })
+    }
+
+    /// Hands one descriptor for a region to the board, `beside` which so many bytes were moved. It ends with a record and
+    /// an interrupt. The lock that is held is [`Context::submission`]: a channel that is being stopped refuses
     /// doorbells.
     pub(crate) fn order(
         &self,
         held: &MutexGuard<'_, ()>,
         mapping: &Mapping,
+        beside: Beside,
         order: Order,
     ) -> Result<u32> {
         let Order {
@@ -169,7 +297,7 @@ impl Context {
             control,
             cookie: 0,
         };
-        self.post(held, direction, descriptor, Share::process)
+        self.post(held, direction, beside, descriptor, Share::process)
     }
 
     /// Hands one descriptor to the board, for FPGA memory that `allowed` makes of the context's. It
@@ -178,6 +306,7 @@ impl Context {
         &self,
         _: &MutexGuard<'_, ()>,
         direction: Direction,
+        beside: Beside,
         mut descriptor: Descriptor,
         allowed: impl FnOnce(&Share) -> LocalRange,
     ) -> Result<u32> {
@@ -193,7 +322,7 @@ impl Context {
             }
             // What does not encode takes no ticket.
             descriptor.validate().map_err(|_| EINVAL)?;
-            let submitted = queue.submit(direction, |ticket| {
+            let submitted = queue.submit(direction, beside, |ticket| {
                 descriptor.cookie = ticket.cookie;
                 let dwords = descriptor.encode().map_err(|_| EINVAL)?;
                 let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);
@@ -207,7 +336,7 @@ impl Context {
     fn outcome(&self, direction: Direction, cookie: u32) -> Result<Option<Record>> {
         self.with_queue(|queue| match queue.standing(direction, cookie) {
             Standing::Ended(record) => Ok(Some(record)),
-            Standing::Pending(_) => Ok(None),
+            Standing::Pending { .. } => Ok(None),
             Standing::None => Err(ENOENT),
         })
     }

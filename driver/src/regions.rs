@@ -12,10 +12,11 @@ use crate::{
         att::{PageSize, Permissions},
         kept::{self, Account, Kind, Limits},
         lifecycle::Epoch,
-        uapi::{access, provider, Register},
+        uapi::{access, provider, register, Register},
     },
     mapping::Mapping,
     memory::{dmabuf, host, nvidia, space::Space, Memory},
+    peers::Proofs,
     trace,
 };
 use kernel::{
@@ -76,8 +77,16 @@ impl Region {
         &self.mapping
     }
 
+    /// Writes bytes into the memory, which is the machine's and which the board may write.
+    pub(crate) fn store(&self, offset: u64, bytes: &[u8]) -> Result {
+        match &self.memory {
+            Memory::Host(pages) => pages.store(offset, bytes),
+            Memory::DmaBuf { .. } | Memory::Nvidia { .. } => Err(EOPNOTSUPP),
+        }
+    }
+
     fn usable(&self) -> bool {
-        !self.memory.is_stale() && !self.mapping.is_revoked()
+        !self.memory.is_stale() && !self.mapping.is_revoked() && !self.mapping.is_in_doubt()
     }
 
     /// Says where it is, in the ATT.
@@ -327,7 +336,7 @@ fn permissions(bits: u32) -> Result<Permissions> {
 impl Context {
     /// Makes memory reachable, or finds it among what is kept.
     pub(crate) fn register(&self, arguments: &mut Register) -> Result {
-        if arguments.length == 0 || arguments.flags != 0 {
+        if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
             return Err(EINVAL);
         }
         // Longer ones have no place in the ATT, whatever their pages are.
@@ -366,6 +375,7 @@ impl Context {
             key,
             space,
             permissions,
+            may_risk: arguments.flags & register::PROVED_ONLY == 0,
             buffer,
         };
         // A region that no context knows must not outlive the gate.
@@ -586,6 +596,10 @@ impl Context {
         // The board never hears of one that has no place.
         region.retired = placed.is_err();
         placed?;
+        if permissions.read() && kind.is_peer() && self.board.proves_peers() {
+            let prove = |proofs: &mut Proofs<'_>| region.mapping.prove(proofs);
+            self.board.with_proofs(device, wanted.may_risk, prove)?;
+        }
         region.describe(arguments)?;
         let held = self.regions.lock().admit(region);
         // A region that was refused is dropped without the lock.
@@ -600,5 +614,7 @@ struct Wanted {
     key: Key,
     space: Option<ARef<Mm>>,
     permissions: Permissions,
+    /// A first read from a device may be tried.
+    may_risk: bool,
     buffer: Option<dmabuf::Buffer>,
 }

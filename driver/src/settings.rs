@@ -4,7 +4,7 @@
 //! ([`crate::sysfs`]).
 
 use crate::{
-    logic::{kept::Limits, quota::Asked},
+    logic::{kept::Limits, peers::Policy, quota::Asked},
     module_parameters,
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) port_timeout: Option<u32>,
     /// Longest wait for an error of the bus to be mended, in seconds.
     pub(crate) recovery_s: u32,
+    /// From which peers a board without tags reads.
+    pub(crate) peer_reads: Policy,
     /// GPUs are used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
     /// The most that a context and a user may have of the board.
@@ -51,6 +53,7 @@ impl Settings {
             patience_ms: module_parameters::patience_ms.value(),
             port_timeout: given(module_parameters::port_timeout.value()),
             recovery_s: module_parameters::recovery_s.value(),
+            peer_reads: Policy::from_parameter(module_parameters::peer_reads.value()),
             any_distance: module_parameters::any_distance.value(),
             quotas: Asked {
                 channel_entries: given(module_parameters::context_entries.value()),

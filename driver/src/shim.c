@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/time_namespace.h>
+#include <linux/workqueue.h>
 
 #include "shim.h"
 
@@ -185,6 +186,21 @@ unsigned long peerlane_page_to_pfn(struct page *page)
 bool peerlane_owns_aer(struct pci_dev *device)
 {
 	return pcie_aer_is_native(device);
+}
+
+bool peerlane_is_ram(u64 address)
+{
+	return page_is_ram(PHYS_PFN(address));
+}
+
+bool peerlane_queue_now(struct delayed_work *work)
+{
+	return mod_delayed_work(system_freezable_wq, work, 0);
+}
+
+u64 peerlane_place(struct pci_dev *device)
+{
+	return (u64)pci_domain_nr(device->bus) << 16 | pci_dev_id(device);
 }
 
 bool peerlane_is_translated(struct device *device)

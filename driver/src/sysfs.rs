@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `/sys/bus/pci/devices/<board>/peerlane/`: what the board is and how it is, one value a file.
+//! `/sys/bus/pci/devices/<board>/peerlane/`: what the board is and how it is, one value a file, but for `peers`.
 //! driver/README.md says what each means.
 //!
 //! The driver core makes the files when `probe` has succeeded, before it tells user space that the
@@ -10,11 +10,11 @@
 use crate::{
     board::Board,
     callbacks,
-    logic::{fpga_memory::FpgaMemory, quota::Limits},
+    logic::{fpga_memory::FpgaMemory, peers::Verdict, quota::Limits},
     regs::csr::PORT_PACE,
 };
 use core::ptr;
-use kernel::{bindings, ffi::c_char, prelude::*};
+use kernel::{bindings, ffi::c_char, prelude::*, str::CString};
 
 /// What a file says.
 enum Value {
@@ -70,6 +70,64 @@ fn pool(board: &Board) -> u64 {
     pool.end - pool.start
 }
 
+/// A line for each peer of which something is known.
+///
+/// # Safety
+/// Called by sysfs for a device that is bound to this driver.
+unsafe extern "C" fn show_peers(
+    device: *mut bindings::device,
+    _: *mut bindings::device_attribute,
+    buffer: *mut c_char,
+) -> isize {
+    // SAFETY: by contract.
+    let Some(board) = (unsafe { callbacks::board(device) }) else {
+        return ENODEV.to_errno() as isize;
+    };
+    let mut length = 0;
+    board.for_each_peer(|peer, verdict| {
+        let verdict = match verdict {
+            Verdict::Answers => c"answers",
+            Verdict::Silent => c"silent",
+        };
+        if let Ok(peer) = CString::try_from_fmt(fmt!("{}", peer)) {
+            let format = c"%s %s\n".as_char_ptr();
+            let (peer, verdict) = (peer.as_char_ptr(), verdict.as_char_ptr());
+            // SAFETY: a page of sysfs's, of which so much is used; the format has its arguments.
+            length += unsafe { bindings::sysfs_emit_at(buffer, length, format, peer, verdict) };
+        }
+    });
+    length as isize
+}
+
+/// Whatever is written has all of them forgotten.
+///
+/// # Safety
+/// As above.
+unsafe extern "C" fn forget_peers(
+    device: *mut bindings::device,
+    _: *mut bindings::device_attribute,
+    _: *const c_char,
+    length: usize,
+) -> isize {
+    // SAFETY: by contract.
+    match unsafe { callbacks::board(device) } {
+        Some(board) => {
+            board.forget_peers();
+            length as isize
+        }
+        None => ENODEV.to_errno() as isize,
+    }
+}
+
+static PEERS: Shown<bindings::device_attribute> = Shown({
+    let mut attribute: bindings::device_attribute = pin_init::zeroed();
+    attribute.attr.name = c"peers".as_ptr().cast();
+    attribute.attr.mode = 0o644;
+    attribute.__bindgen_anon_1.show = Some(show_peers);
+    attribute.__bindgen_anon_2.store = Some(forget_peers);
+    attribute
+});
+
 macro_rules! attributes {
     ($($name:ident => $look:expr;)*) => {
         $(mod $name {
@@ -95,9 +153,10 @@ macro_rules! attributes {
             });
         })*
 
-        static ATTRIBUTES: Shown<[*mut bindings::attribute; [$(stringify!($name)),*].len() + 1]> =
+        static ATTRIBUTES: Shown<[*mut bindings::attribute; [$(stringify!($name)),*].len() + 2]> =
             Shown([
                 $((&raw const $name::ATTRIBUTE.0.attr).cast_mut(),)*
+                (&raw const PEERS.0.attr).cast_mut(),
                 ptr::null_mut(),
             ]);
     };
@@ -143,6 +202,7 @@ attributes! {
     patience_ms => |board| Ok(Value::Number(board.settings.patience_ms));
     port_timeout => |board| Ok(Value::Number(board.port_timeout_cycles()));
     recovery_s => |board| Ok(Value::Number(board.settings.recovery_s));
+    peer_reads => |board| Ok(Value::Number(board.settings.peer_reads.parameter()));
     any_distance => |board| Ok(Value::Number(board.settings.any_distance.into()));
     verbose => |board| Ok(Value::Number(board.settings.verbose.into()));
     link_pace => |board| {

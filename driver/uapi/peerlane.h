@@ -229,12 +229,25 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
 #define PEERLANE_FEATURE_MSIX (1ULL << 17)
-/* The board tells by its status code how a read failed, and other reads go on. */
+/*
+ * The board tells by its status code how a read failed, and other reads go on. Without this, a
+ * read that is refused is never answered (READ_TIMEOUT), other reads end with PORT_DOWN until
+ * the driver has reset the board by its link, and data that are known to be damaged (poisoned)
+ * are taken for good ones.
+ */
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
 /* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
 #define PEERLANE_FEATURE_OPENCL (1ULL << 19)
 /* What the FPGA is configured with lets it be configured over PCIe: PEERLANE_IOC_CONFIGURE. */
 #define PEERLANE_FEATURE_CVP (1ULL << 20)
+/*
+ * One read that a peer does not answer ends all reads of the board until its link is reset. So
+ * memory of another device is registered for reading only if the board was seen to read from
+ * that device: PEERLANE_IOC_REGISTER makes that proof, and gives EXDEV without it. Boards
+ * without PEERLANE_FEATURE_TAGGED_READS have this, unless the administrator trusts all peers
+ * (peer_reads=2).
+ */
+#define PEERLANE_FEATURE_PROVED_PEERS (1ULL << 21)
 
 /* What a region is made of: peerlane_register.provider. */
 /* Memory of the calling process, by address. */
@@ -249,7 +262,8 @@ struct peerlane_info {
  * The board reads it: GPU to FPGA. Where it may write, too, it reads back behind what it
  * writes, to make sure that it has arrived. Where such reads are not answered, the write ends
  * with a fault: register that memory for writing alone. Where they are answered with ones,
- * they prove nothing.
+ * they prove nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this only if the
+ * peer answers.
  */
 #define PEERLANE_ACCESS_READ 1
 /*
@@ -264,6 +278,21 @@ struct peerlane_info {
  *
  * A region that was given back but kept is found again by provider, place, length, access and
  * identity, and costs nothing then.
+ *
+ * With PEERLANE_FEATURE_PROVED_PEERS, the first call that wants to read (PEERLANE_ACCESS_READ)
+ * from the memory of another PCI device has the board read 64 bytes of it. If no answer comes,
+ * the call fails with EXDEV, the device counts as one that cannot be read until the
+ * administrator or a new driver says otherwise, and the board is reset by its link: all
+ * transfers of all contexts end, and peerlane_query.resets is raised.
+ * PEERLANE_REGISTER_PROVED_ONLY avoids that risk. A region for writing alone needs no proof.
+ *
+ * EXDEV: the board cannot read from the device whose memory it is, or is not allowed to
+ * (peer_reads=0), or nobody knows yet (PEERLANE_REGISTER_PROVED_ONLY): register it for writing
+ * alone. EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes,
+ * no or unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the
+ * owner has taken the memory back. EDQUOT, ENOSPC, ENOMEM: too many ATT entries, or too much
+ * memory. EREMOTEIO: the kernel does not know that the board can reach the device. EOPNOTSUPP:
+ * no such provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -281,7 +310,7 @@ struct peerlane_register {
 	__u64 identity;
 	/* In: the dma-buf; -1 for others. */
 	__s32 fd;
-	/* In: zero. */
+	/* In: bits of PEERLANE_REGISTER_*. */
 	__u32 flags;
 	/* Out: names the region; never 0. */
 	__u32 handle;
@@ -296,6 +325,14 @@ struct peerlane_register {
 	/* Zero. */
 	__u64 reserved[2];
 };
+
+/* Bits of peerlane_register.flags. */
+/*
+ * No read is risked: memory of a device from which the board was not yet seen to read is
+ * refused for reading (EXDEV). It changes nothing without PEERLANE_FEATURE_PROVED_PEERS.
+ * Drivers that do not know that feature refuse the bit (EINVAL).
+ */
+#define PEERLANE_REGISTER_PROVED_ONLY 1
 
 /* Argument of PEERLANE_IOC_UNREGISTER. */
 struct peerlane_unregister {
@@ -319,6 +356,14 @@ struct peerlane_unregister {
  * no such region; ESTALE: its owner has taken the memory back; EINVAL: the bytes are not all
  * in the region, or not all in the context's FPGA memory; EBUSY: the process writes
  * descriptors itself.
+ *
+ * A board whose CAPS2 says a granularity of writes of 4 bytes writes whole dwords of the bus.
+ * Where a write to host memory begins or ends inside of one, the driver writes these 1 to 3
+ * bytes itself, before the rest: the call waits until all writes have ended that the context
+ * submitted before, and with PEERLANE_SUBMIT_AFTER_READ all reads. A signal ends that wait
+ * with nothing written, as it does PEERLANE_IOC_WAIT's. It takes an ATT entry meanwhile:
+ * EDQUOT, ENOSPC, ENOMEM. EOPNOTSUPP: such a write to a dma-buf, or to memory of an NVIDIA
+ * GPU.
  */
 struct peerlane_submit {
 	/* In: 0 writes the region (FPGA to peer), 1 reads it; in C enum peerlane_direction. */
@@ -473,8 +518,8 @@ struct peerlane_stop {
  * the region before the call has arrived: what records tell of that are in the ring, and what
  * PEERLANE_IOC_STOP has ended. A write that ends well makes sure of that by itself, but not
  * one that fails, is ended, or asks for no flush (PEERLANE_SUBMIT_NO_FLUSH). The board reads
- * from a peer's memory for it, if it may: see PEERLANE_ACCESS_WRITE. Transfers go on
- * meanwhile.
+ * from a peer's memory for it, and never from memory that is registered for writing alone: see
+ * PEERLANE_ACCESS_WRITE. Transfers go on meanwhile.
  *
  * ENOENT: there is no such region; what the context let go of without PEERLANE_UNREGISTER_KEEP
  * had its flush then. A region whose owner has taken the memory back had it, too, and gives no
@@ -527,11 +572,10 @@ struct peerlane_moderate {
  * first. The block lets its channel touch nothing else.
  *
  * Who comes first is served first. Whatever others stored there before, the range is zero when
- * the call returns: the board itself fills it, a few gigabytes a second. Of a board without
- * PEERLANE_FEATURE_TAGGED_READS nobody learns that it was refused a read of the zeros, by an
- * IOMMU for one: the range is all ones then. A signal interrupts the call as it does
- * PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the context has nothing. What
- * was filled is not filled again by the next call, unless somebody else took it meanwhile.
+ * the call returns: the board itself fills it, a few gigabytes a second. A signal interrupts
+ * the call as it does PEERLANE_IOC_WAIT: it is made again, or ends with EINTR, when the
+ * context has nothing. What was filled is not filled again by the next call, unless somebody
+ * else took it meanwhile.
  *
  * The memory is the context's until PEERLANE_IOC_FREE or its end, through every restart of the
  * board, in which it may lose its content (peerlane_query.generation).
@@ -868,7 +912,7 @@ struct peerlane_configure {
  * include one of the two.
  */
 /* Hash of the register map. A board with another one has other pages and records. */
-#define PEERLANE_MAP_ID 0x09fff856u
+#define PEERLANE_MAP_ID 0xd4f49f9au
 
 /*
  * Block chan. The page of one channel, mappable into one process. Page c is channel c; a build

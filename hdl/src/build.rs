@@ -1,5 +1,6 @@
 //! From build parameters to Verilog.
 
+use crate::link_reset::LinkReset;
 use crate::params::{Irq, ParamError, Params, Port, txs_burst_bits};
 use crate::pcie::bridge::{Bridge, Sizes};
 use crate::pcie::{self, target::Reach};
@@ -28,26 +29,14 @@ pub enum GenerateError {
 
 /// The block as Verilog-2005, one file a module, top module [`TOP`].
 ///
-/// The top joins the engine, the adapter of its PCIe port and, in builds with one, the transaction layer, and leaves
+/// The top joins the engine, its reset, the adapter of its PCIe port and, in builds with one, the transaction layer, and leaves
 /// the bits of addresses away that this build has no use for. It is one module, and so one component of Platform
 /// Designer: the streams between the parts have rules of their own, which no interconnect or adapter of that tool may
 /// meet.
-pub fn generate(params: &Params) -> Result<Design, GenerateError> {
-    generate_with_patience(params, pcie::patience_log2(params.clock_mhz))
-}
-
-/// The same, whose transaction layer, if there is one, gives reads up after 64 to 128 times `2^patience_log2` cycles: for
-/// simulations, in which milliseconds are long.
 ///
 /// # Errors
-/// Those of [`generate`].
-///
-/// # Panics
-/// If `patience_log2` is more than 16, for which its counters are not wide enough.
-pub fn generate_with_patience(
-    params: &Params,
-    patience_log2: usize,
-) -> Result<Design, GenerateError> {
+/// When the parameters cannot be built.
+pub fn generate(params: &Params) -> Result<Design, GenerateError> {
     params.validate()?;
     let header = header(params);
     let mut parts = match params.port_bits {
@@ -57,7 +46,7 @@ pub fn generate_with_patience(
     if params.port == Port::Tlp {
         parts.push(pcie::layer(
             params.port_bits,
-            patience_log2,
+            pcie::patience_log2(params.clock_mhz),
             reach(params),
             &header,
         )?);
@@ -92,7 +81,7 @@ pub fn generate_with_patience(
     }
     let untold: &[&str] = match params.port {
         Port::Txs => &[LIMITS, FINDINGS, MSI_STATE].concat(),
-        Port::Stream => &[FINDINGS, MSI_STATE].concat(),
+        Port::Stream => &[FINDINGS, MSI_STATE, LOSSES].concat(),
         Port::Tlp => UNUSED,
     };
     narrow.extend(untold.iter().map(|name| cut(name, 0)));
@@ -125,6 +114,9 @@ const FINDINGS: &[&str] = &[
     "expired",
     "rx_failed",
 ];
+
+/// Signals about data that only a transaction layer has.
+const LOSSES: &[&str] = &["answer_error"];
 
 /// What the transaction layer has to say to nobody in the block.
 const UNUSED: &[&str] = &[
@@ -207,6 +199,9 @@ fn parts<const W: usize, const B: usize, const E: usize>(
     });
     engine.connect_all();
     let engine = emit("peerlane_engine", &engine, header)?;
+    let mut reset = LinkReset::default();
+    reset.connect_all();
+    let reset = emit("peerlane_link_reset", &reset, header)?;
     let adapter = match params.port {
         Port::Txs => {
             let mut adapter = TxsAdapter::<W, B>::default();
@@ -219,7 +214,7 @@ fn parts<const W: usize, const B: usize, const E: usize>(
             emit("peerlane_stream", &adapter, header)?
         }
     };
-    Ok(vec![engine, adapter])
+    Ok(vec![engine, reset, adapter])
 }
 
 /// What stands at the head of each file. `peerlane check` reads the two hashes back.
@@ -238,6 +233,59 @@ fn header(params: &Params) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prim::IMPATIENT;
+
+    /// A block of 512 words is not taken for a few.
+    #[test]
+    fn no_block_of_memory_in_one_clock_holds_few_words() {
+        let small = Params {
+            channels: 4,
+            queue_log2: 8,
+            att_log2: 10,
+            irq: Irq::Msix,
+            ..Params::default()
+        };
+        let mut mlabs = 0;
+        for params in [Params::default(), small] {
+            for module in generate(&params).unwrap().modules {
+                let style = |name| module.verilog.contains(&format!("{name}, no_rw_check"));
+                let words = (module.name.split_once("_ram_block_"))
+                    .and_then(|(_, shape)| shape.split('x').next()?.parse::<u32>().ok());
+                let few = words.is_some_and(|words| words <= 32);
+                if few && !module.name.ends_with("_two_clocks") {
+                    assert!(style("MLAB") && !style("M20K"), "{}", module.name);
+                    mlabs += 1;
+                } else if words.is_some() {
+                    assert!(style("M20K"), "{}", module.name);
+                }
+            }
+        }
+        assert!(mlabs > 1, "{mlabs}");
+    }
+
+    /// The times of a build are its own, whatever a simulation defines.
+    #[test]
+    fn only_a_simulation_is_impatient() {
+        let params = Params {
+            port: Port::Tlp,
+            ..Params::default()
+        };
+        let design = generate(&params).unwrap();
+        let with = |module: &&peerlane_verilog::Module| module.verilog.contains(IMPATIENT);
+        let modules: Vec<_> = design.modules.iter().filter(with).collect();
+        // Reads, those without a tag or room, and the board's bus.
+        assert_eq!(modules.len(), 3);
+        for module in modules {
+            let guard = format!("  `ifdef SIMULATION\n  `ifdef {IMPATIENT}\n");
+            assert_eq!(
+                module.verilog.matches(&guard).count(),
+                1,
+                "{}",
+                module.verilog
+            );
+            assert_eq!(module.verilog.matches(IMPATIENT).count(), 1);
+        }
+    }
 
     /// Each part of the engine has its reset from a copy of its own, and nothing hangs at the register before
     /// them but these.

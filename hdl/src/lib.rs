@@ -16,11 +16,12 @@
 
 mod build;
 pub mod generated;
+mod link_reset;
 mod params;
 pub mod pcie;
 pub mod prim;
 pub mod rtl;
 
-pub use build::{GenerateError, TOP, generate, generate_with_patience, restart};
+pub use build::{GenerateError, TOP, generate, restart};
 pub use params::{Irq, ParamError, Params, Port, Slaves, txs_burst_bits};
 pub use peerlane_verilog::{Design, Module, Port as ModulePort};

@@ -1,6 +1,7 @@
 //! An open device: one context, one channel.
 
 use crate::context::{Context, RawChannel, SlowPath};
+use crate::ends::has_middle;
 use crate::error::{Error, Result};
 use crate::flow::Keep as _;
 use crate::kernel::Node;
@@ -12,7 +13,7 @@ use crate::transfer::Request;
 use peerlane_core::att::AttAddress;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
-use peerlane_core::descriptor::{Control, DWORDS, Descriptor};
+use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -37,7 +38,16 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 /// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
 /// lock (POSIX.1-2017, `fork`).
 #[derive(Debug, Clone)]
-pub struct Device(pub(crate) Arc<Shared>);
+pub struct Device(pub(crate) Arc<Shared>, Reads);
+
+/// Whether memory of other devices is registered for reading without a proof that the board can read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// The driver makes the proof.
+    Risked,
+    /// Only if there is one.
+    Proved,
+}
 
 /// What the clones share.
 #[derive(Debug)]
@@ -121,15 +131,18 @@ impl Device {
         let [caps0, caps1, caps2] = info.caps;
         let identity = Identity::new([info.map_id, info.build_id, caps0, caps1, caps2]);
         match identity.check(MAP_ID, None) {
-            Ok(capabilities) => Ok(Self(Arc::new(Shared {
-                owner: Process::current(),
-                capabilities,
-                range: Mutex::new(info.local_base..info.local_end),
-                queue: Mutex::new(None),
-                window_seat: Seat::default(),
-                changes_range: Mutex::new(()),
-                context: Box::new(context),
-            }))),
+            Ok(capabilities) => {
+                let shared = Shared {
+                    owner: Process::current(),
+                    capabilities,
+                    range: Mutex::new(info.local_base..info.local_end),
+                    queue: Mutex::new(None),
+                    window_seat: Seat::default(),
+                    changes_range: Mutex::new(()),
+                    context: Box::new(context),
+                };
+                Ok(Self(Arc::new(shared), Reads::Risked))
+            }
             Err(source) => Err(Error::Identity {
                 board: context.name(),
                 source,
@@ -158,6 +171,24 @@ impl Device {
         features & !self.info().features == 0
     }
 
+    /// The same device, for registrations that risk no read. On a board with
+    /// [`PROVED_PEERS`](uapi::feature::PROVED_PEERS) the first registration of another device's memory that the board is to
+    /// read has it read a little. If that is not answered, the board takes no reads of any context's until its driver has
+    /// reset its link, which ends all that is under way. By this value such memory is registered only if the board was
+    /// seen to read from that device before: [`Error::Call`] with `EXDEV` otherwise.
+    #[must_use]
+    pub fn proved_only(&self) -> Self {
+        Self(Arc::clone(&self.0), Reads::Proved)
+    }
+
+    /// Flags of a registration ([`uapi::Register::flags`]). Drivers without the feature know none.
+    pub(crate) fn register_flags(&self) -> u32 {
+        match self.1 == Reads::Proved && self.has(uapi::feature::PROVED_PEERS) {
+            true => uapi::register::PROVED_ONLY,
+            false => 0,
+        }
+    }
+
     /// What the board can do.
     pub fn capabilities(&self) -> &Capabilities {
         &self.0.capabilities
@@ -182,9 +213,12 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
-    /// [`Error::Forgotten`].
+    /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not do the ends of this write.
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
         let peer = self.check(request)?;
+        if request.direction == Direction::Write {
+            (request.region).check_ends(peer, request.length, |_| false)?;
+        }
         if !request.region.stands() {
             return Err(Error::Forgotten);
         }
@@ -224,10 +258,18 @@ impl Device {
         } = request;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
-        let peer = region.att_address().checked_add(offset);
-        peer.ok_or_else(|| Error::Broken {
-            reason: format!("offset {offset:#x} of a region has no ATT address"),
-        })
+        let peer = region.at(offset)?;
+        if direction == Direction::Write {
+            region.check_ends(peer, length, |_| true)?;
+        }
+        Ok(peer)
+    }
+
+    /// Whether the board writes some of a write's bytes where they belong.
+    pub(crate) fn writes_middle(&self, request: &Request<'_>) -> bool {
+        let granularity = self.0.write_granularity();
+        let peer = request.region.at(request.offset);
+        peer.is_ok_and(|peer| has_middle(peer, request.length, granularity))
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
@@ -328,6 +370,11 @@ impl Shared {
     /// The device's queue; `None` if it never had one.
     pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of which the board writes multiples.
+    pub(crate) fn write_granularity(&self) -> u32 {
+        self.capabilities.write_granularity
     }
 
     /// Does something between the descriptors that the queue gives the board. What `f` changes, the

@@ -107,6 +107,24 @@ pub enum Error {
     /// The region cannot be used so.
     #[error(transparent)]
     Region(RegionError),
+    /// A write begins or ends inside of a dword, all of which the board writes, and nobody writes the bytes at its ends.
+    #[error(
+        "a write of {length} bytes at offset {offset} does not begin and end at multiples of {granularity} bytes, and the board writes no others (write_granularity)"
+    )]
+    Granularity {
+        /// Byte offset in the region. The region itself may begin inside of a dword.
+        offset: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// Bytes of which the board writes multiples.
+        granularity: u32,
+    },
+    /// The first or last bytes of a write, which the board cannot write by itself, were not copied to where they belong.
+    #[error("the bytes at an end of a write were not copied: {reason}")]
+    Ends {
+        /// Why.
+        reason: String,
+    },
     /// A range does not lie in the context's part of FPGA memory.
     #[error(
         "{length} bytes at FPGA address {address:#x} do not lie in {base:#x}..{end:#x}, the context's FPGA memory"
@@ -183,6 +201,9 @@ pub enum Error {
         "the board's PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer (STATUS.port_dead)"
     )]
     PortDead,
+    /// Answers to reads are owed, and the board's port takes no other reads before they have come.
+    #[error("the board's PCIe port waits for answers to reads, and passes on no later ones")]
+    ReadsOwed,
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
@@ -295,6 +316,7 @@ fn features(bits: u64) -> String {
         (feature::WINDOW, "the window into FPGA memory"),
         (feature::MSIX, "an interrupt for each channel"),
         (feature::TAGGED_READS, "reads by tag"),
+        (feature::PROVED_PEERS, "proofs of reads"),
     ];
     let mut missing: Vec<String> = Vec::new();
     let mut unknown = bits;

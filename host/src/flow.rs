@@ -5,6 +5,7 @@
 
 mod work;
 
+use crate::ends::Scrap;
 use crate::error::{Error, Result};
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::fault::Fault;
@@ -44,9 +45,19 @@ pub(crate) struct TransferId {
 enum State<K> {
     Empty,
     UnderWay(Work<K>),
-    /// The board is done with it, but data may not have arrived.
-    Unflushed(Result<u64>, Unproven, K),
+    /// The board is done with it, but data may not have arrived, or not be where they belong.
+    Unfinished(Result<u64>, Rest, K),
     Ended(Result<u64>),
+}
+
+/// Work that is left for a transfer that the board is done with.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    unproven: Option<Unproven>,
+    /// The board has flushed the queue's memory and not the region: data of writes before it may arrive behind the copy.
+    bounced: bool,
+    /// Ends that are to be copied when all has arrived.
+    ends: [Option<Scrap>; 2],
 }
 
 /// A place in the table of transfers.
@@ -56,6 +67,55 @@ struct Entry<K> {
     /// Somebody will ask for the result.
     held: bool,
     state: State<K>,
+}
+
+impl Rest {
+    /// How a write ends whose ends were not copied: the bytes of its head are not there.
+    fn without_ends(&self, result: Result<u64>) -> Result<u64> {
+        let without_head = self.ends.iter().flatten().any(|end| end.start == 0);
+        result.map_err(|mut error| {
+            if let Error::Fault { bytes_done, .. } = &mut error
+                && without_head
+            {
+                *bytes_done = 0;
+            }
+            error
+        })
+    }
+
+    /// Copies the ends of a write that was to end so; how it ends.
+    fn place<K: Keep>(
+        &self,
+        result: Result<u64>,
+        keep: &K,
+        place: &mut impl FnMut(&K, &Scrap) -> Result<()>,
+    ) -> Result<u64> {
+        for end in self.ends.iter().flatten() {
+            let placed = match keep.stands() {
+                true => place(keep, end),
+                false => Err(Error::Forgotten),
+            };
+            match placed {
+                Ok(()) => {}
+                // What the board says of a region that is gone.
+                Err(Error::Forgotten) => {
+                    let length = match result {
+                        Ok(length) | Err(Error::Fault { length, .. }) => length,
+                        failed => return failed,
+                    };
+                    return Err(Error::Fault {
+                        direction: Direction::Write,
+                        fault: Fault::AttInvalid,
+                        bytes_done: end.start,
+                        length,
+                        offset: Some(end.start),
+                    });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        result
+    }
 }
 
 impl<K> Entry<K> {
@@ -96,8 +156,12 @@ pub(crate) struct Flow<K> {
     /// Empty places of the table.
     empty: Vec<u32>,
     under_way: usize,
-    /// Places of the writes that are to be flushed.
-    unflushed: Vec<u32>,
+    /// Places of the writes of which something is left to do, in the order in which the board was done with them.
+    unfinished: VecDeque<u32>,
+    /// A write has ended whose data may not have arrived.
+    loose: bool,
+    /// The write with ends that has begun and not ended. Transfers that are to come after it wait.
+    ragged: Option<TransferId>,
     /// What was kept for transfers that have ended.
     ended: Vec<K>,
     /// A record that came out of turn: descriptors before it were refused, or it is a wrong one.
@@ -146,7 +210,9 @@ impl<K: Keep> Flow<K> {
             table: Vec::with_capacity(2 * room),
             empty: Vec::with_capacity(2 * room),
             under_way: 0,
-            unflushed: Vec::with_capacity(room),
+            unfinished: VecDeque::with_capacity(room),
+            loose: false,
+            ragged: None,
             ended: Vec::with_capacity(2 * room),
             odd: None,
             wrong: None,
@@ -168,8 +234,9 @@ impl<K: Keep> Flow<K> {
             match std::mem::replace(&mut self.table[index].state, State::Empty) {
                 State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
                 // What was written before the reset has arrived, or never will.
-                State::Unflushed(result, _, keep) => {
-                    self.end(index, result.and(Err(Error::Restarted)), keep);
+                State::Unfinished(result, rest, keep) => {
+                    let result = rest.without_ends(result).and(Err(Error::Restarted));
+                    self.end(index, result, keep);
                 }
                 other => self.table[index].state = other,
             }
@@ -201,7 +268,7 @@ impl<K: Keep> Flow<K> {
         for index in 0..self.table.len() {
             if let State::UnderWay(work) = &mut self.table[index].state {
                 work.called_off = true;
-                if work.pieces.remaining() > 0 {
+                if work.remaining() > 0 {
                     work.fail(Error::Stopped);
                 }
                 self.settle(index);
@@ -216,7 +283,7 @@ impl<K: Keep> Flow<K> {
             return;
         };
         work.called_off = true;
-        if work.pieces.remaining() > 0 {
+        if work.remaining() > 0 {
             work.fail(Error::Stopped);
             self.settle(id.index as usize);
         }
@@ -256,7 +323,9 @@ impl<K: Keep> Flow<K> {
                 State::UnderWay(work) if work.begun && work.order.direction == Direction::Write => {
                     f(&work.keep);
                 }
-                State::Unflushed(_, Unproven::BrokenOff, keep) => f(keep),
+                State::Unfinished(_, rest, keep) if rest.unproven == Some(Unproven::BrokenOff) => {
+                    f(keep);
+                }
                 _ => {}
             }
         }
@@ -318,13 +387,19 @@ impl<K: Keep> Flow<K> {
             return;
         };
         let unproven = work.unproven();
-        let result = work.failure.map_or(Ok(work.done), Err);
-        match unproven {
-            Some(why) => {
-                entry.state = State::Unflushed(result, why, work.keep);
-                self.unflushed.push(index as u32);
+        self.loose |= work.is_loose();
+        let (result, ends) = work.result();
+        match (unproven, ends) {
+            (None, [None, None]) => self.end(index, result, work.keep),
+            (unproven, ends) => {
+                let rest = Rest {
+                    unproven,
+                    bounced: work.is_bounced(),
+                    ends,
+                };
+                entry.state = State::Unfinished(result, rest, work.keep);
+                self.unfinished.push_back(index as u32);
             }
-            None => self.end(index, result, work.keep),
         }
     }
 
@@ -332,6 +407,7 @@ impl<K: Keep> Flow<K> {
     fn end(&mut self, index: usize, result: Result<u64>, keep: K) {
         self.under_way -= 1;
         self.ended.push(keep);
+        self.ragged = self.ragged.filter(|id| id.index as usize != index);
         let entry = &mut self.table[index];
         if entry.held {
             entry.state = State::Ended(result);
@@ -341,24 +417,37 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes what the block could not flush, and ends those writes. One that cannot be flushed fails. While the board is
-    /// being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
-    pub(crate) fn flush(&mut self, mut flush: impl FnMut(&K, Unproven) -> Result<()>) {
-        while let Some(index) = self.unflushed.pop() {
+    /// Flushes writes that the block could not flush, copies their ends, and ends them: first in, first out, for a copy must
+    /// not come before earlier data to the same bytes. A write fails if that fails. While the board is being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
+    pub(crate) fn finish(
+        &mut self,
+        mut flush: impl FnMut(&K, Unproven) -> Result<()>,
+        mut place: impl FnMut(&K, &Scrap) -> Result<()>,
+    ) {
+        while let Some(index) = self.unfinished.pop_front() {
             let state = &mut self.table[index as usize].state;
-            let State::Unflushed(result, why, keep) = std::mem::replace(state, State::Empty) else {
+            let State::Unfinished(result, rest, keep) = std::mem::replace(state, State::Empty)
+            else {
                 continue;
             };
-            let result = match (flush(&keep, why), result) {
-                (Ok(()), result) => result,
+            let overtaken = || (rest.bounced && self.loose).then_some(Unproven::BrokenOff);
+            let unproven = rest.unproven.or_else(overtaken);
+            let flushed = unproven.map_or(Ok(()), |why| flush(&keep, why));
+            let result = match (flushed, result) {
+                (Ok(()), result) => rest.place(result, &keep, &mut place),
                 (Err(error), result) if is_away(&error) => {
-                    *state = State::Unflushed(result, why, keep);
-                    self.unflushed.push(index);
+                    *state = State::Unfinished(result, rest, keep);
+                    self.unfinished.push_front(index);
                     return;
                 }
-                // Whoever called it off counts on the flush. Of another failure its own error says more.
-                (Err(error), Ok(_) | Err(Error::Stopped)) => Err(error),
-                (Err(_), failed) => failed,
+                (Err(error), result) => {
+                    self.loose = true;
+                    match result {
+                        // Whoever called it off counts on the flush. Of another failure its own error says more.
+                        Ok(_) | Err(Error::Stopped) => Err(error),
+                        failed => rest.without_ends(failed),
+                    }
+                }
             };
             self.end(index as usize, result, keep);
         }
@@ -438,7 +527,7 @@ impl<K: Keep> Flow<K> {
         while let Some(&id) = self.lanes[direction as usize].waiting.front() {
             let lane = &mut self.lanes[direction as usize];
             let work = (self.table.get_mut(id.index as usize)).and_then(|entry| entry.work(id));
-            let left = work.map(|work| (work.pieces.remaining(), work));
+            let left = work.map(|work| (work.remaining(), work));
             let Some((more, work)) = left.filter(|(left, _)| *left > 0) else {
                 lane.waiting.pop_front();
                 moved = true;
@@ -468,11 +557,22 @@ impl<K: Keep> Flow<K> {
             if chained && !work.begun && first_of_other.is_some_and(|first| first < id.number) {
                 return moved;
             }
+            // The board knows nothing of its ends, so it does not wait for them.
+            let behind = |ragged: TransferId| {
+                let waits = direction == Direction::Write || terms.after_writes;
+                waits && !work.begun && ragged.number < id.number
+            };
+            if self.ragged.is_some_and(behind) {
+                return moved;
+            }
             let Some(ticket) = self.occupancy.submit(direction, more) else {
                 return moved;
             };
             match work.next(&ticket, more) {
                 Ok((length, dwords)) => {
+                    if work.order.ends.is_some() {
+                        self.ragged = Some(id);
+                    }
                     port.post(direction, &dwords, ticket.freed);
                     lane.flights.push_back(Flight {
                         cookie: ticket.cookie,
@@ -577,7 +677,7 @@ impl<K: Keep> Flow<K> {
 
     /// Bytes of a transfer under way that are known to be moved.
     pub(crate) fn done(&mut self, id: TransferId) -> u64 {
-        self.work(id).map_or(0, |work| work.done)
+        self.work(id).map_or(0, |work| work.in_place())
     }
 
     /// The number that the next transfer gets.
@@ -588,7 +688,7 @@ impl<K: Keep> Flow<K> {
     /// Transfers before a number that have not ended.
     pub(crate) fn left(&self, before: u64) -> usize {
         let left = |entry: &&Entry<K>| {
-            let under_way = matches!(entry.state, State::UnderWay(_) | State::Unflushed(..));
+            let under_way = matches!(entry.state, State::UnderWay(_) | State::Unfinished(..));
             under_way && entry.number < before
         };
         match self.under_way {

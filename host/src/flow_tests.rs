@@ -1,4 +1,5 @@
 use super::*;
+use crate::ends::Ends;
 use crate::lock_free::Ring as RingMemory;
 use crate::transfer::Terms;
 use Direction::{Read, Write};
@@ -117,6 +118,14 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
         piece,
         terms: Terms::default(),
         unreadable: false,
+        ends: None,
+    }
+}
+
+impl<K: Keep> Flow<K> {
+    /// Finishes writes that have no ends.
+    fn flush(&mut self, flush: impl FnMut(&K, Unproven) -> Result<()>) {
+        self.finish(flush, |_, _| panic!("there are no ends"));
     }
 }
 
@@ -190,6 +199,230 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
     };
     assert_eq!((moved, rounds), (bytes, 12));
     assert_eq!(board.all.len(), 100);
+}
+
+/// The board is done with its ends long before they are in place.
+#[test]
+fn what_comes_behind_ends_waits_for_them() {
+    let (mut board, mut flow) = (Board::new(), flow(8));
+    let bounce = peer(0x8000);
+    let ragged = Order {
+        peer: peer(0x101),
+        local: 0x4000_0006,
+        ends: Some(Ends::of(peer(0x101), 13, bounce)),
+        ..request(Write, 13, 4096)
+    };
+    let behind = Terms {
+        after_writes: true,
+        ..Terms::default()
+    };
+    let read = |terms| Order {
+        terms,
+        ..request(Read, 64, 4096)
+    };
+    let before = flow.submit(read(behind), ());
+    let first = flow.submit(ragged, ());
+    let free = flow.submit(read(Terms::default()), ());
+    let chained = flow.submit(read(behind), ());
+    let second = flow.submit(ragged, ());
+    let last = flow.submit(request(Write, 64, 4096), ());
+    flow.pump(&mut board);
+    let written = |board: &Board| {
+        let writes = board.taken[Write as usize].iter();
+        let places = writes.map(|one| (one.peer, one.local, one.length));
+        places.collect::<Vec<_>>()
+    };
+    // Head of 3 bytes, tail of 2, both in whole dwords of FPGA memory, and 8 bytes between.
+    let parts = [
+        (bounce, 0x4000_0004, 8),
+        (peer(0x8008), 0x4000_0010, 4),
+        (peer(0x104), 0x4000_0009, 8),
+    ];
+    assert_eq!(written(&board), parts);
+    let flushes = board.all.iter().filter(|one| !one.control.no_flush);
+    assert_eq!(flushes.filter(|one| one.peer == peer(0x104)).count(), 1);
+    assert_eq!(board.taken[Read as usize].len(), 2, "the chained one waits");
+    for _ in 0..2 {
+        board.end(Read, None, Ok(()));
+    }
+    for _ in 0..3 {
+        board.end(Write, None, Ok(()));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    flow.pump(&mut board);
+    let ended = |flow: &Flow<()>, id| flow.result(id).is_some();
+    assert!(ended(&flow, before) && ended(&flow, free) && !ended(&flow, first));
+    assert!(written(&board).is_empty() && board.taken[Read as usize].is_empty());
+    let mut placed = Vec::new();
+    flow.finish(
+        |(), _| panic!("the board has flushed it"),
+        |(), scrap| {
+            placed.push((scrap.to, scrap.start));
+            Ok(())
+        },
+    );
+    assert_eq!(placed, [(peer(0x101), 0), (peer(0x10c), 11)]);
+    assert_eq!(flow.result(first).unwrap().unwrap(), 13);
+    flow.pump(&mut board);
+    assert_eq!(written(&board), parts);
+    assert_eq!(board.taken[Read as usize].len(), 1);
+    // One that is called off holds nobody up.
+    flow.cancel(second);
+    assert!(!ended(&flow, last) && !ended(&flow, chained));
+    for _ in 0..3 {
+        board.end(Write, None, Err(Fault::Aborted));
+    }
+    flow.drain(&mut board.memory()).unwrap();
+    flow.flush(|(), _| Ok(()));
+    assert!(matches!(flow.result(second), Some(Err(Error::Stopped))));
+    flow.pump(&mut board);
+    assert_eq!(written(&board).len(), 1);
+}
+
+/// A write from byte 1 of a dword on, by the queue's memory where the board does not write its bytes.
+fn ragged(length: u64, terms: Terms) -> Order {
+    let peer = peer(0x101);
+    Order {
+        peer,
+        terms,
+        ends: Some(Ends::of(peer, length, self::peer(0x8000))),
+        ..request(Write, length, 4096)
+    }
+}
+
+/// Data of an earlier write do not arrive behind the copy of an end.
+#[test]
+fn an_end_is_copied_behind_all_earlier_data() {
+    let (usual, lazy) = (
+        Terms::default(),
+        Terms {
+            no_flush: true,
+            ..Terms::default()
+        },
+    );
+    let whole = |terms| Order {
+        terms,
+        ..request(Write, 64, 4096)
+    };
+    let failed = Err(Fault::AttBounds);
+    // The first write, how it ends, whether its flush goes well; the write behind it; flushes and copies, by the write.
+    let cases: [(_, _, bool, _, &[(&str, usize)]); 8] = [
+        (whole(usual), Ok(()), true, ragged(2, usual), &[("copy", 1)]),
+        (
+            whole(usual),
+            failed,
+            true,
+            ragged(2, usual),
+            &[("flush", 0), ("copy", 1)],
+        ),
+        (
+            whole(usual),
+            failed,
+            false,
+            ragged(2, usual),
+            &[("flush", 0), ("flush", 1), ("copy", 1)],
+        ),
+        (
+            whole(lazy),
+            Ok(()),
+            true,
+            ragged(2, usual),
+            &[("flush", 1), ("copy", 1)],
+        ),
+        // Nothing was asked for.
+        (whole(lazy), Ok(()), true, ragged(2, lazy), &[("copy", 1)]),
+        // The board has flushed its middle.
+        (whole(lazy), Ok(()), true, ragged(7, usual), &[("copy", 1)]),
+        (
+            whole(usual),
+            failed,
+            false,
+            ragged(7, usual),
+            &[("flush", 0), ("copy", 1)],
+        ),
+        (whole(usual), failed, true, whole(usual), &[("flush", 0)]),
+    ];
+    for (index, (first, outcome, proven, second, expected)) in cases.into_iter().enumerate() {
+        let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
+        let first = flow.submit(first, 0_usize);
+        let second = flow.submit(second, 1);
+        flow.pump(&mut board);
+        board.end(Write, None, outcome);
+        while !board.taken[Write as usize].is_empty() {
+            board.end(Write, None, Ok(()));
+        }
+        flow.drain(&mut board.memory()).unwrap();
+        let calls = std::cell::RefCell::new(Vec::new());
+        flow.finish(
+            |keep, _| {
+                calls.borrow_mut().push(("flush", *keep));
+                match proven || *keep == 1 {
+                    true => Ok(()),
+                    false => Err(Error::PortDead),
+                }
+            },
+            |keep, _| {
+                calls.borrow_mut().push(("copy", *keep));
+                Ok(())
+            },
+        );
+        assert_eq!(calls.into_inner(), expected, "{index}");
+        assert_eq!(flow.result(first).unwrap().is_ok(), outcome.is_ok());
+        assert!(flow.result(second).unwrap().is_ok(), "{index}");
+    }
+    // While the board is being started again both wait, and nothing is copied before its turn.
+    let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
+    flow.submit(whole(usual), 0_usize);
+    flow.submit(ragged(2, usual), 1);
+    flow.pump(&mut board);
+    board.end(Write, None, failed);
+    board.end(Write, None, Ok(()));
+    flow.drain(&mut board.memory()).unwrap();
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        flow.finish(
+            |keep, _| {
+                asked.push(*keep);
+                Err(Error::Call {
+                    call: "FLUSH",
+                    source: Errno::AGAIN,
+                })
+            },
+            |_, _| panic!("an earlier write is not proven"),
+        );
+    }
+    assert_eq!((asked, flow.under_way()), (vec![0, 0], 2));
+}
+
+/// The bytes of a head count when they were copied.
+#[test]
+fn a_failed_write_says_what_is_in_place() {
+    type Finish = fn(&mut Flow<()>);
+    // Head of 3 bytes, 8 bytes of middle, of which the board moves 4.
+    let cases: [(Finish, u64); 3] = [
+        (|flow| flow.finish(|(), _| Ok(()), |(), _| Ok(())), 3 + 4),
+        (
+            |flow| {
+                let unproven = |(): &(), _| Err(Error::PortDead);
+                flow.finish(unproven, |(), _| panic!("its place is not proven"));
+            },
+            0,
+        ),
+        (|flow| flow.renew(4).unwrap(), 0),
+    ];
+    for (finish, expected) in cases {
+        let (mut board, mut flow) = (Board::new(), flow(4));
+        let id = flow.submit(ragged(11, Terms::default()), ());
+        flow.pump(&mut board);
+        board.end(Write, None, Ok(()));
+        board.end(Write, Some(4), Err(Fault::AttBounds));
+        flow.drain(&mut board.memory()).unwrap();
+        assert!(flow.result(id).is_none(), "its head is to be copied");
+        finish(&mut flow);
+        let ended = flow.result(id).unwrap();
+        let told = matches!(ended, Err(Error::Fault { bytes_done, fault: Fault::AttBounds, .. }) if bytes_done == expected);
+        assert!(told, "{expected}: {ended:?}");
+    }
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub mod cache;
 mod context;
 mod device;
 pub mod driver;
+mod ends;
 mod error;
 mod flow;
 mod fpga_memory;
@@ -92,6 +93,7 @@ pub mod words;
 
 pub use context::{BoardWindow, Context, RawChannel, SlowPath};
 pub use device::Device;
+pub use ends::Patch;
 pub use error::{Error, Result};
 pub use fpga_memory::{FpgaMemory, Offer};
 pub use list::TransferList;

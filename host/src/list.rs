@@ -57,7 +57,9 @@ impl Queue {
             let first = !std::mem::replace(&mut begun[part.direction as usize], true);
             let followed = (parts.get(index + 1)).is_some_and(|next| {
                 let same = next.region.handle() == part.region.handle();
-                same && next.direction == Direction::Write && part.direction == Direction::Write
+                let writes = [part, next].map(|part| part.direction) == [Direction::Write; 2];
+                // The board makes sure of what it writes there itself.
+                same && writes && self.device().writes_middle(next)
             });
             let terms = Terms {
                 after_writes: terms.after_writes && first,

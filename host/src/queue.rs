@@ -7,18 +7,20 @@ pub use tasks::Ended;
 
 use crate::context::{Context, RawChannel};
 use crate::device::Device;
+use crate::ends::{Bounce, Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::{Flow, Order, Post, TransferId, Unproven};
 use crate::region::Region;
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
+use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 use tasks::Tasks;
@@ -68,6 +70,8 @@ pub(crate) struct Shared {
     /// Who made it: a child's copy ends nothing.
     owner: Process,
     state: Mutex<State>,
+    /// For ends of writes, from the first such write on.
+    bounce: OnceLock<Bounce>,
     /// Whoever slept for all has woken.
     woken: Condvar,
 }
@@ -204,6 +208,7 @@ impl Queue {
             device: device.clone(),
             owner: Process::current(),
             state: Mutex::new(state),
+            bounce: OnceLock::new(),
             woken: Condvar::new(),
         })))
     }
@@ -214,8 +219,9 @@ impl Queue {
     }
 
     /// Sets how many bytes one descriptor moves at most, for transfers that are submitted later; at
-    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Smaller pieces show the progress
-    /// of a long transfer, larger ones cost fewer stores.
+    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Where the board writes whole dwords only, a
+    /// descriptor of a write moves whole dwords, at least one. Smaller pieces show the progress of a long transfer, larger
+    /// ones cost fewer stores.
     pub fn set_piece(&self, bytes: u32) {
         self.0.lock().piece = bytes.max(1);
     }
@@ -241,8 +247,18 @@ impl Queue {
     /// region back whose last handle a transfer had that has ended. There is no limit to what may be
     /// submitted but the process's memory.
     ///
+    /// Some boards write whole dwords only
+    /// ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those with Altera's Avalon-MM
+    /// bridge). If a write to one begins or ends inside of a dword, the library copies the 1 to 3 bytes at that end: by the
+    /// processor, or in a GPU's memory by the GPU. Each end costs a descriptor and that copy. Later writes, and reads that
+    /// are [chained](Terms::after_writes), begin when the transfer has ended, which is seen while a program waits for a
+    /// transfer of the queue, polls one, or calls [`turn`](Self::turn). Where a write is not flushed ([`Terms`]), bytes of an
+    /// earlier write to the same place can arrive behind the copy. The first such write of a queue registers a small buffer.
+    ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
+    /// [`Error::Granularity`]: a write begins or ends inside of a dword, and the region has no copy for that
+    /// ([`Region::set_patch`]). [`Error::Map`], [`Error::AttFull`]: there is no memory for that.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit(
         &self,
@@ -279,9 +295,11 @@ impl Queue {
 
     /// Begins to move `length` bytes of a region into FPGA memory.
     ///
-    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) is not told that a
-    /// read was refused, by an IOMMU or by a GPU that is not there: the transfer ends well then, with ones
-    /// for data. [`Region::probe`] finds out beforehand.
+    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) gets no answer to a read that is refused,
+    /// by an IOMMU or by a GPU that is not there: the transfer fails with [`Fault::ReadTimeout`](crate::Fault::ReadTimeout),
+    /// and reads of all channels with [`Fault::PortDown`](crate::Fault::PortDown) until the board's link was reset.
+    /// [`Device::proved_only`] registers memory that is safe to read. Data that a device marks as damaged are taken for good
+    /// ones.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -310,17 +328,27 @@ impl Queue {
             ..
         } = request;
         let peer = self.0.device.check(request)?;
+        let granularity = match direction {
+            Direction::Write => self.0.device.capabilities().write_granularity,
+            Direction::Read => 1,
+        };
+        let ends = match is_ragged(peer, length, granularity) {
+            true => Some(self.0.ends(peer, length)?),
+            false => None,
+        };
         let mut state = self.0.lock();
         // First, for this can fail: what is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {
+            let piece = piece.unwrap_or(state.piece).max(granularity);
             let order = Order {
                 direction,
                 peer,
                 local: fpga_address,
                 length,
-                piece: piece.unwrap_or(state.piece).max(1),
+                piece: piece - piece % granularity,
                 terms,
                 unreadable: !region.permissions().read(),
+                ends,
             };
             let id = state.flow.submit(order, region.clone());
             self.0.pump(&mut state);
@@ -333,6 +361,14 @@ impl Queue {
             direction,
             length,
         })
+    }
+
+    /// Checks a request as [`submit_with`](Self::submit_with) does, and moves nothing.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    pub fn check(&self, request: &Request<'_>) -> Result<()> {
+        self.0.device.check(request).map(drop)
     }
 
     /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
@@ -393,6 +429,21 @@ fn slots(context: &dyn Context) -> u32 {
 }
 
 impl Shared {
+    /// The ends of a write. The first one makes the memory for them, by a call of the driver's.
+    fn ends(&self, peer: AttAddress, length: u64) -> Result<Ends> {
+        if self.bounce.get().is_none() {
+            // Another thread's may come first; then this one goes.
+            let made = Bounce::new(&self.device).map_err(|error| match error {
+                // Not what a driver says of the queue: nothing is broken.
+                Error::Call { source, .. } => Error::map("memory for ends of writes", 0, source),
+                error => error,
+            });
+            let _ = self.bounce.set(made?);
+        }
+        let bounce = self.bounce.get().ok_or(Error::Forgotten)?;
+        Ok(bounce.ends(peer, length))
+    }
+
     /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -486,7 +537,7 @@ impl Shared {
                 state.flow.abandon();
                 state.flow.take(ring)
             };
-            state.flush(context);
+            self.finish(state);
             match records {
                 Ok(records) => state.statistics.records += records,
                 // The board may have been started meanwhile, which empties the ring.
@@ -542,7 +593,7 @@ impl Shared {
     fn take_records(&self, state: &mut State) -> Result<()> {
         let context = self.device.context();
         let records = state.flow.drain(&mut Records(context));
-        state.flush(context);
+        self.finish(state);
         match records {
             Ok(0) => Ok(()),
             Ok(records) => {
@@ -557,6 +608,20 @@ impl Shared {
                 restarted?.then_some(()).ok_or(error)
             }
         }
+    }
+
+    /// Flushes writes that the block could not flush, and copies the ends of writes.
+    fn finish(&self, state: &mut State) {
+        let context = self.device.context();
+        let flush = |region: &Region, why| match why {
+            Unproven::BrokenOff => context.flush(region.handle()),
+            Unproven::Unread => context.flush_unread(region.handle()),
+        };
+        let place = |region: &Region, end: &Scrap| match self.bounce.get() {
+            Some(bounce) => bounce.place(region, end),
+            None => Err(Error::Forgotten),
+        };
+        state.flow.finish(flush, place);
     }
 
     /// Gives the board what it has room for.
@@ -577,14 +642,6 @@ impl Shared {
 }
 
 impl State {
-    /// Makes sure that what the block could not flush has arrived.
-    fn flush(&mut self, context: &dyn Context) {
-        self.flow.flush(|region, why| match why {
-            Unproven::BrokenOff => context.flush(region.handle()),
-            Unproven::Unread => context.flush_unread(region.handle()),
-        });
-    }
-
     /// The state of the context, whose events are acknowledged by that.
     fn query(&mut self, context: &dyn Context) -> Result<Query> {
         self.statistics.system_calls += 1;

@@ -1,6 +1,7 @@
 //! Memory that the board can reach.
 
 use crate::device::{Device, Shared};
+use crate::ends::{Access, Patch, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::Keep;
 use crate::memory::{Memory, check};
@@ -14,7 +15,7 @@ use rustix::io::Errno;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 impl Keep for Region {
     fn stands(&self) -> bool {
@@ -63,7 +64,9 @@ struct Inner {
     held: AtomicU32,
     /// The board has forgotten it. Held while the driver is asked.
     gone: Mutex<bool>,
-    /// Keeps the memory where it is. The driver does not need that, but for bus addresses.
+    /// How the library writes it. This keeps memory of the library's own.
+    access: OnceLock<Access>,
+    /// Keeps other memory where it is. The driver does not need that, but for bus addresses.
     _memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -93,6 +96,9 @@ impl Device {
     /// together: 4096 of the default build are 16 MiB of memory in pages of 4 KiB, and 8 GiB of memory
     /// that lies in pieces of 2 MiB ([`Memory::huge`]).
     ///
+    /// On a board with [`PROVED_PEERS`](peerlane_core::uapi::feature::PROVED_PEERS) another device's memory is registered for
+    /// reading only if the board can read it, which the first registration tries: [`Device::proved_only`].
+    ///
     /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data
     /// are proven to have arrived; [`Permissions::ReadWrite`] lets the board prove that. This holds for all
     /// kinds of registration ([`access::WRITE`]).
@@ -116,7 +122,8 @@ impl Device {
             fd: -1,
             ..Default::default()
         };
-        Region::new(self, request, permissions, Some(Arc::new(memory.clone())))
+        let region = Region::new(self, request, permissions)?;
+        Ok(region.with(Access::Memory(memory.clone(), start)))
     }
 
     /// Registers all of a memory.
@@ -129,7 +136,14 @@ impl Device {
     /// # Safety
     /// The board may write the memory until the region has been [forgotten](Region::forget),
     /// or is dropped and no transfer with it is under way: nobody else may hold references
-    /// into it for as long. Memory that is unmapped meanwhile is no longer the board's.
+    /// into it for as long. Memory that is unmapped meanwhile is no longer the board's. It stays mapped, or
+    /// unmapped, until a write to it has ended that does not begin and end at a multiple of the board's
+    /// [granularity](peerlane_core::capability::Capabilities::write_granularity): this process copies the ends, to
+    /// whatever is mapped there then.
+    ///
+    /// That copy needs a mapping that may be written: after `mprotect(PROT_READ)` the write fails with
+    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. It is made with the queue locked: a thread
+    /// that serves faults of the memory (userfaultfd) must not use the queue.
     pub unsafe fn register_address(
         &self,
         address: u64,
@@ -143,7 +157,8 @@ impl Device {
             fd: -1,
             ..Default::default()
         };
-        Region::new(self, request, permissions, None)
+        let region = Region::new(self, request, permissions)?;
+        Ok(region.with(Access::Process(address)))
     }
 
     /// Registers `length` bytes at `offset` of a dma-buf. The region lives on when the
@@ -162,7 +177,7 @@ impl Device {
             fd: dmabuf.as_fd().as_raw_fd(),
             ..Default::default()
         };
-        Region::new(self, request, permissions, None)
+        Region::new(self, request, permissions)
     }
 
     /// Registers memory of an NVIDIA GPU by its device pointer. `identity` is the buffer's
@@ -195,7 +210,7 @@ impl Device {
             fd: -1,
             ..Default::default()
         };
-        Region::new(self, request, permissions, None)
+        Region::new(self, request, permissions)
     }
 
     /// Registers memory of another device by its bus address, where the board's driver is in the process and takes such
@@ -231,14 +246,16 @@ impl Device {
 }
 
 impl Region {
-    fn new(
-        device: &Device,
-        register: Register,
-        permissions: Permissions,
-        memory: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<Self> {
+    fn new(device: &Device, register: Register, permissions: Permissions) -> Result<Self> {
         let enter = |request: &mut Register| device.context().register(request);
-        Self::entered(device, register, permissions, memory, enter)
+        Self::entered(device, register, permissions, None, enter)
+    }
+
+    /// The same, with how the library writes it.
+    fn with(self, access: Access) -> Self {
+        // It has none yet.
+        let _ = self.0.access.set(access);
+        self
     }
 
     fn entered(
@@ -256,6 +273,7 @@ impl Region {
             Permissions::Write => access::WRITE,
             Permissions::ReadWrite => access::READ | access::WRITE,
         };
+        register.flags = device.register_flags();
         enter(&mut register)?;
         let base = AttAddress::from_raw(register.att_address);
         Ok(Self(Arc::new(Inner {
@@ -272,6 +290,7 @@ impl Region {
             discarded: AtomicBool::new(false),
             held: AtomicU32::new(0),
             gone: Mutex::new(false),
+            access: OnceLock::new(),
             _memory: memory,
         })))
     }
@@ -299,6 +318,46 @@ impl Region {
     /// Whether it was still mapped from an earlier registration.
     pub fn found(&self) -> bool {
         self.0.found
+    }
+
+    /// Says how a few bytes of it are written where the board cannot: at the ends of a write that does not begin and end at
+    /// multiples of the board's [granularity](peerlane_core::capability::Capabilities::write_granularity). For memory that
+    /// only its owner reaches, a GPU; without it, [`Queue::submit`](crate::Queue::submit) refuses such a write. Only the
+    /// first is taken, and none of memory that the library writes by itself.
+    pub fn set_patch(&self, patch: Arc<dyn Patch>) {
+        let _ = self.0.access.set(Access::Owner(patch));
+    }
+
+    /// The ATT address of one of its bytes.
+    pub(crate) fn at(&self, offset: u64) -> Result<AttAddress> {
+        let peer = self.0.base.checked_add(offset);
+        peer.ok_or_else(|| Error::Broken {
+            reason: format!("offset {offset:#x} of a region has no ATT address"),
+        })
+    }
+
+    /// How the library writes it, if it can.
+    pub(crate) fn access(&self) -> Option<&Access> {
+        self.0.access.get()
+    }
+
+    /// Checks that the board writes bytes from an address of it on as a whole, or that there is an access to it that
+    /// `helps` with the ends.
+    pub(crate) fn check_ends(
+        &self,
+        peer: AttAddress,
+        length: u64,
+        helps: impl FnOnce(&Access) -> bool,
+    ) -> Result<()> {
+        let granularity = self.0.device.write_granularity();
+        match is_ragged(peer, length, granularity) {
+            true if !self.access().is_some_and(helps) => Err(Error::Granularity {
+                offset: peer.offset_from(self.0.base).unwrap_or(0),
+                length,
+                granularity,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Takes it from the board now: when this returns well, here or at a clone, the board has forgotten

@@ -112,7 +112,13 @@ impl Queue {
             length: slots.saturating_mul(slot).min(most),
             piece: None,
         };
-        self.device().check_peer(&request)?;
+        let peer = self.device().check_peer(&request)?;
+        if course.direction == Direction::Write {
+            // A slot, and what the last one has.
+            for length in [slot.min(most), course.length.map_or(slot, |all| all % slot)] {
+                course.region.check_ends(peer, length, |_| true)?;
+            }
+        }
         (self.device().0).check_local(course.fpga.start, fpga.min(most))?;
         let mut stream = Stream {
             queue: self.clone(),

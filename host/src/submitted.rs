@@ -1,6 +1,7 @@
 //! The slow path: one descriptor, by way of the kernel.
 
 use crate::device::Device;
+use crate::ends::Access;
 use crate::error::{Error, Result};
 use crate::region::Region;
 use crate::sys::Argument;
@@ -48,7 +49,8 @@ impl Device {
     /// the FPGA address `local`, 4 GiB less 1 at most. [`Terms::urgent`] is not looked at.
     ///
     /// # Errors
-    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses. [`Error::Call`] with
+    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
+    /// but the host's. [`Error::Call`] with
     /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
     /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
     pub fn submit(
@@ -63,6 +65,10 @@ impl Device {
         self.0.check_local(local, length)?;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
+        if direction == Direction::Write {
+            // The driver does those of host memory.
+            region.check_ends(region.at(offset)?, length, Access::is_host)?;
+        }
         let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
         let mut submit = uapi::Submit {

@@ -4,8 +4,8 @@ mod least;
 
 use least::Least;
 use peerlane_host::{
-    Context, Course, Device, Direction, Errno, Error, Memory, MemoryKind, Permissions, Queue,
-    Region, Request, Terms,
+    Context, Course, Device, Direction, Errno, Error, Fault, Memory, MemoryKind, Permissions,
+    Queue, Region, Request, Terms,
 };
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
@@ -400,4 +400,78 @@ fn a_stream_that_cannot_be_has_nothing_under_way() {
     // The board has all of it, and goes on: it was not given more.
     drop(stream);
     assert_eq!(queue.under_way(), 1);
+}
+
+/// Registrations by the value that risks no read say so, to drivers that know it.
+#[test]
+fn a_read_that_nobody_proved_is_risked_by_who_asks_for_it() {
+    use peerlane_core::uapi::{feature, register};
+    for (features, expected) in [(0, 0), (feature::PROVED_PEERS, register::PROVED_ONLY)] {
+        let least = Least::with(features);
+        let device = Device::over(least.clone()).unwrap();
+        let both = Permissions::ReadWrite;
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let region = device.register_dmabuf(&file, 0, 4096, both).unwrap();
+        let careful = device.proved_only();
+        let other = careful.register_dmabuf(&file, 0, 4096, both).unwrap();
+        let flags = |region: &Region| least.regions.lock().unwrap()[&region.handle()].flags;
+        assert_eq!((flags(&region), flags(&other)), (0, expected));
+        // It is the same device.
+        let queue = device.queue().unwrap();
+        let write = queue.write(0, &other, 0, 64).unwrap();
+        assert_eq!(write.wait(WHILE).unwrap(), 64);
+    }
+    let error = Error::Call {
+        call: "REGISTER",
+        source: Errno::XDEV,
+    };
+    assert!(error.remedy().contains("writing alone"));
+}
+
+/// Ends of writes to memory of the process. The board of this test brings zeros.
+#[test]
+fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
+    const PAGE: usize = 4096;
+    let least = Least::of_dwords();
+    let device = Device::over(least.clone()).unwrap();
+    let queue = device.queue().unwrap();
+    let (anywhere, both) = (std::ptr::null_mut(), ProtFlags::READ | ProtFlags::WRITE);
+    // SAFETY: a new mapping.
+    let base = unsafe { mmap_anonymous(anywhere, PAGE, both, MapFlags::PRIVATE) }.unwrap();
+    // SAFETY: it has so many bytes, and nobody else knows it.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(base.cast::<u8>(), PAGE) };
+    bytes.fill(7);
+    let address = base.expose_provenance() as u64;
+    // SAFETY: there are no references when there is a transfer.
+    let region = unsafe { device.register_address(address, PAGE as u64, Permissions::Write) };
+    let region = region.unwrap();
+    // Without room for the memory that ends need nothing is begun.
+    *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
+    let refused = queue.write(0, &region, 1, 2);
+    assert!(matches!(
+        refused,
+        Err(Error::Map {
+            source: Errno::NOSPC,
+            ..
+        })
+    ));
+    assert_eq!(queue.statistics().descriptors, 0);
+    let write = queue.write(0, &region, 2, 9).unwrap();
+    assert_eq!(write.wait(WHILE).unwrap(), 9);
+    // SAFETY: as above.
+    let found = unsafe { std::slice::from_raw_parts(base.cast::<u8>(), 16) };
+    assert_eq!(found, [7, 7, 0, 0, 7, 7, 7, 7, 0, 0, 0, 7, 7, 7, 7, 7]);
+    let write = queue.write(0, &region, 2, 9).unwrap();
+    // As if it was unmapped, but so that no other thread gets its place.
+    // SAFETY: nobody has a reference to it.
+    unsafe { rustix::mm::mprotect(base, PAGE, rustix::mm::MprotectFlags::empty()) }.unwrap();
+    match write.wait(WHILE) {
+        Err(Error::Fault {
+            fault: Fault::AttInvalid,
+            bytes_done: 0,
+            length: 9,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
 }

@@ -37,6 +37,7 @@ csr 0x400 x1
     3:3 att_sweep ro
     4:4 completer_busy ro
     5:5 port_dead ro
+    6:6 port_lost ro
   0x018 IRQ_STATUS 32
     0:0 completion w1c
     1:1 error w1c
@@ -62,6 +63,7 @@ csr 0x400 x1
     0:0 start pulse
     1:1 busy ro
     2:2 flush pulse
+    3:3 failed ro
   0x040 ATT_FLUSH 64
     63:6 address rw
   0x048 LINK 32

@@ -342,7 +342,7 @@ impl Board {
     }
 
     /// The link goes down and comes up again without a reset of the block: writes not yet
-    /// across are lost, and reads are no longer owed an answer. The bridge behind `Txs` is reset: its tags begin again
+    /// across are lost, and reads are no longer owed an answer. This resets the bridge behind `Txs`: tags begin again
     /// at 0, and no interrupt message waits. A burst that has begun is finished.
     pub fn link_reset(&mut self) {
         if let Some(txs) = &mut self.txs {

@@ -15,8 +15,8 @@
 //!   128, else every 256, from its first beat on, and at each 4 KiB. From command to command it takes `n + 5 + 2p`
 //!   cycles for `n` beats in `p` packets. A packet leaves when its last beat has come: 10 cycles later its first beat
 //!   stands at the hard IP. About 44 beats, or 15 bursts of one beat, are taken while the hard IP is not ready.
-//! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right, anything else writes bytes
-//!   that nobody enabled, or none of those that somebody did.
+//! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right. Other enables
+//!   write bytes that are not enabled, or leave out bytes that are.
 //! - **Reads.** Eight may be owed. A read takes 8 cycles for each packet, of at most 512 bytes. Tags are 4 bits and go
 //!   up by one. Without a credit or a tag reads go aside and what is behind them passes. The request stands at the hard
 //!   IP 13 cycles after the read was taken.
@@ -35,14 +35,15 @@
 //! # Assumptions: no public source
 //! - All of it with 64 or 256 bits: the rules above with other words. No RTL of these was run.
 //! - [`MSI_CYCLES`]: how soon the hard IP acknowledges a message.
-//! - [`CREDIT_CYCLES`], and what the hard IP holds for the link (`TxsConfig::write_buffer`).
+//! - [`CREDIT_CYCLES`], and the bytes that the hard IP holds for the link (`TxsConfig::write_buffer`).
 //! - [`ANSWER_CYCLES`]: the way of a host's read through the bridge is one wait; that it takes 29 cycles in all with a
 //!   slave of four, on an idle bridge, was measured. The host's reads and writes take no turn of the completions.
 //! - After a 4 KiB boundary inside a burst the translation takes 4 cycles: read in the RTL, not measured.
 //! - A packet whose first beat is a run of dwords and whose last is none is too long by some dwords in the RTL
 //!   ([`enables::extent`]); the model ends it with its last beat.
 //! - `waitrequest` beyond the bridge's own, and gaps in what it gives out (`TxsConfig::backpressure`, `response_gaps`):
-//!   those of an interconnect in front.
+//!   those of an interconnect in front. The host is answered while that holds the master, also inside of a burst, where
+//!   the RTL answers nobody: tests read registers then.
 //! - [`crate::Board::link_reset`] without a reset of the block: a burst that has begun goes on. On a board the block is
 //!   reset together with the bridge.
 
@@ -95,18 +96,20 @@ const CREDIT_CYCLES: u64 = 40;
 /// Cycles of a host's read in the bridge besides those of the slave and of the transmit side.
 const ANSWER_CYCLES: u64 = 16;
 
-/// What a master shows in a cycle.
+/// The signals of a master in a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
     pub read: bool,
     pub write: bool,
+    /// Something in front of the bridge holds the master.
+    pub held: bool,
     pub address: u64,
     pub burst: u32,
     pub enable: u64,
     pub data: &'a [u32],
 }
 
-/// What the bridge took of it.
+/// The part of them that the bridge took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub read: bool,
@@ -328,7 +331,7 @@ impl Bridge {
         log: &mut Log,
     ) -> Taken {
         if self.answer.is_some_and(|at| at <= cycle)
-            && self.state == State::Idle
+            && (self.state == State::Idle || shown.held)
             && !self.message
             && self.transmit.has_room()
         {

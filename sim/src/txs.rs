@@ -162,6 +162,7 @@ impl Txs {
         let mut shown = Shown {
             read: read && !self.held,
             write: write && !self.held,
+            held: self.held,
             address: 0,
             burst: 0,
             enable: 0,

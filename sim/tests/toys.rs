@@ -411,6 +411,65 @@ fn injected_faults_do_what_they_say() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
+fn a_reset_of_the_block_alone_clears_nothing_in_the_bridge() {
+    let mut board = board(BoardConfig::default());
+    board.host_mut().write(HOST, &noise(4096)).unwrap();
+    // What is owed comes to a block that knows nothing of it.
+    program(&mut board, HOST, 4, 32, READ);
+    board
+        .run_until(|board| board.stats().txs.read_bursts == 4, 1000)
+        .unwrap();
+    board.reset_block().unwrap();
+    assert_eq!(board.reads_outstanding(), 4);
+    board
+        .run_until(|board| board.reads_outstanding() == 0, 10_000)
+        .unwrap();
+    assert_eq!(board.stats().txs.read_words, 4 * 32);
+    // And a tag that is lost stays so.
+    board.bus_mut().inject(FaultRule {
+        hits: Hits::Nth(0),
+        answer: Answer::Unsupported,
+    });
+    program(&mut board, HOST, 1, 32, READ);
+    board.run(3000).unwrap();
+    board.reset_block().unwrap();
+    program(&mut board, HOST, 8, 32, READ);
+    board.run(10_000).unwrap();
+    assert_eq!(board.reads_outstanding(), 8);
+    assert_eq!(board.stats().txs.read_words, 4 * 32);
+    // The hard IP's own reset is the way out.
+    board.reset().unwrap();
+    assert_eq!(board.reads_outstanding(), 0);
+    job(&mut board, HOST, 8, 32, READ).unwrap();
+    assert_eq!(
+        board.bar_read32(Space::Csr, 24).unwrap(),
+        sum(&noise(4096), 16)
+    );
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_board_that_may_not_be_master_goes_on_when_it_may() {
+    let mut board = board(BoardConfig::default());
+    program(&mut board, HOST, 64, 32, WRITE);
+    board
+        .run_until(|board| board.stats().txs.write_bursts == 3, 1000)
+        .unwrap();
+    board.bus_mut().set_master(false);
+    board.run(500).unwrap();
+    let taken = board.stats().txs.write_words;
+    board.run(5000).unwrap();
+    assert_eq!(board.stats().txs.write_words, taken);
+    assert!(taken < 64 * 32);
+    assert_eq!(board.bar_read32(Space::Csr, 20).unwrap() & 1, 1);
+    assert!(board.host().slice(HOST, taken as usize * 16).unwrap() == pattern(taken as usize * 16));
+    board.bus_mut().set_master(true);
+    board.run_until_quiet(200, 100_000).unwrap();
+    assert!(board.host().slice(HOST, 64 * 512).unwrap() == pattern(64 * 512));
+}
+
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
 fn strays_end_the_run() {
     let mut board = board(BoardConfig::default());
     let id = board.bus_mut().allow(HOST..HOST + 0x1000, Access::Both);

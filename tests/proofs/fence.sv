@@ -21,7 +21,8 @@ module proof #(parameter MUTANT = 0) (
   input wire path_flush,
   input wire [63:0] path_flush_address,
   input wire port_flush_take,
-  input wire port_flushed
+  input wire port_flushed,
+  input wire flush_error
 );
   // Requests under way, and ends that are not yet out.
   reg [7:0] writes = 0, reads = 0;
@@ -30,7 +31,7 @@ module proof #(parameter MUTANT = 0) (
   reg [7:0] old_writes = 0, old_reads = 0;
   reg [8:0] old_ends = 0;
   reg let_go = 0;
-  wire busy;
+  wire busy, failed;
   // Flush reads at the port that are not answered, the oldest in bit 0: which are the fence's.
   reg [15:0] marks = 0;
   reg [3:0] reads_out = 0;
@@ -57,7 +58,7 @@ module proof #(parameter MUTANT = 0) (
     .path_valid(seen_path_flush), .path_address(path_flush_address),
     .path_take(path_flush_take), .path_done(path_flushed), .port_valid(dut_flush),
     .port_address(port_flush_address), .port_take(seen_take),
-    .port_done(seen_flushed)
+    .port_done(seen_flushed), .flush_error(MUTANT == 8 ? 1'b0 : flush_error), .failed(failed)
   );
   wire port_flush = dut_flush | (MUTANT == 5 & path_flush);
   wire begins = start & !busy;
@@ -84,6 +85,8 @@ module proof #(parameter MUTANT = 0) (
     assume (!busy | flush_at == flush_address);
   end
   reg path_stands = 0, port_stands = 0, flushing = 0, answered = 0;
+  // The fence's own read was given up, or never sent.
+  reg unheard = 0;
   reg [63:0] path_address = 0, port_address = 0, flush_address = 0;
   // Whose read is taken, and whose is answered. The port takes the fence's by its address.
   wire own_taken = port_flush_take & \dut.own_q ;
@@ -103,7 +106,11 @@ module proof #(parameter MUTANT = 0) (
     if (begins) begin
       flushing <= with_flush;
       answered <= 0;
-    end else if (own_answered & let_go) answered <= 1;
+      unheard <= 0;
+    end else if (own_answered & let_go) begin
+      answered <= 1;
+      unheard <= flush_error;
+    end
     if (reset) begin
       path_stands <= 0;
       port_stands <= 0;
@@ -111,6 +118,7 @@ module proof #(parameter MUTANT = 0) (
       marks <= 0;
       flushing <= 0;
       answered <= 1;
+      unheard <= 0;
     end
   end
   always @(posedge clock) begin
@@ -170,7 +178,8 @@ module proof #(parameter MUTANT = 0) (
     assert (!\dut.own_q | state == 4);
     assert (port_flush | !port_stands);
     assert (port_flush == (path_flush | \dut.own_q ));
-    if (state != 0) assert (\dut.flushes_q == flushing);
+    if (state != 0) assert (\dut.flushes_q == flushing & !failed & !unheard);
+    else if (used) assert (failed == unheard & (flushing | !unheard));
     if (state != 5) assert (marks == 0);
     if (state == 5) assert (marks == 1 << \dut.ahead_q & \dut.ahead_q < reads_out);
     if (state == 0 & used) assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
@@ -181,6 +190,7 @@ module proof #(parameter MUTANT = 0) (
   always @* if (!reset & used & !busy) begin
     assert (old_writes == 0 & old_reads == 0 & old_ends == 0 & let_go);
     assert (!flushing | answered);
+    assert (failed == (flushing & unheard));
   end
   // Each answer goes to whose it is, each read that is taken is somebody's, and none changes while it
   // stands.

@@ -213,12 +213,13 @@ module proof #(parameter MUTANT = 0) (
       assert (\dut.lines_q == in_lines[10:6]);
     end
     // What was found a cycle before still holds.
-    if (state == 3 & \dut.tag_ok_q ) begin
+    if ((state == 3 | state == 4) & \dut.tag_ok_q ) begin
       assert (!busy[\dut.chosen_q ]);
       if (name[6]) assert (\dut.chosen_q [5:3] == {\dut.of_all_q , 2'b11});
       else assert (\dut.chosen_q < (\dut.of_all_q ? 56 : 24));
     end
-    if (state == 2 | state == 3) assert (spare <= free);
+    if (state >= 2 & state <= 4) assert (spare <= free);
+    if (state == 4) assert (\dut.tag_ok_q );
     if (state <= 2 | state == 5) assert (!\dut.room_ok_q );
     if ((state == 3 & \dut.room_ok_q ) | state == 4) assert (promised + \dut.lines_q + (name[6] ? 0 : 3) <= space);
     if (state >= 1 & state <= 4) assert (\dut.from_q == next & \dut.left_q == left & !waits);

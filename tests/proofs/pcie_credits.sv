@@ -1,10 +1,12 @@
 // Credits of what is sent to the link: no packet leaves without them, of whatever type, whatever the other end grants,
-// whatever the hard IP sends itself, and from whatever numbers counting begins. Unbounded.
+// whatever the hard IP sends itself, and from whatever numbers counting begins. And none without a link: with each that
+// comes up, both ends count from the beginning. Unbounded.
 
 // What the other end has granted and what of it is left, of one kind. Never more than half of the numbers. A packet
 // takes at most MOST.
 module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   input wire clock,
+  input wire up,
   input wire [N-1:0] grant,
   input wire own,
   input wire [N-1:0] ours,
@@ -26,6 +28,7 @@ module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   assign left = granted - used;
   localparam HALF = 1 << (N - 1);
   always @* begin
+    assume (up | !own & grant == 0);
     assume (endless | {1'b0, left} + {1'b0, grant} <= HALF);
     // The hard IP leaves the last ones to what is under way: a packet that leaves now, and one that was told it may.
     assume (endless | !own | left >= SPARE);
@@ -38,14 +41,15 @@ module account #(parameter N = 8, parameter SPARE = 4, parameter MOST = 1) (
   always @(posedge clock) begin
     last <= grant;
     took <= own;
-    kept <= left - ours;
-    granted <= granted + grant;
-    used <= used + own + ours;
+    kept <= up ? left - ours : 0;
+    granted <= up ? granted + grant : 0;
+    used <= up ? used + own + ours : 0;
   end
 endmodule
 
 module proof #(parameter MUTANT = 0) (
   input wire clock,
+  input wire up,
   input wire [7:0] grant_ph, grant_nh, grant_ch,
   input wire [11:0] grant_pd, grant_cd,
   input wire [5:0] own,
@@ -72,21 +76,21 @@ module proof #(parameter MUTANT = 0) (
   wire [5:0] took;
   assign took[2] = \dut.pulses_q [2];
   wire [11:0] limit_pd, limit_cd, used_pd, used_cd, left_pd, left_cd, last_pd, last_cd;
-  account #(8) ph(clock, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph, last_ph, took[5]);
-  account #(12, 128, 63) pd(clock, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd, last_pd, took[4]);
-  account #(8) nh(clock, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh, last_nh, took[3]);
-  account #(8) ch(clock, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch, last_ch, took[1]);
-  account #(12, 128, 63) cd(clock, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd, last_cd, took[0]);
+  account #(8) ph(clock, up, grant_ph, own[5], {7'd0, post_sent}, infinite[5], limit_ph, used_ph, left_ph, last_ph, took[5]);
+  account #(12, 128, 63) pd(clock, up, grant_pd, own[4], post_sent ? {6'd0, post_need} : 12'd0, infinite[4], limit_pd, used_pd, left_pd, last_pd, took[4]);
+  account #(8) nh(clock, up, grant_nh, own[3], {7'd0, read_sent}, infinite[3], limit_nh, used_nh, left_nh, last_nh, took[3]);
+  account #(8) ch(clock, up, grant_ch, own[1], {7'd0, reply_sent}, infinite[1], limit_ch, used_ch, left_ch, last_ch, took[1]);
+  account #(12, 128, 63) cd(clock, up, grant_cd, own[0], reply_sent ? {6'd0, reply_need} : 12'd0, infinite[0], limit_cd, used_cd, left_cd, last_cd, took[0]);
 
   // Faults: the hard IP's own packets not seen; one granted too many; data of a write not counted in full; an answer
-  // that is used twice; types exchanged; a read not counted.
+  // that is used twice; types exchanged; a read not counted; a link that is new and not seen.
   wire [5:0] seen_own = MUTANT == 1 ? 6'd0 : own;
   wire [7:0] seen_nh = (select ? used_nh : limit_nh) + (MUTANT == 2 & !select);
   wire [5:0] seen_need = MUTANT == 3 ? post_need >> 1 : post_need;
   wire [5:0] seen_infinite = MUTANT == 5 ? {infinite[5:2], infinite[0], infinite[1]} : infinite;
   wire seen_read = MUTANT == 6 ? 1'b0 : read_sent;
   peerlane_credits dut (
-    .clock(clock), .reset(1'b0),
+    .clock(clock), .reset(1'b0), .up(up | MUTANT == 7),
     .posted_headers(select ? used_ph : limit_ph),
     .posted_data(select ? used_pd : limit_pd),
     .read_headers(seen_nh),
@@ -111,8 +115,10 @@ module proof #(parameter MUTANT = 0) (
   wire [5:0] pulses = \dut.pulses_q ;
   wire counts = \dut.ready_q | age >= 16;
   wire limits = \dut.ready_q | age >= 17;
-  reg begun = 0;
+  reg begun = 0, had_link = 0;
   always @(posedge clock) begun <= 1;
+  always @(posedge clock) had_link <= up;
+  always @* assert (had_link | !post_ok & !read_ok & !reply_ok);
   always @* if (MUTANT == 0) begin
     assert (pulses == took);
     assert (begun ? \dut.endless_q == infinite : age == 0 & !\dut.ready_q );
@@ -123,7 +129,7 @@ module proof #(parameter MUTANT = 0) (
       assert (\dut.limit_ch_q + pulses[1] == used_ch);
       assert (\dut.limit_cd_q + pulses[0] == used_cd);
     end
-    if (begun) assert (\dut.ready_q | age >= 1);
+    if (begun) assert (had_link ? \dut.ready_q | age >= 1 : !\dut.ready_q & age == 0);
     if (counts) begin
       assert (\dut.used_ph_q + pulses[5] == used_ph);
       assert (\dut.used_pd_q + pulses[4] == used_pd);

@@ -302,6 +302,8 @@ class HardIp(Device):
             number = credit.tx_credits_consumed if consumed else credit.tx_credit_limit
             return number & ((1 << bits) - 1)
 
+        # The link is up as the other end's limits are known (DL_Up, PCI Express Base Specification 2.1, section 3.2.1).
+        self._set("dlup", int(state.fi1))
         self._set("tx_cred_hdrfcp", shown(state.ph, 8))
         self._set("tx_cred_datafcp", shown(state.pd, 12))
         self._set("tx_cred_hdrfcnp", shown(state.nph, 8))

@@ -518,7 +518,7 @@ fn a_fence_waits_for_all_that_was_translated_before_it() {
         "fence.sv",
         &[],
         Reach::Induction(BLOCK_FAULTS),
-        1..=7,
+        1..=8,
     );
 }
 
@@ -620,7 +620,7 @@ fn nothing_is_sent_to_the_link_without_credits() {
         "pcie_credits.sv",
         &[],
         Reach::Induction(CREDIT_FAULTS),
-        1..=6,
+        1..=7,
     );
 }
 

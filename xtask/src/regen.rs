@@ -113,7 +113,10 @@ fn c_header(root: &Path, fresh: &Path) -> miette::Result<()> {
 fn reference_board(root: &Path, fresh: &Path) -> miette::Result<()> {
     let work = tempfile::tempdir().into_diagnostic()?;
     let bsp = work.path().join("bsp");
-    extend(root, "reference", &bsp)?;
+    // The simulated boards that the driver's suites run on have this port.
+    let config = work.path().join("txs.toml");
+    std::fs::write(&config, "[port]\nkind = \"txs\"\n").into_diagnostic()?;
+    extend(root, "reference", &bsp, Some(&config))?;
     let mut table = crate::peerlane(root)?;
     table.arg("driver").arg(&bsp);
     table.arg("--out").arg(fresh.join("boards_table.rs"));
@@ -125,7 +128,7 @@ fn diagrams(root: &Path, fresh: &Path) -> miette::Result<()> {
     for name in ["reference", "reference-net"] {
         let work = tempfile::tempdir().into_diagnostic()?;
         let bsp = work.path().join("bsp");
-        extend(root, name, &bsp)?;
+        extend(root, name, &bsp, None)?;
         let mut diagram = crate::peerlane(root)?;
         diagram.args(["diagram", "--bsp"]).arg(&bsp);
         diagram.arg("--out").arg(fresh.join(format!("{name}.svg")));
@@ -134,12 +137,13 @@ fn diagrams(root: &Path, fresh: &Path) -> miette::Result<()> {
     Ok(())
 }
 
-/// Extends a reference BSP.
-fn extend(root: &Path, name: &str, out: &Path) -> miette::Result<()> {
+/// Extends a reference BSP, with a configuration or none.
+fn extend(root: &Path, name: &str, out: &Path, config: Option<&Path>) -> miette::Result<()> {
     let mut extend = crate::peerlane(root)?;
     extend.args(["extend", "--bsp"]);
     extend.arg(root.join("bsp").join(name));
     extend.arg("--out").arg(out);
+    extend.args(config.map(|_| "--config")).args(config);
     silently(extend, "a reference BSP does not extend, see above")
 }
 

@@ -76,6 +76,7 @@ pub fn run(
         let side = Arc::clone(&gpu.side) as Arc<dyn Side>;
         let settings = peerlane_routes::Options {
             probe_reads: options.probe_reads,
+            prove_reads: options.prove_reads,
             // Simulated time is dear.
             measured: if setup.simulated { 128 * KIB } else { MIB },
             ..peerlane_routes::Options::default()
@@ -450,6 +451,7 @@ impl Runner<'_> {
             // A block is a quarter of it at most.
             staging: 2 * longest as usize,
             probe_reads: self.options.probe_reads,
+            prove_reads: self.options.prove_reads,
             ..peerlane_routes::Options::default()
         };
         let side = Arc::clone(&gpu.side) as Arc<dyn Side>;
@@ -538,6 +540,7 @@ mod tests {
             budget: MIB,
             figures: false,
             probe_reads: true,
+            prove_reads: false,
         };
         let mut setup = Setup::simulated(4 * KIB).unwrap();
         let report = run(&mut setup, &options(Direction::Write), &mut |_| ()).unwrap();

@@ -129,7 +129,7 @@ fn parse(text: &str) -> Option<Component> {
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component";
     const AGAIN: &str = "Extend the vendor's BSP again.";
-    let before = findings.errors();
+    let before = findings.found();
     let path = layout.hardware_dir().join(hw_tcl_path());
     let own = layout.hardware_dir().join(OWN_DIR);
     let place = Place::file(&path);

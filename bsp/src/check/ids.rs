@@ -18,7 +18,7 @@ const AGAIN: &str = "Extend the vendor's BSP again: generated files are not to b
 /// read is a finding.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "ids";
-    let before = findings.errors();
+    let before = findings.found();
     let hardware = layout.hardware_dir();
     let mut verilog = 0;
     for (path, recorded) in &build.generated {

@@ -44,6 +44,8 @@ pub struct Finding {
     pub what: String,
     /// What to do about it; empty unless it is bad.
     pub remedy: String,
+    /// Whether the vendor's BSP has it too. A test that found this claims no success.
+    pub inherited: bool,
 }
 
 /// All findings.
@@ -61,6 +63,14 @@ impl Findings {
         self.push(Level::Note, test, place, what.into(), "");
     }
 
+    /// Adds a fault that the vendor's BSP has too.
+    pub fn inherited(&mut self, test: &'static str, place: Place, what: impl Into<String>) {
+        self.note(test, place, what);
+        if let Some(last) = self.0.last_mut() {
+            last.inherited = true;
+        }
+    }
+
     /// Adds a fault.
     pub fn bad(&mut self, test: &'static str, place: Place, what: impl Into<String>, remedy: &str) {
         self.push(Level::Bad, test, place, what.into(), remedy);
@@ -75,6 +85,7 @@ impl Findings {
             line,
             what,
             remedy: remedy.into(),
+            inherited: false,
         });
     }
 
@@ -88,9 +99,18 @@ impl Findings {
         self.0.iter().filter(|f| f.level == Level::Bad).count()
     }
 
-    /// Whether a test found no fault since there were `before` of them.
+    /// Number of faults, and of those that the vendor's BSP has too.
+    fn found(&self) -> usize {
+        let faults = self
+            .0
+            .iter()
+            .filter(|f| f.level == Level::Bad || f.inherited);
+        faults.count()
+    }
+
+    /// Whether a test found no fault since there were `before` of them ([`Self::found`]).
     fn unchanged(&self, before: usize) -> bool {
-        self.errors() == before
+        self.found() == before
     }
 }
 

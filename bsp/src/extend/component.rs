@@ -6,18 +6,20 @@ use std::path::PathBuf;
 use askama::Template;
 
 use crate::block::{self, Interface};
-use crate::config::{Config, Irq, PortKind};
+use crate::config::{Config, Irq};
 use crate::extend::hard_ip::OWN_CVP;
 use crate::extend::parameters::{self, Parameter};
 use crate::extend::settings::{self, Import, Settings};
 use crate::generator::{Board, Ids, VerilogModule};
-use crate::layout::{OWN_DIR, SCRIPT_DIR};
+use crate::layout::SCRIPT_DIR;
 use crate::system::kinds::OWN_HIP;
 use crate::system::library::{NEW_DMA, Role};
 
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
 /// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
 const FIRST_STAGE: &str = "meta_q";
+/// The same of the registers that take the words of `tl_cfg` (`hdl/src/pcie/config.rs`).
+const EARLY: &str = "early_";
 /// Most skew between the bits of a Gray-coded pointer, of a period of the sending clock: two bits may not
 /// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is kept back
 /// for the clocks' own uncertainty.
@@ -89,6 +91,9 @@ struct Sdc<'a> {
 #[derive(Template)]
 #[template(path = "peerlane_pcie.sdc")]
 struct HipSdc {
+    kind: &'static str,
+    /// Name of the registers that take the words of the hard IP's configuration first, as the Verilog begins it.
+    early: &'static str,
     /// The hard IP has the soft reset controller.
     soft_reset: bool,
 }
@@ -102,30 +107,28 @@ struct HipTcl<'a> {
     cvp: &'a str,
 }
 
-/// Its file.
-pub fn hip_file() -> Written {
+/// Its files in a directory of the Quartus project: the component and its constraints.
+pub fn hip_files(dir: &str, soft_reset: bool) -> [Written; 2] {
     let component = HipTcl {
         kind: OWN_HIP,
         version: block::COMPONENT_VERSION,
         cvp: OWN_CVP,
     };
-    Written {
-        path: own_hip_path().into(),
-        text: render(&component),
-    }
-}
-
-/// Its constraints.
-pub fn hip_constraints(soft_reset: bool) -> Written {
-    Written {
-        path: format!("{OWN_DIR}/{HIP_SDC}").into(),
-        text: render(&HipSdc { soft_reset }),
-    }
-}
-
-/// Its path in the hardware directory.
-pub fn own_hip_path() -> String {
-    format!("{OWN_DIR}/{OWN_HIP}_hw.tcl")
+    [
+        (format!("{OWN_HIP}_hw.tcl"), render(&component)),
+        (
+            HIP_SDC.to_string(),
+            render(&HipSdc {
+                kind: NEW_DMA,
+                early: EARLY,
+                soft_reset,
+            }),
+        ),
+    ]
+    .map(|(name, text)| Written {
+        path: format!("{dir}/{name}").into(),
+        text,
+    })
 }
 
 /// Name of their file.
@@ -232,7 +235,7 @@ pub fn ip_files(
     let interfaces = block::interfaces(config, board.port_bits, board.slaves.bar);
     let kind = NEW_DMA;
     let msix = config.irq == Irq::Msix;
-    let stream = config.port.kind == PortKind::Stream;
+    let stream = config.streams();
     let parameters = parameters::parameters(config, board, ids);
     let places: Vec<_> = parameters::places(board)
         .into_iter()

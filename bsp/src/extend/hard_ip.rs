@@ -1,21 +1,23 @@
 //! The hard IP with an Avalon-ST interface in place of the one with Avalon-MM ports: which parameters it has.
 //!
-//! The table (`hard_ip/table`) knows every parameter of the Avalon-MM variant. One that it does not know is refused: what
-//! it does to the hardware, nobody has looked at.
+//! The table (`hard_ip/table`) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. One that it does
+//! not know is left out if its value switches nothing on, and refused with any other: its effect on
+//! the hardware is not known.
 
 mod table;
 
 use crate::config::Config;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Problems, Result};
 use crate::keys::Key;
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
 use crate::text::either;
-use table::{Fate, fate};
+use table::{BUFFER, Fate, fate};
 
-/// Kind of the hard IP that is replaced.
-pub const FROM: &str = "altera_pcie_sv_hip_avmm";
+/// Kinds of the hard IP that are replaced: that of Stratix V, and that of Arria V GZ, which has the same parameters,
+/// interfaces and Verilog under its name (component descriptions of ACDS 13.1).
+pub const FROM: [&str; 2] = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
 
 /// The module that the component in its place has as its top, and the name of the instance's entity.
 pub const ENTITY: &str = "altpcie_sv_hip_ast_hwtcl";
@@ -71,6 +73,8 @@ pub struct HardIp {
     pub parameters: Vec<Value>,
     /// Those of the old one that it does not have.
     pub dropped: Vec<Value>,
+    /// Those of the old one that no description here has; their values switch nothing on.
+    pub unknown: Vec<String>,
     /// Width of the stream in bits.
     pub port_bits: u32,
     /// Its clock in MHz, before and after.
@@ -144,46 +148,92 @@ const CREDITS: &str = "the block counts credits from what the hard IP has used";
 const RATE: &str = "it is the generation of the configuration's port.gen, or the vendor's";
 const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, which is gone";
 const ONE_BAR: &str = "the block serves one BAR";
+const UNKNOWN: &str = "no description known here has it, and its value switches nothing on";
 
-/// The hard IP with an Avalon-ST interface that stands for one with Avalon-MM ports.
+/// Whether a parameter is one of the Avalon-MM variant in a version that is known.
+pub fn has_parameter(name: &str) -> bool {
+    fate(name).is_some()
+}
+
+/// Settings of a hard IP whose ports stay that its receive buffer needs: name, value, and the reason.
+pub fn receive_buffer(hip: &Module) -> Vec<(&'static str, &'static str, &'static str)> {
+    if !FROM.contains(&hip.kind.as_str()) {
+        // The bridge of Arria V and Cyclone V waits for room by itself (RTL that Quartus 17.0 generates for
+        // `altera_pcie_cv_hip_avmm`).
+        return Vec::new();
+    }
+    let setting = |name: &'static str| {
+        let value = hip.parameter(name)?.trim();
+        match fate(name)? {
+            Fate::KeepOr(possible, otherwise, why) if !is_one_of(possible, value) => {
+                Some((name, otherwise, why))
+            }
+            _ => None,
+        }
+    };
+    BUFFER.into_iter().filter_map(setting).collect()
+}
+
+/// Refuses a hard IP that no streaming port is known of.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] with the place, for a parameter that is not known, and for a value that the other variant or
-/// the block cannot have; [`ErrorKind::Config`] for a link or width that is asked for and that there is not.
-pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp> {
-    let old = Old { system, hip };
-    if hip.kind != FROM {
-        return Err(old.refuse(
-            system.place(hip),
-            format!(
-                "{} is a {}, and a streaming port is known of {FROM} only",
-                hip.name, hip.kind
-            ),
-            "Leave port.kind out of the configuration, or set it to \"txs\".",
-        ));
+/// [`ErrorKind::Unsupported`] with its place.
+pub fn is_known(system: &System, hip: &Module) -> Result<()> {
+    if FROM.contains(&hip.kind.as_str()) {
+        return Ok(());
     }
+    let what = format!(
+        "{} is a {}, and a streaming port is known of {} only, the hard IP of Stratix V and Arria V GZ",
+        hip.name,
+        hip.kind,
+        either(&FROM)
+    );
+    let remedy = "Leave port.kind out of the configuration, or set it to \"txs\".";
+    Err(Old { system, hip }.refuse(system.place(hip), what, remedy))
+}
+
+/// The hard IP with an Avalon-ST interface that stands for one with Avalon-MM ports, which [`is_known`].
+///
+/// `None` where something stands against it. All of that is added to the problems: [`ErrorKind::Unsupported`] with the
+/// place, for a parameter that is not known, and for a value that the other variant or the block cannot have;
+/// [`ErrorKind::Config`] for a link or width that is asked for and that there is not.
+pub fn streaming(
+    system: &System,
+    hip: &Module,
+    wanted: Wanted,
+    problems: &mut Problems,
+) -> Option<HardIp> {
+    let old = Old { system, hip };
+    let before = problems.count();
     let mut parameters = Vec::new();
     let mut dropped = Vec::new();
+    let mut unknown = Vec::new();
     for element in hip.element.children("parameter") {
         let name = element.attribute("name").unwrap_or_default();
         let value = element.attribute("value").unwrap_or(&element.text).trim();
         match fate(name) {
-            None => return Err(old.unknown(element, name)),
+            None if old.is_off(name, value) => {
+                unknown.push(format!("{name} = {value}"));
+                dropped.push(Value::new(name, value, UNKNOWN));
+            }
+            None => problems.add(old.unknown(element, name)),
             Some(Fate::Keep) => parameters.push(Value::new(name, value, "")),
-            Some(Fate::KeepOnly(possible, why)) => {
-                if !possible.iter().any(|one| same(one, value)) {
-                    return Err(old.value(element, possible, why));
-                }
-                parameters.push(Value::new(name, value, ""));
+            Some(Fate::KeepOnly(possible, why)) => match is_one_of(possible, value) {
+                true => parameters.push(Value::new(name, value, "")),
+                false => problems.add(old.value(element, possible, why)),
+            },
+            Some(Fate::KeepOr(possible, otherwise, why)) => {
+                parameters.push(match is_one_of(possible, value) {
+                    true => Value::new(name, value, ""),
+                    false => Value::new(name, otherwise, why),
+                });
             }
             Some(Fate::Decided) => {}
             Some(Fate::Drop(why)) => dropped.push(Value::new(name, value, why)),
-            Some(Fate::DropOnly(only, why)) => {
-                if !same(only, value) {
-                    return Err(old.value(element, &[only], why));
-                }
-                dropped.push(Value::new(name, value, why_dropped(only)));
-            }
+            Some(Fate::DropOnly(only, why)) => match same(only, value) {
+                true => dropped.push(Value::new(name, value, why_dropped(only))),
+                false => problems.add(old.value(element, &[only], why)),
+            },
         }
     }
     for (name, value) in DEFAULTS {
@@ -191,7 +241,11 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
             parameters.push(Value::new(name, value, DEFAULT));
         }
     }
-    let link = old.link(wanted)?;
+    let link = problems.take(old.link(wanted));
+    let bars = old.bars(wanted, problems);
+    let (Some(link), true) = (link, problems.count() == before) else {
+        return None;
+    };
     if link.generation.1 == 3 {
         let forced = |one: &&mut Value| one.name == HARD_RESET && !same("0", &one.value);
         for one in parameters.iter_mut().filter(forced) {
@@ -230,18 +284,19 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         Value::new("completion_timeout_hwtcl", "NONE", TIMEOUT),
         Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
     ]);
-    parameters.extend(old.bars(wanted)?);
+    parameters.extend(bars);
     let soft_reset = has_soft_reset(&parameters, generation);
     let lanes = old.lanes();
-    Ok(HardIp {
+    Some(HardIp {
         name: hip.name.clone(),
         kind: OWN_HIP,
         parameters,
         dropped,
+        unknown,
         port_bits: link.port_bits,
         clock: link.clock,
-        // At most 31.
-        bar_log2: old.size(wanted)? as u32,
+        // At most 31, or the BARs would have been refused.
+        bar_log2: old.bits(wanted) as u32,
         generation: link.generation,
         reconfiguration: (
             reconfiguration(lanes, before),
@@ -250,6 +305,11 @@ pub fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp
         loses_cvp: cvp && !keeps_cvp,
         soft_reset,
     })
+}
+
+/// Whether a value is one of several.
+fn is_one_of(possible: &[&str], value: &str) -> bool {
+    possible.iter().any(|one| same(one, value))
 }
 
 /// Whether Quartus takes the soft reset controller (`update_default_value_hidden_parameter_common`, ACDS 13.1).
@@ -327,11 +387,27 @@ impl Old<'_> {
         self.refuse(
             self.system.document.place(element),
             format!(
-                "{} has the parameter {name}, which that of Quartus 13.1 does not have: what becomes of it in {OWN_HIP} is not known",
+                "{} has the parameter {name} with a value that may switch something on, and that of Quartus 13.0 to 18.1 does \
+                 not have it: its effect in {OWN_HIP} is not known",
                 self.hip.name
             ),
             "Report it to Peerlane's project, with the version of Quartus; until then leave port.kind out of the configuration.",
         )
+    }
+
+    /// Whether a parameter that is not known switches nothing on: by its value, or since the advanced ones count only where
+    /// they are to (`update_default_value_hidden_parameter_common`, ACDS 13.1).
+    fn is_off(&self, name: &str, value: &str) -> bool {
+        const WORDS: [&str; 5] = ["", "false", "disable", "disabled", "none"];
+        let off = |part: &str| {
+            let part = part.trim();
+            part.parse::<f64>() == Ok(0.0)
+                || same("0", part)
+                || WORDS.iter().any(|word| word.eq_ignore_ascii_case(part))
+        };
+        let counts = self.hip.number("advanced_default_parameter_override");
+        value.split(',').all(off)
+            || name.starts_with("advanced_default_hwtcl_") && counts.unwrap_or(0) == 0
     }
 
     /// A value that cannot be had.
@@ -496,8 +572,9 @@ impl Old<'_> {
     }
 
     /// Types and sizes of the BARs: the host's, and none beside it.
-    fn bars(&self, wanted: Wanted) -> Result<Vec<Value>> {
+    fn bars(&self, wanted: Wanted, problems: &mut Problems) -> Vec<Value> {
         let mut values = Vec::new();
+        problems.take(self.size(wanted));
         for bar in 0..BARS {
             let name = format!("bar{bar}_type_hwtcl");
             // By itself the Avalon-MM variant has BAR 0, with 64 bits.
@@ -505,10 +582,10 @@ impl Old<'_> {
             let kind = self.hip.parameter(&name).unwrap_or(usual).trim();
             let own = bar == wanted.bar;
             let possible: &[&str] = if own { &["1", "2", "3"] } else { &["0"] };
-            if !possible.iter().any(|one| same(one, kind)) {
-                return Err(self.bar(bar, kind, wanted.bar));
+            if !is_one_of(possible, kind) {
+                problems.add(self.bar(bar, kind, wanted.bar));
             }
-            let size = if own { self.size(wanted)? } else { 0 };
+            let size = if own { self.bits(wanted) } else { 0 };
             values.push(Value::new(name, kind, if own { "" } else { ONE_BAR }));
             values.push(Value::new(
                 format!("bar{bar}_size_mask_hwtcl"),
@@ -516,7 +593,7 @@ impl Old<'_> {
                 if own { SIZE } else { ONE_BAR },
             ));
         }
-        Ok(values)
+        values
     }
 
     /// Why a BAR cannot be as it is.
@@ -544,14 +621,19 @@ impl Old<'_> {
     }
 
     /// The size of the host's BAR, log2.
-    fn size(&self, wanted: Wanted) -> Result<u64> {
-        let name = format!("SLAVE_ADDRESS_MAP_{}", wanted.bar);
-        let size = self.hip.number(&name).unwrap_or(0).max(wanted.bar_log2);
+    fn bits(&self, wanted: Wanted) -> u64 {
+        let before = self.hip.number(&map_of(wanted.bar)).unwrap_or(0);
+        before.max(wanted.bar_log2)
+    }
+
+    /// Refuses a size that the BAR cannot have.
+    fn size(&self, wanted: Wanted) -> Result<()> {
+        let size = self.bits(wanted);
         if (12..=MOST_BITS).contains(&size) {
-            return Ok(size);
+            return Ok(());
         }
         Err(self.refuse(
-            self.place(&name),
+            self.place(&map_of(wanted.bar)),
             format!(
                 "BAR {} of {} would have 2^{size} bytes; behind a streaming port it has 4 KiB to 2 GiB",
                 wanted.bar, self.hip.name
@@ -559,6 +641,11 @@ impl Old<'_> {
             "Move the slaves on the host's bus together in Platform Designer.",
         ))
     }
+}
+
+/// The parameter of the Avalon-MM variant that has the size of a BAR.
+fn map_of(bar: u32) -> String {
+    format!("SLAVE_ADDRESS_MAP_{bar}")
 }
 
 /// The widths that a link can have, with their clocks.
@@ -603,13 +690,23 @@ impl HardIp {
         reasons
     }
 
-    /// What is said of the parameters that are gone. The changes name them.
-    pub fn note(&self) -> String {
+    /// Notes about the parameters that are gone. The changes name them.
+    pub fn notes(&self) -> Vec<String> {
         let count = self.dropped.len();
-        format!(
+        let mut notes = vec![format!(
             "{count} parameters of {} are gone, which {} does not have; the changes name each with the reason.",
             self.name, self.kind
-        )
+        )];
+        if !self.unknown.is_empty() {
+            notes.push(format!(
+                "{} has parameters that no description known here has ({}). Their values switch nothing on, so they were left \
+                 out, and {} takes Quartus's own value where it has them.",
+                self.name,
+                self.unknown.join(", "),
+                self.kind
+            ));
+        }
+        notes
     }
 }
 

@@ -57,7 +57,10 @@ impl Hip {
         let modules = site.library.systems().flat_map(|system| &system.modules);
         Some(Self {
             name: hip.name.clone(),
-            is_only: modules.filter(|module| module.kind == FROM).count() == 1,
+            is_only: modules
+                .filter(|module| FROM.contains(&module.kind.as_str()))
+                .count()
+                == 1,
         })
     }
 }

@@ -4,10 +4,11 @@
 //! through other bridges, into the memory's clock, goes; so does that of the window into FPGA memory, for which
 //! Platform Designer puts an adapter between the clocks.
 //!
-//! With 64-bit addresses the hard IP translates in neither direction: `Rxm_BARn` then drives the PCIe address
-//! instead of the offset in the BAR, and only its low bits may be decoded. They alone are where the master has one
-//! slave, at 0, that decodes no more. Elsewhere a bridge of ours is put between the master and its slaves: it hands
-//! on as many address bits as the BAR has, and a BAR is aligned to its size.
+//! `Rxm_BARn` gives the offset in the BAR, with 64-bit addresses too: the RTL that Quartus 16.0 and 17.0 generate for
+//! `altera_pcie_sv_hip_avmm` and `altera_pcie_cv_hip_avmm` masks the PCIe address by the BAR's size
+//! (`altpciexpav128_p2a_addrtrans`). Earlier versions were not seen, and the user guide 683411 ("Avalon-MM System
+//! Settings") leaves it open for them. So the block does not rely on it where that costs nothing: a bridge of ours,
+//! which hands on as many address bits as the BAR has, is put between a master and its slaves where they are several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +26,10 @@ use crate::system::xml::Edits;
 const MOST_BITS: u64 = 31;
 /// Kind of a bridge that is put in.
 pub const INSERTED: &str = "altera_avalon_mm_bridge";
+
+/// A sentence on the addresses of a BAR's master, for notes.
+const OFFSET: &str = "The hard IP gives the offset in the BAR, with 64-bit addresses too, in the RTL that Quartus 16.0 \
+                      and 17.0 generate; of earlier versions that is not known";
 
 /// Where a slave of the block goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl<'a> HostBus<'a> {
     /// configuration asks for is taken or not aligned.
     pub fn plan(site: &Site<'a>, config: &Config) -> Result<Self> {
         let (mut bus, moved) = Self::leaving(site, false)?;
-        bus.receive_side(site)?;
+        bus.receive_side(site);
         bus.place(site, config, &moved)?;
         Ok(bus)
     }
@@ -268,23 +273,17 @@ impl<'a> HostBus<'a> {
         Ok(())
     }
 
-    /// Decides which BARs need a bridge of their own.
-    fn receive_side(&mut self, site: &Site<'a>) -> Result<()> {
+    /// Decides which BARs get a bridge of their own.
+    fn receive_side(&mut self, site: &Site<'a>) {
         let gone = self.gone_at();
         let exported = |export: &&Export| {
             let inside = export.internal.as_ref().filter(|_| !export.stale);
             inside.is_some_and(|end| end.instance == site.hip.name && bar_number(end).is_some())
         };
-        if let Some(export) = site.system.exports.iter().find(exported) {
-            return Err(site.unsupported(
-                site.system.place(site.hip),
-                format!(
-                    "a BAR's master of {} is exported as {}: with 64-bit addresses it drives the PCIe address, not \
-                     the offset in the BAR, and what it leads to is not in this system",
-                    site.hip.name, export.name
-                ),
-                "Put an altera_avalon_mm_bridge with as many address bits as the BAR has between the two, in Platform \
-                 Designer, and export its m0.",
+        for export in site.system.exports.iter().filter(exported) {
+            self.notes.push(format!(
+                "A BAR's master of {} is exported as {}. {OFFSET}; it stays as it is.",
+                site.hip.name, export.name
             ));
         }
         let mut masters: Vec<&End> = site
@@ -307,21 +306,18 @@ impl<'a> HostBus<'a> {
                 }
                 _ => None,
             };
-            if let Some(bits) = alone {
-                self.notes.push(format!(
-                    "{master} drives the PCIe address instead of the offset in the BAR; its only slave {} stands at 0 \
-                     and decodes low address bits only ({bits} before this extension), and a BAR is aligned to its \
-                     size, so the host's accesses arrive where they did.",
-                    slaves[0].end
-                ));
+            if alone.is_some() {
                 continue;
             }
+            let Some(bits) = self.needed_bits(site, master, bar, &gone) else {
+                self.notes
+                    .push(format!("{master} keeps its slaves as they are. {OFFSET}."));
+                continue;
+            };
             let name = unused(site, &format!("peerlane_bar{bar}"));
-            let bits = self.needed_bits(site, master, bar, &gone)?;
             self.notes.push(format!(
-                "{master} drives the PCIe address instead of the offset in the BAR; {name}, a bridge that hands on as \
-                 many address bits as the BAR has, stands between it and its slaves, and a BAR is aligned to its \
-                 size, so the host's accesses arrive where they did. Not verified without Quartus."
+                "{name}, a bridge with as many address bits as the BAR has, stands between {master} and its slaves. \
+                 {OFFSET}; with the bridge it is right either way, and a host's access takes two cycles more."
             ));
             self.inserted.push(Inserted {
                 bar,
@@ -330,38 +326,27 @@ impl<'a> HostBus<'a> {
                 bits,
             });
         }
-        Ok(())
     }
 
-    /// log2 of the bytes that a BAR has, and its slaves need.
+    /// log2 of the bytes that a BAR has, and its slaves need; `None` if that is not known or no BAR of 32 bits.
     fn needed_bits(
         &self,
         site: &Site<'_>,
         master: &End,
         bar: u32,
         gone: &BTreeSet<usize>,
-    ) -> Result<u64> {
-        let own = site.hip.number(&format!("SLAVE_ADDRESS_MAP_{bar}"));
+    ) -> Option<u64> {
+        let own = site.hip.number(&format!("SLAVE_ADDRESS_MAP_{bar}"))?;
+        if !(1..=MOST_BITS).contains(&own) {
+            return None;
+        }
         let ends = slaves_but(site, master, gone);
         let most = ends.iter().map(|e| e.base.saturating_add(e.bytes)).max();
-        let needed = most
-            .and_then(u64::checked_next_power_of_two)
-            .map_or(64, |n| u64::from(n.ilog2()));
-        match own {
-            Some(own @ 1..=MOST_BITS) if needed <= MOST_BITS || most.is_none() => {
-                Ok(if most.is_none() { own } else { own.max(needed) })
-            }
-            _ => Err(site.unsupported(
-                site.system.place(site.hip),
-                format!(
-                    "with 64-bit addresses {master} drives the PCIe address, not the offset in the BAR, so its slaves \
-                     need a bridge with as many address bits as the BAR has: SLAVE_ADDRESS_MAP_{bar} is {}, its \
-                     slaves need {needed}",
-                    own.map_or("not set".into(), |bits| bits.to_string())
-                ),
-                "Set the BAR's size in Platform Designer, to 2 GiB at most; or leave one slave on that master, at 0.",
-            )),
-        }
+        let Some(most) = most else {
+            return Some(own);
+        };
+        let needed = u64::from(most.checked_next_power_of_two()?.ilog2());
+        (needed <= MOST_BITS).then(|| own.max(needed))
     }
 
     /// Puts the slaves above everything in use, each at a multiple of its size. Those that move keep their places in

@@ -12,8 +12,8 @@ const BURST_BYTES: u64 = 512;
 /// less would only be slower.
 const READS: u64 = 8;
 
-const WHY_INSERTED: &str = "with 64-bit addresses the BAR's master drives the PCIe address: the bridge hands on the low \
-                            bits alone, which are the offset in the BAR";
+const WHY_INSERTED: &str = "the bridge hands on as many address bits as the BAR has, which are the offset in it \
+                            whether or not the hard IP takes the rest away with 64-bit addresses";
 const WHY_GONE: &str =
     "the block's slaves run in the hard IP's clock; nothing else used the bridge";
 const WHY_MOVED: &str =

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Identity, PortKind};
+use crate::config::{Config, Identity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::hard_ip;
 use crate::extend::report::Change;
@@ -140,9 +140,9 @@ impl PciIds {
         let identity = &config.identity;
         let id = |asked: Option<u16>, name: &str| {
             let has = || site.hip.number(name);
-            let written = || match config.port.kind {
-                PortKind::Stream => hard_ip::default(name)?.parse().ok(),
-                PortKind::Txs => None,
+            let written = || match config.streams() {
+                true => hard_ip::default(name)?.parse().ok(),
+                false => None,
             };
             let id = asked.map(u64::from).or_else(has).or_else(written);
             id.map_or("not set".into(), |id| format!("{id:04x}"))

@@ -2,12 +2,10 @@
 
 use crate::config::{Config, Irq};
 use crate::error::Result;
+use crate::extend::hard_ip::FROM;
 use crate::system::interrupts::{CONDUITS, RXM_IRQ, other_senders};
 use crate::system::qsys::Connection;
 use crate::system::site::Site;
-
-/// Kinds of the hard IP whose exported interrupt interfaces are known; they share one description.
-const KINDS: [&str; 2] = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
 
 /// The connection of the OpenCL kernel's interrupt, which the block takes over; `None` without MSI-X.
 ///
@@ -22,13 +20,13 @@ pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connect
     }
     let (system, hip) = (site.system, site.hip);
     let refuse = |what: String| Err(site.unsupported(system.place(hip), what, STAY));
-    if !KINDS.contains(&hip.kind.as_str()) {
+    if !FROM.contains(&hip.kind.as_str()) {
         return refuse(format!(
             "irq = \"msix\" needs to know which interrupt interfaces {} (kind {}) exports; that is known of \
              {} only",
             hip.name,
             hip.kind,
-            KINDS.join(" and ")
+            FROM.join(" and ")
         ));
     }
     for name in [

@@ -23,6 +23,7 @@ pub mod old_master;
 pub mod parameters;
 mod plan;
 mod platform;
+pub mod port;
 mod readme;
 pub mod regions;
 pub mod report;
@@ -33,8 +34,9 @@ pub mod settings;
 mod steps;
 pub mod stream;
 mod stream_writer;
+mod to_do_list;
 mod traces;
-mod version;
+pub(crate) mod version;
 pub mod writer;
 
 use std::fs;
@@ -166,7 +168,7 @@ fn make(
         Ok(missing) => missing::below(error, &missing, layout),
         Err(_) => error,
     };
-    let plan = Plan::new(layout, config, title).map_err(with_missing)?;
+    let plan = Plan::best(layout, config, title).map_err(with_missing)?;
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-extend-")
         .tempdir_in(parent)

@@ -20,13 +20,14 @@ use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
 use crate::extend::{
-    compiled, gen3_settings, hip_paths, ipx, leftovers, migration, readme, stream,
+    compiled, gen3_settings, hip_paths, ipx, leftovers, migration, port, readme, stream,
 };
 use crate::generator::{self, Ids, VerilogModule};
 use crate::interrupt;
 use crate::kept::{self, Origin, Record, Tree};
 use crate::layout::{self, BUILD_FILE, Layout, OWN_DIR};
 use crate::output;
+use crate::system::host_bus;
 use crate::system::library::Library;
 use crate::system::missing;
 use crate::system::project::Project;
@@ -51,6 +52,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Plans the extension with the port that the configuration asks for, or the best one that the board can have.
+    pub(super) fn best(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
+        let make = |config: &Config| Self::new(layout, config, title);
+        let (mut plan, why) = port::first(port::candidates(config), make)?;
+        let chosen = config.port.kind.is_some();
+        let root = format!("{}/", layout.root.display());
+        let why = why.map(|why| why.replace(&root, ""));
+        let note = port::note(&plan.report.config, chosen, why.as_deref());
+        plan.report.notes.insert(0, note);
+        Ok(plan)
+    }
+
     /// What extending a BSP comes to; with a title, of a board that no vendor has a BSP for.
     pub(super) fn new(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let hardware = layout.hardware_dir();
@@ -58,6 +71,8 @@ impl Plan {
         let vendor = kept::tree(&layout.root, &|_| false)?;
         let library = Library::find(layout)?;
         let site = Site::find(&library, &hardware)?;
+        host_bus::refuse_overlaps(&site)?;
+        let old_bits = site.dma.number("DATA_WIDTH");
         tracing::info!(
             dma = %site.dma.name,
             hip = %site.hip.name,
@@ -97,7 +112,7 @@ impl Plan {
         builder.block(config, &block, new.hip.as_ref());
         builder.system(&site.system.document.path, &new)?;
         let resources =
-            builder.specification(&specification, &project, (config, &block, memory))?;
+            builder.specification(&specification, &project, (config, &block, memory), old_bits)?;
         let moved = Moved::new(&site, &new, config);
         let cvp_lost = new.hip.as_ref().is_some_and(|hip| hip.loses_cvp);
         let after = builder.settings(&site, &project, (&moved, cvp_lost))?;
@@ -105,7 +120,7 @@ impl Plan {
         builder.cvp = Cvp::of((&project, &after), &site, lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
         if new.hip.is_some() {
-            let sdk = platform.version(layout)?.text;
+            let sdk = platform.version(layout, config.sdk.as_deref())?.text;
             builder.to_do.extend(stream::other_quartus(&site, &sdk));
         }
         if new.hip.as_ref().is_some_and(HardIp::becomes_gen_3) {
@@ -335,12 +350,7 @@ impl<'a> Builder<'a> {
 
     /// The block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
-        let own = hip.map(|hip| {
-            [
-                component::hip_file(),
-                component::hip_constraints(hip.soft_reset),
-            ]
-        });
+        let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
         for file in files.into_iter().chain(own.into_iter().flatten()) {
             let digest = build::digest(file.text.as_bytes());
@@ -493,6 +503,7 @@ impl<'a> Builder<'a> {
         specification: &Document,
         project: &Project,
         (config, block, memory): (&Config, &Block, Option<Blocks>),
+        old_bits: Option<u64>,
     ) -> Result<Resources> {
         if let Some((family, place)) = family::foreign(project) {
             let file = self.layout.inside(&place.path)?;
@@ -512,7 +523,8 @@ impl<'a> Builder<'a> {
         }
         let memory = memory.unwrap_or(Blocks::M10k);
         let resources = resources::estimate(&block.modules, block::top(config), memory)?;
-        self.notes.extend(resources::narrow_memory(specification));
+        self.notes
+            .extend(resources::narrow_memory(specification, old_bits));
         let mut edits = Edits::default();
         self.changes
             .extend(self.name.in_specification(specification, &mut edits));
@@ -533,8 +545,7 @@ impl<'a> Builder<'a> {
 
     /// The platform's description, and the places for the runtime.
     fn platform(&mut self, platform: &Platform, config: &Config) -> Result<()> {
-        let suffix = &config.identity.board_suffix;
-        let (text, changes) = platform.environment(self.layout, &self.name, suffix)?;
+        let (text, changes) = platform.environment(self.layout, &self.name, config)?;
         match platform.replaced() {
             Some(path) => {
                 self.changes.extend(changes);
@@ -578,7 +589,7 @@ impl<'a> Builder<'a> {
         hip: Option<&HardIp>,
     ) -> Result<()> {
         let vendors = self.layout.root.join(readme::FILE);
-        let version = platform.version(self.layout)?;
+        let version = platform.version(self.layout, config.sdk.as_deref())?;
         self.to_do.extend(version.note());
         self.notes.extend(version.differing());
         let facts = readme::Facts {

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use askama::Template;
 
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::component::{Written, render};
 use crate::extend::identity::Name;
@@ -167,9 +168,13 @@ impl Platform {
     ///
     /// # Errors
     /// Those of [`Version::of`].
-    pub fn version(&self, layout: &Layout) -> Result<Version> {
+    pub fn version(&self, layout: &Layout, asked: Option<&str>) -> Result<Version> {
         let described = self.vendor.as_ref();
-        Version::of(layout, described.map(|d| d.root.attribute("version")))
+        Version::of(
+            layout,
+            asked,
+            described.map(|d| d.root.attribute("version")),
+        )
     }
 
     /// The text of `board_env.xml`, what of it changed, and the vendor's file that it takes the place of.
@@ -180,11 +185,12 @@ impl Platform {
         &self,
         layout: &Layout,
         name: &Name,
-        suffix: &str,
+        config: &Config,
     ) -> Result<(String, Vec<Change>)> {
+        let suffix = &config.identity.board_suffix;
         let Some(document) = &self.vendor else {
             let new = Environment {
-                version: escape(&self.version(layout)?.text),
+                version: escape(&self.version(layout, config.sdk.as_deref())?.text),
                 name: escape(&name.new),
                 boards: escape(&self.boards.to_string_lossy()),
                 board: escape(&name.new),

@@ -155,14 +155,19 @@ fn said(version: &Version, made: bool) -> String {
     }
     let silent = match version.description {
         Description::Ours => "the BSP has no `board_env.xml`",
+        Description::Other => "`board_env.xml` says another",
         Description::Vendors | Description::Silent => "`board_env.xml` says none",
     };
     let by: String = match by {
+        Source::User => "as the configuration says (`sdk`)".into(),
         Source::Environment => "as the vendor's files say".into(),
         Source::Project => format!("as the Quartus project says; {silent}"),
         Source::Systems => format!("as the systems say; {silent}"),
         Source::Nobody => {
-            return format!("{text} is assumed, the oldest: the vendor's files say none");
+            return format!(
+                "{text} is assumed, the oldest: the vendor's files say none. Set `sdk` in the configuration to the one \
+                 that you have"
+            );
         }
     };
     match version.is_known() {

@@ -7,7 +7,9 @@ use serde::{Serialize, Serializer};
 
 use crate::block;
 use crate::config::{Config, Irq};
+use crate::extend::port;
 use crate::extend::resources::Resources;
+use crate::extend::to_do_list;
 use crate::kept::Origin;
 use crate::size::size;
 use crate::system::host_bus::BarMap;
@@ -128,16 +130,13 @@ impl Report {
                 "## Missing files\n\nThe BSP names files that it does not have, and so does the copy:\n"
             )?;
             for missing in &self.missing_in_input {
-                writeln!(out, "- `{missing}`")?;
+                writeln!(out, "- `{missing}`: {}", without(missing))?;
             }
             writeln!(out)?;
         }
         if !self.to_do.is_empty() {
             writeln!(out, "{TO_DO}\n")?;
-            for note in &self.to_do {
-                writeln!(out, "- {note}")?;
-            }
-            writeln!(out)?;
+            to_do_list::write(out, &self.to_do)?;
         }
         writeln!(out, "## What to know\n")?;
         for note in &self.notes {
@@ -165,6 +164,7 @@ impl Report {
             out,
             "PCIe addressing: 64-bit bus addresses. Interrupt: {irq}.\n"
         )?;
+        writeln!(out, "{}", port::section(c))?;
         self.write_bars(out)?;
         writeln!(out, "## Changes\n")?;
         let mut files: Vec<&Path> = self.changes.iter().map(|c| c.file.as_path()).collect();
@@ -180,15 +180,31 @@ impl Report {
             }
             writeln!(out)?;
         }
+        writeln!(out, "## Files\n")?;
+        let kept = match self.origin {
+            Origin::Vendor => "All of the vendor's files are kept",
+            Origin::New => {
+                "All files of the board without the block, which `peerlane new` wrote as well, are kept"
+            }
+        };
+        writeln!(
+            out,
+            "Every other file is a byte-for-byte copy. {kept} in `peerlane/vendor`; `peerlane revert` gives them back.\n"
+        )?;
         let list = |out: &mut String, title: &str, names: Vec<String>| -> std::fmt::Result {
             if names.is_empty() {
                 return Ok(());
             }
-            writeln!(out, "## {title}\n")?;
+            // Folded: the longest has hundreds of names.
+            writeln!(
+                out,
+                "<details><summary>{title}: {}</summary>\n",
+                names.len()
+            )?;
             for name in names {
                 writeln!(out, "- `{name}`")?;
             }
-            writeln!(out)
+            writeln!(out, "\n</details>\n")
         };
         let paths = |p: &[PathBuf]| p.iter().map(|p| p.display().to_string()).collect();
         list(out, "Files added", self.added.clone())?;
@@ -201,16 +217,6 @@ impl Report {
             out,
             "The vendor's runtime, set aside",
             paths(&self.set_aside),
-        )?;
-        let kept = match self.origin {
-            Origin::Vendor => "All of the vendor's files are kept",
-            Origin::New => {
-                "All files of the board without the block, which `peerlane new` wrote as well, are kept"
-            }
-        };
-        writeln!(
-            out,
-            "Every other file is a byte-for-byte copy. {kept} in `peerlane/vendor`; `peerlane revert` gives them back."
         )
     }
 
@@ -260,6 +266,26 @@ impl Report {
             }
         }
         writeln!(out)
+    }
+}
+
+/// The effect of a missing file, by its kind, as Quartus's manuals and messages have it.
+fn without(missing: &str) -> &'static str {
+    let ends = |all: &[&str]| all.iter().any(|end| missing.ends_with(end));
+    if ends(&[".sdc"]) {
+        "Quartus warns that the file is not found and goes on, without its timing constraints"
+    } else if ends(&["_hw.tcl", ".qsys", ".ip"]) {
+        "Platform Designer stops with an error at the instance that needs it"
+    } else if ends(&[".ipx"]) {
+        "Platform Designer does not find the components that it lists, and stops where one is used"
+    } else if ends(&[".qip", ".qsf", ".tcl", ".qpf"]) {
+        "Quartus stops with an error where it is read or run"
+    } else if ends(&[".hex", ".mif"]) {
+        "Quartus stops, or leaves the memory that it fills without content"
+    } else if ends(&[".v", ".sv", ".vhd", ".vh"]) {
+        "Quartus stops in Analysis & Synthesis, unless nothing uses its modules"
+    } else {
+        "the step that takes it fails"
     }
 }
 

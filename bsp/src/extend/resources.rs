@@ -109,8 +109,8 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
     Ok(changes)
 }
 
-/// What a person should know of memory ports that are not as wide as the block's.
-pub fn narrow_memory(document: &Document) -> Option<String> {
+/// A note on memory ports that are not as wide as the block's. The old DMA's width is its `DATA_WIDTH`, if that is said.
+pub fn narrow_memory(document: &Document, old: Option<u64>) -> Option<String> {
     let interfaces = document
         .root
         .children("global_mem")
@@ -125,11 +125,15 @@ pub fn narrow_memory(document: &Document) -> Option<String> {
     let others: Vec<_> = interfaces.filter_map(other).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "The block's ports to memory have {} bits, as the old DMA's had; of the board's {}. Platform Designer adapts \
-             the width, and a word of the block takes as many beats as it has to. See in the generated interconnect that \
-             the adapter stands behind memory's arbiter (after its cmd_mux): in front of it, a read could pass a part of \
+            "The block's ports to memory have {} bits{}; of the board's {}. Platform Designer adapts the width, and a word \
+             of the block takes as many beats as it has to. See in the generated interconnect that the adapter stands behind memory's arbiter (after its cmd_mux): in front of it, a read could pass a part of \
              a chained write. Not verified without Quartus.",
             block::MEM_BITS,
+            match old {
+                Some(old) if old == u64::from(block::MEM_BITS) => ", as the old DMA's had".into(),
+                Some(old) => format!(", and the old DMA's had {old}: the block takes more of the device"),
+                None => String::new(),
+            },
             others.join(", ")
         )
     })
@@ -235,12 +239,17 @@ mod tests {
     #[test]
     fn ports_of_another_width_are_named() {
         let of = |width: &str| {
-            narrow_memory(&specification(&format!(
+            let text = format!(
                 "<global_mem><interface port=\"m0\" width=\"512\"/><interface port=\"m1\" width=\"{width}\"/></global_mem>"
-            )))
+            );
+            narrow_memory(&specification(&text), Some(256))
         };
         assert_eq!(of("512"), None);
         let note = of("256").unwrap();
+        assert!(
+            note.contains("512 bits, and the old DMA's had 256"),
+            "{note}"
+        );
         assert!(
             note.contains("m1 256 bits") && !note.contains("m0"),
             "{note}"

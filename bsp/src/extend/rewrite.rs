@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Config, Irq, PortKind};
+use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extend::hard_ip::HardIp;
 use crate::extend::host_bus::HostBus;
@@ -117,7 +117,7 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
 pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
-    if config.port.kind == PortKind::Stream {
+    if config.streams() {
         return rewrite_streaming(site, config);
     }
     let port_bits = port_bits(site, config)?;
@@ -214,7 +214,7 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     writer.interconnect(config.interconnect_stages);
     writer.bonus(&old, bus);
     notes.extend(table.map(|table| table.note(site, *kernel)));
-    notes.push(hip.note());
+    notes.extend(hip.notes());
     notes.extend(streaming.clock(site));
     notes.extend(assumption_notes(&bar_before));
 

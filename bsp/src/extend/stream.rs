@@ -10,7 +10,7 @@ use peerlane_hdl::{Params, Slaves};
 use crate::block::{self, stream::RAW_CLOCK};
 use crate::build;
 use crate::config::Config;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Problems, Result};
 use crate::extend::gen3;
 use crate::extend::hard_ip::{self, HardIp, Wanted};
 use crate::extend::host_bus::HostBus;
@@ -39,7 +39,8 @@ const STATUS: &str = "the block's reset is made from it";
 /// Whether the clock of the transceivers' reconfiguration stands.
 const LOCKED: &str = "reconfig_clk_locked";
 
-/// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1), but for `Rxm_BARn`.
+/// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1; 16.0 has the same, by the `.sopcinfo` of
+/// `maccoymerrell/Rowhammer_StratixV_FPGA`), but for `Rxm_BARn`.
 const INTERFACES: [(&str, Fate); 21] = [
     ("refclk", Fate::Stays),
     ("npor", Fate::Stays),
@@ -95,6 +96,9 @@ pub struct Streaming<'a> {
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`] with what stands against it.
 pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
+    const AGAINST: &str = "a streaming port";
+    // Another family's hard IP is refused first: nothing else is known of it.
+    hard_ip::is_known(site.system, site.hip)?;
     let path = HostPath::find(site)?;
     let mut wanted = Wanted {
         bar: path.bar,
@@ -102,16 +106,21 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
         generation: config.port.generation,
         port_bits: config.port_bits,
     };
-    // What cannot be at all is said before what is only in the way.
-    hard_ip::streaming(site.system, site.hip, wanted)?;
-    interfaces(site)?;
-    registers(site, &path)?;
-    let kernel = kernel(site)?;
+    let mut problems = Problems::default();
+    hard_ip::streaming(site.system, site.hip, wanted, &mut problems);
+    interfaces(site, &mut problems);
+    problems.take(registers(site, &path));
+    let kernel = problems.take(kernel(site));
+    std::mem::take(&mut problems).settle(AGAINST)?;
     let bus = HostBus::plan_inside(site, config)?;
     let places = bus.places(site);
     let (slaves, bar_log2) = room(site, config, path.bar, &places)?;
     wanted.bar_log2 = bar_log2;
-    let hip = hard_ip::streaming(site.system, site.hip, wanted)?;
+    let hip = hard_ip::streaming(site.system, site.hip, wanted, &mut problems);
+    problems.settle(AGAINST)?;
+    let (Some(hip), Some(kernel)) = (hip, kernel) else {
+        unreachable!("what is not there is a problem");
+    };
     let board = Board {
         port_bits: hip.port_bits,
         memory_log2: Params::default().memory_log2,
@@ -257,14 +266,14 @@ pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
         (None, None) => return None,
     };
     Some(format!(
-        "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 has. Where {version} \
-         has others, Platform Designer stops with \"Quartus's description of the hard IP has no ..., as 13.1 has it\": report \
+        "{who}. {OWN_HIP} takes the hard IP's description from the installed Quartus, by the names that 13.1 and 18.1 have. \
+         Where {version} has others, Platform Designer stops with \"Quartus's description of the hard IP has no ..., as 13.1 has it\": report \
          that line, with the version."
     ))
 }
 
-/// Refuses what hangs on an interface that goes.
-fn interfaces(site: &Site<'_>) -> Result<()> {
+/// Refuses everything that hangs on an interface that goes.
+fn interfaces(site: &Site<'_>, problems: &mut Problems) {
     let system = site.system;
     let own = |end: &&End| end.instance == site.hip.name;
     for connection in &system.connections {
@@ -278,12 +287,12 @@ fn interfaces(site: &Site<'_>) -> Result<()> {
             } else {
                 &connection.start
             };
-            in_use(
+            problems.take(in_use(
                 end,
                 &format!("connected to {other}"),
                 site.place(connection),
                 false,
-            )?;
+            ));
         }
     }
     for export in system.exports.iter().filter(|export| !export.stale) {
@@ -295,10 +304,9 @@ fn interfaces(site: &Site<'_>) -> Result<()> {
                 || system.place(site.hip),
                 |line| system.document.place(line),
             );
-            in_use(end, &what, place, true)?;
+            problems.take(in_use(end, &what, place, true));
         }
     }
-    Ok(())
 }
 
 /// Refuses another master than the host's of the block's registers, which are inside of it.
@@ -332,7 +340,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
                 ErrorKind::Unsupported,
                 place,
                 format!(
-                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 does not have: what becomes of it with a streaming port is not known"
+                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: what becomes of it with a streaming port is not known"
                 ),
                 REMEDY,
             ));

@@ -1,6 +1,6 @@
-//! The version of the SDK that a platform is for, and who says it.
+//! The version of the SDK that a platform is for, and its source.
 //!
-//! `board_env.xml` says it (Custom Platform Toolkit user guide 683398, 1.4.2.1). Where it does not, or is not there, the
+//! The configuration may say it (`sdk`). Else `board_env.xml` says it (Custom Platform Toolkit user guide 683398, 1.4.2.1). Where it does not, or is not there, the
 //! version of Quartus tells it, which comes with the SDK: the one that last saved the settings, else the one that saved
 //! the systems, else the one that the project was made with.
 
@@ -18,7 +18,7 @@ const OLDEST: &str = "13.1";
 pub struct Version {
     /// As it is said, whatever that is.
     pub text: String,
-    /// Who says it.
+    /// Its source.
     pub by: Source,
     /// Whose the platform's `board_env.xml` is.
     pub description: Description,
@@ -29,6 +29,8 @@ pub struct Version {
 /// Where a version is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
+    /// The configuration.
+    User,
     /// The vendor's `board_env.xml`.
     Environment,
     /// The Quartus project: its settings, or its `.qpf`.
@@ -44,6 +46,8 @@ pub enum Source {
 pub enum Description {
     /// The version that the vendor wrote.
     Vendors,
+    /// Another version, which the vendor wrote and the configuration does not take.
+    Other,
     /// No version: the vendor's has none, and stays as it is in this.
     Silent,
     /// The version, in a file that is Peerlane's: the vendor has none.
@@ -51,32 +55,48 @@ pub enum Description {
 }
 
 impl Version {
-    /// What a BSP says, whose `board_env.xml`, if it is there, names `described`.
+    /// The version that the configuration asks for, or that a BSP says. Its `board_env.xml`, if it is there, names
+    /// `described`.
     ///
     /// # Errors
     /// Those of listing the project's files.
-    pub fn of(layout: &Layout, described: Option<Option<&str>>) -> Result<Self> {
-        if let Some(Some(version)) = described {
-            return Ok(Self {
-                text: version.into(),
-                by: Source::Environment,
-                description: Description::Vendors,
-                named: Vec::new(),
-            });
+    pub fn of(
+        layout: &Layout,
+        asked: Option<&str>,
+        described: Option<Option<&str>>,
+    ) -> Result<Self> {
+        let said = described.flatten();
+        let mut description = match (described, said) {
+            (None, _) => Description::Ours,
+            (Some(_), None) => Description::Silent,
+            (Some(_), Some(_)) => Description::Vendors,
+        };
+        let mut named = match said {
+            Some(version) => vec![(
+                Source::Environment,
+                version.to_string(),
+                "board_env.xml".to_string(),
+            )],
+            None => named(layout)?,
+        };
+        if let Some(asked) = asked {
+            if said.is_some_and(|said| said != asked) {
+                description = Description::Other;
+            }
+            named.insert(0, (Source::User, asked.into(), "the configuration".into()));
         }
-        let all = named(layout)?;
-        let best = (all.iter().find(|(_, version, _)| is_known(version))).or(all.first());
+        let best = match asked.or(said) {
+            Some(_) => named.first(),
+            None => (named.iter().find(|(_, version, _)| is_known(version))).or(named.first()),
+        };
         let (by, text) = best.map_or((Source::Nobody, OLDEST.into()), |(by, version, _)| {
             (*by, version.clone())
         });
         Ok(Self {
             text,
             by,
-            description: match described {
-                Some(_) => Description::Silent,
-                None => Description::Ours,
-            },
-            named: (all.into_iter())
+            description,
+            named: (named.into_iter())
                 .map(|(_, version, place)| (version, place))
                 .collect(),
         })
@@ -90,10 +110,10 @@ impl Version {
 
     /// Whether `board_env.xml` says it.
     pub fn is_described(&self) -> bool {
-        self.description != Description::Silent
+        !matches!(self.description, Description::Silent | Description::Other)
     }
 
-    /// What a person should know of several versions.
+    /// A note on several versions.
     pub fn differing(&self) -> Option<String> {
         let (first, _) = self.named.first()?;
         if self.named.iter().all(|(version, _)| version == first) {
@@ -104,7 +124,7 @@ impl Version {
             .map(|(version, place)| format!("{version} ({place})"))
             .collect();
         Some(format!(
-            "The vendor's files name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
+            "These name several versions of Quartus: {}. The steps of README.md are for the SDK {}.",
             all.join(", "),
             self.text
         ))
@@ -117,6 +137,14 @@ impl Version {
         let text = &self.text;
         Some(match (self.description, self.is_known()) {
             (Description::Vendors | Description::Ours, true) => return None,
+            (Description::Other, _) => {
+                let said = self.named.get(1).map_or("", |(said, _)| said);
+                format!(
+                    "board_env.xml says the version {said:?} and the configuration (sdk) {text:?}. The library for the \
+                     SDK's own runtimes says the former: set PEERLANE_MMD_VERSION to {text} for programs, or have the \
+                     vendor's board_env.xml say it and extend again."
+                )
+            }
             (Description::Silent, _) => format!(
                 "board_env.xml says no version. {THEN}, or have the vendor's board_env.xml say it and extend again."
             ),
@@ -132,7 +160,8 @@ impl Version {
     }
 }
 
-fn is_known(version: &str) -> bool {
+/// Whether a text is a version of the SDK that has such boards.
+pub fn is_known(version: &str) -> bool {
     let plain = |c: char| c.is_ascii_digit() || c == '.';
     let number = version.parse::<f64>();
     version.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))

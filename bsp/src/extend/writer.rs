@@ -6,6 +6,7 @@ use crate::block::{self, stream::CLOCK};
 use crate::config::Identity;
 use crate::error::Result;
 use crate::extend::bonus::{self, Base};
+use crate::extend::hard_ip;
 use crate::extend::host_bus::{HostBus, Placed};
 use crate::extend::identity;
 use crate::extend::old_master::OldMaster;
@@ -394,6 +395,9 @@ impl<'a> Writer<'a> {
             &settings,
             "64-bit bus addresses without the hard IP's own translation: the block translates and protects",
         );
+        for (name, value, why) in hard_ip::receive_buffer(self.site.hip) {
+            self.set_hard_ip(&[(name, value.into())], why);
+        }
     }
 
     /// Gives the board an identity of its own, as far as it is in this system.

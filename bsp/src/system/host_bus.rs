@@ -173,6 +173,46 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
     }
 }
 
+/// Refuses a system in which two slaves stand at one address of a master: nobody knows which of them answers, and the
+/// driver takes these addresses.
+///
+/// # Errors
+/// [`crate::error::ErrorKind::Unsupported`].
+pub fn refuse_overlaps(site: &Site<'_>) -> Result<()> {
+    let mut masters: BTreeMap<&End, Vec<(u128, u128, &Connection)>> = BTreeMap::new();
+    for connection in site.system.of_kind("avalon") {
+        let Some(module) = site.system.module(&connection.end.instance) else {
+            continue;
+        };
+        // The bytes that are its own for certain.
+        let bytes = site.library.extent(module, &connection.end.interface).least;
+        let base = u128::from(connection.base.unwrap_or(0));
+        let slaves = masters.entry(&connection.start).or_default();
+        slaves.push((base, base + bytes.max(1), connection));
+    }
+    for (master, mut slaves) in masters {
+        slaves.sort_by_key(|(base, ..)| *base);
+        for pair in slaves.windows(2) {
+            let [(from, end, first), (base, _, second)] = pair else {
+                continue;
+            };
+            if base < end {
+                return Err(site.unsupported(
+                    site.place(second),
+                    format!(
+                        "on {master}, {} at {base:#x} overlaps {}, which takes {from:#x} to {:#x}",
+                        second.end,
+                        first.end,
+                        end - 1
+                    ),
+                    "Give each of the two an address of its own in Platform Designer.",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What hangs on a master, with an upper bound for spans that are not known: the next slave above,
 /// or the end of the address space that the master has now.
 pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {

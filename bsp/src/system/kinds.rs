@@ -70,6 +70,9 @@ pub fn bridge_unit(module: &Module) -> u64 {
     }
 }
 
+/// The source of a span of the SDK's components.
+const GENERATED: &str = "a system that Quartus 18.1 generated (.sopcinfo)";
+
 pub(super) fn known_extent(
     module: &Module,
     interface: &str,
@@ -100,9 +103,11 @@ pub(super) fn known_extent(
         // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
         (kind, "Cra") if is_pcie_hip(kind) => Extent::exact(0x4000, "the hard IP's CRA, 16 KiB"),
         (kind, "Txs") if is_pcie_hip(kind) => txs_extent(module)?,
+        ("acl_kernel_clk", "ctrl") => Extent::exact(0x800, GENERATED),
+        ("kernel_interface", "ctrl") => Extent::exact(0x4000, GENERATED),
+        ("version_id" | "uniphy_status", "s") => Extent::exact(4, GENERATED),
         // The public BAR map of these BSPs puts the next slave this far away.
-        ("version_id", "s") => bounded(0x20),
-        ("uniphy_status" | "temperature", "s") => bounded(0x10),
+        ("temperature", "s") => bounded(0x10),
         (OLD_DMA, "csr") => Extent::exact(0x400, "acl_dma's CSR, 1 KiB"),
         (OLD_DMA | NEW_DMA, "s_nondma") => Extent::exact(0x1_0000, "the DMA window, 64 KiB"),
         (NEW_DMA, "csr") => Extent::exact(block::CSR_BYTES.into(), "peerlane_dma's CSR"),

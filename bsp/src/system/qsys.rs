@@ -185,10 +185,20 @@ impl System {
         }
         let mut connections = Vec::new();
         for element in root.shared_children("connection") {
-            let base = element
+            let said = element
                 .children("parameter")
                 .find(|p| p.attribute("name") == Some("baseAddress"))
-                .and_then(|p| p.attribute("value").or(Some(&p.text)).and_then(number));
+                .map(|p| p.attribute("value").unwrap_or(&p.text))
+                .filter(|text| !text.trim().is_empty());
+            let base = said.and_then(number);
+            if let (Some(said), None) = (said, base) {
+                return Err(Error::new(
+                    ErrorKind::BadXml,
+                    document.place(element),
+                    format!("the base address \"{said}\" is no number"),
+                    "Write it as 0x and hexadecimal digits, in Platform Designer.",
+                ));
+            }
             connections.push(Connection {
                 kind: need(element, "kind")?,
                 version: element.attribute("version").unwrap_or("13.1").to_string(),

@@ -53,7 +53,8 @@ pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
     let block = line_of(&|instance| instance == dma);
     let kernels = line_of(&|instance| {
         let module = site.system.module(instance);
-        module.is_some_and(|module| module.kind == KERNEL_INTERFACE)
+        let kind = module.map(|module| module.kind.as_str());
+        KERNEL_INTERFACES.iter().any(|(of, _)| kind == Some(*of))
     });
     let block = block.ok_or_else(|| {
         site.unsupported(
@@ -71,8 +72,11 @@ pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
     })
 }
 
-/// Kind of the kernels' interface.
-const KERNEL_INTERFACE: &str = "acl_kernel_interface";
+/// Kinds of the kernels' interface, to AOCL 13.1 and since 14.0, with the slave that the host uses.
+const KERNEL_INTERFACES: [(&str, &str); 2] = [
+    ("acl_kernel_interface", "kernel_cntrl"),
+    ("kernel_interface", "ctrl"),
+];
 
 /// Who interrupts the hard IP at which number, seen through Quartus's bridges of interrupts (Embedded Peripherals IP
 /// User Guide, "IRQ Bridge": receiver n is `sender<n>_irq`).
@@ -125,8 +129,7 @@ fn irq_number(wire: &Connection) -> Option<u32> {
     number(text)?.try_into().ok()
 }
 
-/// The slaves of the OpenCL side in a BAR: `kernel_cntrl` of `acl_kernel_interface`, `ctrl` of `acl_kernel_clk`,
-/// `version_id`, `temperature`, `uniphy_status`. Of two of a kind there is none: which one is meant is not known.
+/// The slaves of the OpenCL side in a BAR: that of the kernels' interface, `ctrl` of `acl_kernel_clk`, `version_id`, `temperature`, `uniphy_status`. Of two of a kind there is none: which one is meant is not known.
 pub fn opencl(map: &BarMap) -> OpenCl {
     let only = |kind: &str, interface: &str| {
         let mut found = map.entries.iter().filter(|entry| {
@@ -143,8 +146,10 @@ pub fn opencl(map: &BarMap) -> OpenCl {
         offset: entry.base,
         bytes: 4,
     };
+    let mut interfaces = KERNEL_INTERFACES.iter();
     OpenCl {
-        kernels: only(KERNEL_INTERFACE, "kernel_cntrl")
+        kernels: interfaces
+            .find_map(|(kind, slave)| only(kind, slave))
             .filter(|entry| entry.bytes >= KERNELS_BYTES)
             .map(|entry| Range {
                 offset: entry.base,

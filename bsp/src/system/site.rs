@@ -17,19 +17,73 @@ pub struct Site<'a> {
     pub hip: &'a Module,
 }
 
-/// The DMA of a design that does not have Altera's `acl_dma`.
-fn other_dma(library: &Library) -> Option<(&System, &Module)> {
+/// Kind of an instance that an .ip file describes (Quartus Prime Pro).
+const GENERIC: &str = "altera_generic_component";
+
+/// The kind of an instance: of one that an .ip file describes, the kind that its definition names.
+fn real_kind(module: &Module) -> &str {
+    let definition = (module.kind == GENERIC)
+        .then(|| module.parameter("componentDefinition"))
+        .flatten();
+    let class = definition.and_then(|text| {
+        let (_, rest) = text.split_once("<className>")?;
+        Some(rest.split_once("</className>")?.0.trim())
+    });
+    class.unwrap_or(&module.kind)
+}
+
+/// Whether a PCIe hard IP has a DMA of its own ("Avalon-MM with DMA"): slaves for tables of descriptors.
+fn has_dma_inside(module: &Module) -> bool {
+    let tells = |name: &str, text: &str| {
+        let said = module.parameter(name);
+        said.is_some_and(|said| said.contains(text))
+    };
+    real_kind(module).starts_with("altera_pcie_")
+        && (tells("componentDefinition", "rd_dts_slave")
+            || tells("interface_type_hwtcl", "with DMA")
+            || tells("interface_type_integer_hwtcl", "Avalon-MM with DMA"))
+}
+
+/// The host side of a design that does not have Altera's `acl_dma`, in words, with the instance that they are about.
+fn other_host(library: &Library) -> Option<(&System, &Module, String)> {
     let all: Vec<_> = library
         .systems()
         .flat_map(|s| s.modules.iter().map(move |m| (s, m)))
         .collect();
+    let find = |is_it: &dyn Fn(&Module) -> bool| all.iter().find(|(_, m)| is_it(m)).copied();
+    let of_kind = |m: &Module| format!("{} of kind {}", m.name, real_kind(m));
     let dma = |text: &str| text.to_lowercase().contains("dma");
-    // The kind of an .ip file's instance is the same for all; its name tells.
-    let generic = |m: &Module| m.kind == "altera_generic_component";
-    let named = all.iter().find(|(_, m)| dma(&m.kind));
-    named
-        .or_else(|| all.iter().find(|(_, m)| generic(m) && dma(&m.name)))
-        .copied()
+    let pcie = find(&|m| real_kind(m).contains("pcie"));
+    if let (None, Some((system, hps))) = (pcie, find(&|m| real_kind(m).contains("_hps"))) {
+        let what = format!(
+            "its host is the HPS, {}, and no computer behind PCIe",
+            of_kind(hps)
+        );
+        return Some((system, hps, what));
+    }
+    if let Some((system, found)) = find(&|m| dma(real_kind(m))) {
+        return Some((system, found, format!("its DMA is {}", of_kind(found))));
+    }
+    if let Some((system, hip)) = find(&has_dma_inside) {
+        let what = format!("its DMA is inside the PCIe hard IP, {}", of_kind(hip));
+        return Some((system, hip, what));
+    }
+    // Intel's acceleration cards: PCIe is in a shell, which systems reach by CCI-P or by a platform interface.
+    let shell = |m: &Module| {
+        ["cci", "afu", "ofs"]
+            .iter()
+            .any(|word| real_kind(m).contains(word))
+    };
+    if let (None, Some((system, door))) = (pcie, find(&shell)) {
+        let what = format!(
+            "PCIe and its DMA are in a shell that is no part of the BSP, behind {}",
+            of_kind(door)
+        );
+        return Some((system, door, what));
+    }
+    // An instance of an .ip file without its definition: its name is all that there is.
+    let (system, found) = find(&|m| real_kind(m) == GENERIC && dma(&m.name))?;
+    Some((system, found, format!("its DMA is {}", of_kind(found))))
 }
 
 /// Refuses a design in which a system stands more than once, wherever that comes from.
@@ -107,14 +161,11 @@ impl<'a> Site<'a> {
                         "Enable it in Platform Designer; Peerlane takes that instance's place.",
                     ));
                 }
-                if let Some((system, other)) = other_dma(library) {
+                if let Some((system, other, what)) = other_host(library) {
                     return Err(Error::new(
                         ErrorKind::NoDma,
                         system.place(other),
-                        format!(
-                            "no instance of kind {OLD_DMA} in the design: its DMA is {} of kind {}",
-                            other.name, other.kind
-                        ),
+                        format!("no instance of kind {OLD_DMA} in the design: {what}"),
                         "Peerlane takes the place of Altera's acl_dma, which BSPs for Arria 10, for Cyclone V SoC and \
                          newer ones do not have; give the hardware directory of a BSP that has it.",
                     ));

@@ -1,17 +1,21 @@
-//! Real BSPs, which are no part of the project.
+//! Real BSPs and systems, which are no part of the project.
 
 use std::path::{Path, PathBuf};
 
-/// The vendor BSP among the fixtures: `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a
-/// message, on a machine without them.
+/// The vendor BSP among the fixtures.
 pub fn vendor_bsp() -> Option<PathBuf> {
+    fixture("de5net-13.1")
+}
+
+/// A fixture: below `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a message, on a machine without it.
+pub fn fixture(name: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures");
     let dir = std::env::var_os("PEERLANE_FIXTURES").map_or_else(beside, PathBuf::from);
-    let bsp = dir.join("de5net-13.1");
-    if bsp.is_dir() {
-        Some(bsp)
+    let found = dir.join(name);
+    if found.is_dir() {
+        Some(found)
     } else {
-        eprintln!("skipped: no vendor BSP at {}", bsp.display());
+        eprintln!("skipped: no fixture at {}", found.display());
         None
     }
 }

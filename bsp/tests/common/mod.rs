@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use fixtures::vendor_bsp;
+pub use fixtures::{fixture, vendor_bsp};
 use peerlane_bsp::check::{Level, check};
-use peerlane_bsp::config::Config;
+use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Result};
 use peerlane_bsp::extend::{Options, extend, report::Report};
 use peerlane_bsp::generator::Board;
@@ -26,6 +26,13 @@ pub fn reference() -> PathBuf {
 /// The reference BSP in the shape of AOCL 14.0 and later.
 pub fn reference_net() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reference-net")
+}
+
+/// The default configuration, with the port `Txs`.
+pub fn txs() -> Config {
+    let mut config = Config::default();
+    config.port.kind = Some(PortKind::Txs);
+    config
 }
 
 /// A block with a streaming port, of this width and behind this BAR, where its slaves have places.
@@ -119,7 +126,7 @@ impl Work {
     pub fn sound(&self, config: &str) -> Report {
         let report = self
             .extend(config)
-            .unwrap_or_else(|e| panic!("{}", e.paragraph()));
+            .unwrap_or_else(|e| panic!("{}", e.message()));
         let findings = check(&Layout::find(&self.out).unwrap()).unwrap();
         let bad: Vec<_> = (findings.0.iter())
             .filter(|f| f.level == Level::Bad)
@@ -138,6 +145,12 @@ impl Work {
         extend_to(&self.bsp, &self.out, config, None)
     }
 
+    /// Extends with the port that the board gets by itself.
+    pub fn extend_by_itself(&self, config: &str) -> Result<Report> {
+        let config = Config::parse(Path::new("c.toml"), config)?;
+        extend_as_asked(&self.bsp, &self.out, config, None)
+    }
+
     /// Extends, expecting an error; nothing may be left behind and nothing may have been changed.
     pub fn refused(&self, config: &str) -> Error {
         let error = self.extend(config).expect_err("the input must be refused");
@@ -150,8 +163,25 @@ impl Work {
     }
 }
 
+/// Extends a BSP that is not copied first, with the port `Txs` unless the configuration says otherwise: tests of the port
+/// that a board gets by itself are in `port_choice.rs`.
+pub fn extend_to(
+    bsp: &Path,
+    out: &Path,
+    mut config: Config,
+    report: Option<&Path>,
+) -> Result<Report> {
+    config.port.kind.get_or_insert(PortKind::Txs);
+    extend_as_asked(bsp, out, config, report)
+}
+
 /// Extends a BSP that is not copied first. Whatever comes of it, the input stays as it is.
-pub fn extend_to(bsp: &Path, out: &Path, config: Config, report: Option<&Path>) -> Result<Report> {
+pub fn extend_as_asked(
+    bsp: &Path,
+    out: &Path,
+    config: Config,
+    report: Option<&Path>,
+) -> Result<Report> {
     let before = snapshot(bsp);
     let done = extend(&Options {
         bsp: bsp.to_path_buf(),

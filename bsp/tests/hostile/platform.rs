@@ -7,7 +7,6 @@ use crate::common::faults::faults;
 use crate::common::{Work, edit, reference_net};
 use peerlane_bsp::board::{Description, Options, make};
 use peerlane_bsp::check::{Level, structure};
-use peerlane_bsp::config::Config;
 use peerlane_bsp::kept::Origin;
 use peerlane_bsp::layout::Layout;
 use peerlane_bsp::revert;
@@ -83,7 +82,7 @@ fn a_board_without_a_vendor() {
         description: Description::find(Path::new("de5net")).unwrap(),
         out: out.clone(),
         pins: None,
-        config: Config::default(),
+        config: crate::common::txs(),
     })
     .unwrap();
     assert_eq!(report.origin, Origin::New);

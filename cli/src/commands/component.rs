@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::commands::Outcome;
-use peerlane_bsp::by_hand::{self, DIR, Options};
+use peerlane_bsp::by_hand::{self, DIR, Options, Stream};
 use peerlane_bsp::config::Config;
 
 /// Write the block as a Platform Designer component, for a system that you make by hand.
@@ -14,11 +14,15 @@ use peerlane_bsp::config::Config;
 /// FPGA memory there is: BUILD_ID, which the driver compares, stands for all of it. The places of chan, att and
 /// (with irq = "msix") msix are those of section bar in the configuration. In Platform Designer the component compares
 /// the build with what it is connected to, and its help page says what to connect.
+///
+/// With kind = "stream" below [port] the block has a streaming port, and the hard IP's component that goes with it
+/// (peerlane_pcie_hip) is written, too; without a kind the port is txs, which every device family has.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane config > peerlane.toml      # and set chan_base and att_base of [bar]
   peerlane component --config peerlane.toml --bar 0 --csr 0xc800 --memory 8GiB --out block
-  peerlane component --config peerlane.toml --bar 2 --csr 0x3000 --window 0x10000 --memory 4GiB --out block")]
+  peerlane component --config peerlane.toml --bar 2 --csr 0x3000 --window 0x10000 --memory 4GiB --out block
+  peerlane component --config stream.toml --bar 0 --csr 0xc800 --bar-size 512KiB --memory 8GiB --out block")]
 pub struct Args {
     /// A configuration file with the places in its section bar.
     #[arg(long, value_name = "FILE")]
@@ -35,6 +39,12 @@ pub struct Args {
     /// Bytes of FPGA memory from address 0 on, such as 4GiB.
     #[arg(long, value_name = "SIZE", value_parser = number)]
     memory: u64,
+    /// Bytes of the BAR, such as 512KiB: for a streaming port, which decodes it.
+    #[arg(long, value_name = "SIZE", value_parser = number)]
+    bar_size: Option<u64>,
+    /// Clock of the hard IP's application in MHz: for a streaming port, 250 if it is left out.
+    #[arg(long, value_name = "MHZ")]
+    clock: Option<u32>,
     /// The directory to make; it must not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -64,6 +74,10 @@ pub fn run(args: &Args) -> Outcome {
         csr: args.csr,
         window: args.window,
         memory: args.memory,
+        stream: Stream {
+            bar_bytes: args.bar_size,
+            clock_mhz: args.clock,
+        },
     })?;
     outln!(
         "{}: {} files, {}-bit port, BUILD_ID {:#010x}; peerlane_dma.html says what to connect",

@@ -7,6 +7,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
 use crate::commands::{FAILED, Outcome, check_file, save_json};
 use crate::demo::{self, Options, Row, Summary};
+use peerlane_bsp::config::PortKind;
 
 /// Extend a BSP, build the Verilog that was written into it, and move data both ways through it.
 ///
@@ -16,6 +17,7 @@ use crate::demo::{self, Options, Row, Summary};
 #[command(after_help = "Examples:
   peerlane demo
   peerlane demo --size 8
+  peerlane demo --port txs
   peerlane demo --bsp de5net/hardware/de5net_a7 --json demo.json
 
 The last line is `demo: PASS` or `demo: FAIL`; the exit status is 0 or 2.")]
@@ -23,6 +25,9 @@ pub struct Args {
     /// The BSP to extend; without it a small one of Peerlane's own.
     #[arg(long, value_name = "DIR")]
     bsp: Option<PathBuf>,
+    /// The block's port to PCIe, txs or stream; without it the one that the BSP gets by itself.
+    #[arg(long, value_name = "PORT", value_parser = port)]
+    port: Option<PortKind>,
     /// MiB to move in each direction.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = mebibytes)]
     size: u64,
@@ -35,6 +40,15 @@ pub struct Args {
     /// Write the results to this file too.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// A port, as `kind` below `[port]` of a configuration names it.
+fn port(text: &str) -> Result<PortKind, String> {
+    match text {
+        "txs" => Ok(PortKind::Txs),
+        "stream" => Ok(PortKind::Stream),
+        _ => Err("give txs or stream".into()),
+    }
 }
 
 /// A size to move.
@@ -50,6 +64,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let outcome = demo::run(&Options {
         bsp: args.bsp.clone(),
+        port: args.port,
         bytes: args.size << 20,
         seed: args.seed,
         keep: args.keep.clone(),
@@ -81,10 +96,11 @@ pub fn run(args: &Args) -> Outcome {
 
 fn print(summary: &Summary) {
     outln!(
-        "\n{} MiB each way, {}, {}-bit port, build {:#010x}, on a modelled PCIe {}",
+        "\n{} MiB each way, {}, {}-bit port ({}), build {:#010x}, on a modelled PCIe {}",
         summary.bytes >> 20,
         summary.bsp,
         summary.port_bits,
+        summary.port,
         summary.build_id,
         summary.link,
     );

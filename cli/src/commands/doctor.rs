@@ -8,7 +8,7 @@ use comfy_table::{Cell, Color};
 use serde::Serialize;
 
 use crate::commands::{FAILED, Outcome, count, table};
-use crate::doctor::{self, Finding, State, Where};
+use crate::doctor::{self, Finding, Reads, State, Where};
 
 /// Find out what keeps a board and a GPU from exchanging data directly, and what to do about it.
 ///
@@ -33,6 +33,10 @@ pub struct Args {
     /// Have the board read nothing of the GPU's. A computer that never answers leaves a board that must be reset.
     #[arg(long)]
     no_reads: bool,
+    /// Try to read GPUs from which the board was not seen to read before. On a board with the hard IP's bridge, a read that is
+    /// not answered has the driver reset the board's link, which ends the transfers of all programs.
+    #[arg(long, conflicts_with = "no_reads")]
+    prove_reads: bool,
     /// Probe the simulated board and its GPU, and look at nothing else.
     #[arg(long, conflicts_with_all = ["root", "no_probes"])]
     simulated: bool,
@@ -50,12 +54,16 @@ struct Said<'a> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     let mut findings = Vec::new();
+    let reads = Reads {
+        probe: !args.no_reads,
+        prove: args.prove_reads,
+    };
     if args.simulated {
-        findings = doctor::probe(Where::Simulated, !args.no_reads);
+        findings = doctor::probe(Where::Simulated, reads);
     } else {
         findings.extend(doctor::look(args.root.as_deref().unwrap_or(Path::new("/"))));
         if args.root.is_none() && !args.no_probes {
-            findings.extend(doctor::probe(Where::Here, !args.no_reads));
+            findings.extend(doctor::probe(Where::Here, reads));
         }
     }
     let wrong = |finding: &&Finding| finding.state == State::Wrong;

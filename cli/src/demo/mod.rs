@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use indicatif::{ProgressBar, ProgressStyle};
-use peerlane_sim::{BoardConfig, LinkConfig};
+use peerlane_sim::{BarConfig, BarSizes, BoardConfig, LinkConfig};
 use peerlane_simulated::SimBoard;
 use peerlane_verilated::{Library, Toolchain};
 
+use peerlane_bsp::block::MSIX_BYTES;
 use peerlane_bsp::build::Build;
-use peerlane_bsp::config::Config;
+use peerlane_bsp::config::{Config, PortKind};
 use peerlane_bsp::error::{Error, ErrorKind, Place, Result};
 use peerlane_bsp::extend;
 use peerlane_bsp::layout::Layout;
@@ -28,6 +29,8 @@ static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../bsp/reference")
 pub struct Options {
     /// The BSP to extend; `None` is Peerlane's own.
     pub bsp: Option<PathBuf>,
+    /// The block's port to PCIe; `None` is the one that the BSP gets by itself.
+    pub port: Option<PortKind>,
     /// Bytes to move in each direction.
     pub bytes: u64,
     /// Seed of the random data.
@@ -60,10 +63,12 @@ pub fn run(options: &Options) -> Result<Summary> {
         .unwrap_or_else(|| work.path().join("extended"));
 
     let step = spinner("extending the BSP");
+    let mut asked = Config::default();
+    asked.port.kind = options.port;
     let report = extend::extend(&extend::Options {
         bsp: input,
         out: out.clone(),
-        config: Config::default(),
+        config: asked,
         report: None,
         board: None,
     })?;
@@ -87,7 +92,7 @@ pub fn run(options: &Options) -> Result<Summary> {
         format!("built {files} Verilog files of the extended BSP"),
     );
 
-    let config = BoardConfig::default();
+    let config = board(&build);
     let link = config.link.clone();
     let model = library.instance().map_err(|e| broken(&out, &e))?;
     let board = SimBoard::new(model, config).map_err(|e| broken(&out, &e))?;
@@ -101,6 +106,34 @@ pub fn run(options: &Options) -> Result<Summary> {
         options.bytes,
         &moved,
     ))
+}
+
+/// The simulated board around a build. A block with a streaming port decodes the BAR itself, so the host must know where
+/// its slaves are.
+fn board(build: &Build) -> BoardConfig {
+    let mut board = BoardConfig::default();
+    let config = &build.config;
+    if !config.streams() {
+        return board;
+    }
+    let at = |slave: &str| build.slaves.get(slave).copied();
+    let usual = BarConfig::default();
+    board.pcie_clk_ps = 1_000_000 / u64::from(build.clock_mhz.max(1));
+    board.bar = BarConfig {
+        csr: at("csr").unwrap_or(usual.csr),
+        window: at("s_nondma").unwrap_or(usual.window),
+        channels: at("chan").unwrap_or(usual.channels),
+        att: at("att").unwrap_or(usual.att),
+        msix: at("msix").unwrap_or(usual.msix),
+        // A function has six BARs.
+        number: build.bar as u8,
+        sizes: Some(BarSizes {
+            channels: config.chan_bytes(),
+            att: config.att_bytes(),
+            msix: at("msix").map_or(0, |_| u64::from(MSIX_BYTES)),
+        }),
+    };
+    board
 }
 
 /// The block as it stands in the BSP, compiled.

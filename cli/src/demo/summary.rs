@@ -48,7 +48,9 @@ pub struct Row {
 pub struct Summary {
     /// The BSP.
     pub bsp: String,
-    /// Width of the port to PCIe.
+    /// The port to PCIe.
+    pub port: &'static str,
+    /// Its width in bits.
     pub port_bits: u32,
     /// `BUILD_ID` of the block that ran.
     #[serde(serialize_with = "peerlane_bsp::hexadecimal::serialize")]
@@ -135,6 +137,7 @@ impl Summary {
         }));
         Self {
             bsp,
+            port: if build.config.streams() { "stream" } else { "Txs" },
             port_bits: build.port_bits,
             build_id: build.build_id,
             link: description,

@@ -7,7 +7,7 @@ mod pci;
 mod probes;
 mod way;
 
-pub use probes::{Where, probe};
+pub use probes::{Reads, Where, probe};
 
 use serde::Serialize;
 use std::path::Path;

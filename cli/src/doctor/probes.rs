@@ -26,8 +26,17 @@ pub enum Where {
     Simulated,
 }
 
-/// Moves data, and compares; `reads` of the GPU's memory by the board, too.
-pub fn probe(place: Where, reads: bool) -> Vec<Finding> {
+/// What the board may read of a GPU's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Reads {
+    /// Anything at all.
+    pub probe: bool,
+    /// Of GPUs from which the board was not seen to read, too ([`Options::prove_reads`]).
+    pub prove: bool,
+}
+
+/// Moves data, and compares.
+pub fn probe(place: Where, reads: Reads) -> Vec<Finding> {
     match place {
         Where::Here => here(reads),
         Where::Simulated => simulated(reads).unwrap_or_else(|finding| vec![finding]),
@@ -38,7 +47,7 @@ fn failed(what: &str, why: &impl std::fmt::Display, remedy: impl Into<String>) -
     Finding::wrong(ABOUT, format!("{what}: {why}"), remedy)
 }
 
-fn simulated(reads: bool) -> Result<Vec<Finding>, Finding> {
+fn simulated(reads: Reads) -> Result<Vec<Finding>, Finding> {
     let tools = "`cargo xtask tools` installs what the simulation needs.";
     let told = |error: peerlane_host::Error| failed("the simulated board", &error, error.remedy());
     let params = peerlane_hdl::Params::default();
@@ -57,7 +66,7 @@ fn simulated(reads: bool) -> Result<Vec<Finding>, Finding> {
     Ok(between(&ends, Arc::new(gpu), reads))
 }
 
-fn here(reads: bool) -> Vec<Finding> {
+fn here(reads: Reads) -> Vec<Finding> {
     let mut numbers: Vec<u32> = std::fs::read_dir("/dev")
         .into_iter()
         .flatten()
@@ -136,11 +145,12 @@ fn here(reads: bool) -> Vec<Finding> {
 }
 
 /// The probes between a board and a device, and the choice that follows.
-fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
+fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     let names = format!("{} and {}", board.name(), side.name());
     let options = Options {
         measured: BYTES,
-        probe_reads: reads,
+        probe_reads: reads.probe,
+        prove_reads: reads.prove,
         ..Options::default()
     };
     let routes = Routes::new(board, side, options);
@@ -161,7 +171,7 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: bool) -> Vec<Finding> {
         (
             "direct read, GPU to FPGA",
             &found.read,
-            "Many computers pass writes between devices and no reads. Push works where the GPU's driver maps the board's window; else data go through the host.",
+            "Many computers pass writes between devices and no reads. Where nobody has proved that the board can read this GPU, `--prove-reads` tries it: when nobody else uses the board, for a read that is not answered has its link reset. Push works where the GPU's driver maps the board's window; else data go through the host.",
         ),
         (
             "GPU push, GPU to FPGA",

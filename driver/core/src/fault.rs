@@ -128,7 +128,7 @@ impl Fault {
                 "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come, to other peers, too, where this one holds all that the board may have under way."
             }
             (Self::PortDown, _) => {
-                "If an earlier read was never answered, try again in a second: the kernel driver opens the port again by itself. A driver in the process does so when it is told, after a reset of the link. If the port stands still (STATUS.port_dead), only the block's reset inputs open it: configure the FPGA anew, or reset the link."
+                "Answers that are owed may still come: try again in a second. If they do not, reads need a reset of the link. The kernel driver makes it by itself, which ends the transfers of all programs. A driver in the process needs it from outside, and then a reset of the block. A port that stands (STATUS.port_dead) goes on when the link is back and Bus Master Enable is set again. One that has lost data of a read (LINK.rx_failed) needs a reset of the link or a new configuration of the FPGA."
             }
             (Self::Aborted, _) => "Submit the transfer again.",
             (Self::AttOwner, _) => {

@@ -26,6 +26,8 @@ const FAR: u64 = 4 * LONG;
 #[derive(Debug, Default)]
 pub struct Fences {
     begun: u64,
+    /// The last one that has failed; 0: none.
+    failed: u64,
     tickets: u64,
     /// How many have a ticket.
     waiting: u64,
@@ -40,6 +42,8 @@ pub struct Fences {
 pub struct Turn {
     /// Its own fence, if that may not be over.
     own: Option<u64>,
+    /// The last of its own; 0: none.
+    last: u64,
     /// Its ticket, since it had to wait.
     ticket: Option<u64>,
     /// It was free when it looked last, and another's turn.
@@ -59,6 +63,7 @@ impl Fences {
     pub const fn new() -> Self {
         Self {
             begun: 0,
+            failed: 0,
             tickets: 0,
             waiting: 0,
             next: None,
@@ -93,6 +98,20 @@ impl Fences {
         let is_kept = free_since.is_some_and(|since| now.saturating_sub(since) <= GRACE);
         turn.held_off = is_kept && self.is_behind(turn);
         busy || turn.held_off
+    }
+
+    /// Takes note of the block's word on the last fence with a read, at a look that finds the block free. Nobody begins a
+    /// fence before such a look, so the word of each is heard.
+    pub fn hear(&mut self, failed: bool) {
+        if failed {
+            self.failed = self.begun;
+        }
+    }
+
+    /// Whether the last of its own has failed, if that had a read. A later one of another's counts, too: its own may have
+    /// failed before.
+    pub fn has_failed(&self, turn: &Turn) -> bool {
+        turn.last != 0 && self.failed >= turn.last
     }
 
     /// Whether another is next who came before.
@@ -139,6 +158,7 @@ impl Fences {
         self.free_since = None;
         self.begun += 1;
         turn.own = Some(self.begun);
+        turn.last = self.begun;
     }
 
     /// It looks no more.
@@ -361,6 +381,20 @@ mod tests {
                 assert!(waited < limit, "it waited for {waited} ns");
             }
         }
+    }
+
+    #[test]
+    fn a_failure_is_heard_by_whose_fence_it_was() {
+        let mut fences = Fences::new();
+        let [mut first, mut second] = [(), ()].map(|()| Turn::default());
+        assert!(!fences.has_failed(&first));
+        fences.begin(&mut first);
+        fences.hear(true);
+        fences.begin(&mut second);
+        fences.hear(false);
+        // It looks late, and hears it all the same.
+        assert!(!fences.waits(&mut first, false, 30) && !fences.waits(&mut second, false, 30));
+        assert!(fences.has_failed(&first) && !fences.has_failed(&second));
     }
 
     #[test]

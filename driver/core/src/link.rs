@@ -42,9 +42,17 @@ pub const fn set_pace(link: Option<Link>) -> Step {
     Step::Write(Register::Csr(csr::PORT_PACE), pace)
 }
 
-/// The longest that the function waits for the answer to a read, in milliseconds, by its Device
-/// Control 2 register; `None`: for ever, or nobody knows. Nothing that comes later is taken for an
-/// answer (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value and Disable; 2.8).
+/// The least bytes of Max Read Request Size with which the V-series hard IP's `Txs` port answers reads well. Its bridge has
+/// places for the data of eight requests and gives out 16 tags: the completions of two that share a place destroy each
+/// other's data, unnoticed. With 512 bytes, its longest read, there are never more than eight requests (RTL that Quartus
+/// 16.0 generates for `altera_pcie_sv_hip_avmm`: a place is the tag modulo 8).
+pub const LEAST_READ_REQUEST: i32 = 512;
+
+/// The longest that a function should wait for the answer to a read, in milliseconds, by its Device Control 2 register; `None`:
+/// for ever, or nobody knows (PCI Express Base Specification, 7.5.3.16, Completion Timeout Value and Disable; 2.8).
+///
+/// The V-series hard IP's `Txs` port does not heed it: neither bridge nor hard IP has a completion timeout, and what comes
+/// later is taken for an answer. So it only says for how long an answer is hoped for.
 pub const fn completion_timeout(device_control_2: u16) -> Option<u32> {
     const DISABLE: u16 = 1 << 4;
     if device_control_2 & DISABLE != 0 {

@@ -15,9 +15,23 @@ pub enum Standing {
     /// There is none.
     None,
     /// The one of this cookie is under way.
-    Pending(u32),
+    Pending {
+        /// See above.
+        cookie: u32,
+        /// Bytes that were moved another way.
+        beside: Beside,
+    },
     /// It has ended.
     Ended(Record),
+}
+
+/// Bytes of a caller's transfer that are moved another way than by its descriptor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Those before the descriptor's. They count as moved whatever becomes of it.
+    pub before: u32,
+    /// Those behind. They count if it ends well: the count of a failure is of the bytes that are moved without a gap.
+    pub behind: u32,
 }
 
 /// The account of one channel: its queues, its ring, and how each descriptor ended.
@@ -107,10 +121,11 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
     }
 
     /// Hands a descriptor over: `ring` writes it, and rings the doorbell. `None`: there is no room.
-    /// A descriptor that `ring` refuses never was.
+    /// A descriptor that `ring` refuses never was. Bytes `beside` it count when it ends.
     pub fn submit<E>(
         &mut self,
         direction: Direction,
+        beside: Beside,
         ring: impl FnOnce(Ticket) -> Result<(), E>,
     ) -> Result<Option<u32>, E> {
         let Some(ticket) = self.occupancy.submit(direction, 0) else {
@@ -120,8 +135,9 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
             self.occupancy.withdraw(direction, ticket);
             return Err(error);
         }
-        *self.place(direction, ticket.cookie) = Standing::Pending(ticket.cookie);
-        Ok(Some(ticket.cookie))
+        let cookie = ticket.cookie;
+        *self.place(direction, cookie) = Standing::Pending { cookie, beside };
+        Ok(Some(cookie))
     }
 
     /// Takes note of what has ended, and shows it to `seen`.
@@ -133,16 +149,37 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         while let Some(record) = self.ring.poll(slots)? {
             self.occupancy.complete(record.direction, record.cookie)?;
             seen(&record);
-            *self.place(record.direction, record.cookie) = Standing::Ended(record);
+            let place = self.place(record.direction, record.cookie);
+            let moved = match *place {
+                Standing::Pending { beside, .. } if record.outcome.is_ok() => beside.before + beside.behind,
+                Standing::Pending { beside, .. } => beside.before,
+                Standing::None | Standing::Ended(_) => 0,
+            };
+            *place = Standing::Ended(Record {
+                bytes_done: record.bytes_done.saturating_add(moved),
+                ..record
+            });
         }
         Ok(())
+    }
+
+    /// Says of a descriptor that has ended how many bytes of its caller's it has moved: it moved others in their place, so
+    /// the address of a fault means nothing to the caller.
+    pub fn amend(&mut self, direction: Direction, cookie: u32, bytes_done: u32) {
+        if let Standing::Ended(record) = self.standing(direction, cookie) {
+            *self.place(direction, cookie) = Standing::Ended(Record {
+                bytes_done,
+                fault_address: None,
+                ..record
+            });
+        }
     }
 
     /// How a descriptor stands; [`Standing::None`] also for one that is not known any more.
     pub fn standing(&mut self, direction: Direction, cookie: u32) -> Standing {
         let known = match *self.place(direction, cookie) {
             Standing::None => return Standing::None,
-            Standing::Pending(known) => known,
+            Standing::Pending { cookie, .. } => cookie,
             Standing::Ended(record) => record.cookie,
         };
         match known == cookie {
@@ -163,14 +200,14 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         self.occupancy.restart();
         for direction in Direction::BOTH {
             for place in self.sides[index(direction)].iter_mut() {
-                if let Standing::Pending(cookie) = *place {
+                if let Standing::Pending { cookie, beside } = *place {
                     *place = Standing::Ended(Record {
                         cookie,
                         direction,
                         channel: self.channel,
                         phase: false,
                         outcome: Err(Fault::Aborted),
-                        bytes_done: 0,
+                        bytes_done: beside.before,
                         sequence: 0,
                         fault_address: None,
                     });
@@ -259,7 +296,7 @@ mod tests {
         channel: &mut Channel,
         direction: Direction,
     ) -> u32 {
-        let rung = orders.submit(direction, |ticket| {
+        let rung = orders.submit(direction, Beside::default(), |ticket| {
             channel.ring(direction, ticket);
             Ok::<_, ()>(())
         });
@@ -267,7 +304,7 @@ mod tests {
     }
 
     fn refused(orders: &mut Orders<Vec<Standing>>, direction: Direction) {
-        assert_eq!(orders.submit(direction, |_| Err("away")), Err("away"));
+        assert_eq!(orders.submit(direction, Beside::default(), |_| Err("away")), Err("away"));
     }
 
     /// However often a doorbell cannot be rung, the queue has room when it can again.
@@ -280,7 +317,13 @@ mod tests {
             refused(&mut orders, Read);
         }
         assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
-        assert_eq!(orders.standing(Write, first), Standing::Pending(first));
+        assert_eq!(
+            orders.standing(Write, first),
+            Standing::Pending {
+                cookie: first,
+                beside: Beside::default()
+            }
+        );
         assert_eq!(orders.standing(Write, first + 1), Standing::None);
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();
@@ -337,7 +380,7 @@ mod tests {
         );
         let mut told = vec![];
         for _ in 0..SLOTS {
-            let rung = orders.submit(Write, |ticket| {
+            let rung = orders.submit(Write, Beside::default(), |ticket| {
                 told.push(ticket.freed);
                 channel.ring(Write, ticket);
                 Ok::<_, ()>(())
@@ -345,7 +388,35 @@ mod tests {
             assert!(rung.unwrap().is_some());
         }
         assert_eq!(told, [0; SLOTS as usize]);
-        assert_eq!(orders.submit(Write, |_| Ok::<_, ()>(())), Ok(None));
+        assert_eq!(orders.submit(Write, Beside::default(), |_| Ok::<_, ()>(())), Ok(None));
+    }
+
+    /// What was moved another way counts: with the rest, or alone.
+    #[test]
+    fn what_was_moved_before_counts() {
+        let (mut orders, mut channel) = (orders(), Channel::new());
+        let give = |orders: &mut Orders<_>, channel: &mut Channel, before| {
+            let beside = Beside { before, behind: 9 };
+            let rung = orders.submit(Write, beside, |ticket| {
+                channel.ring(Write, ticket);
+                Ok::<_, ()>(())
+            });
+            rung.unwrap().unwrap()
+        };
+        let [ended, other, lost] = [3, 0, 5].map(|before| give(&mut orders, &mut channel, before));
+        channel.end();
+        channel.end();
+        orders.collect(&mut channel.memory, |_| {}).unwrap();
+        // One that has not ended is not amended.
+        orders.amend(Write, other, 2);
+        orders.amend(Write, lost, 2);
+        orders.restart();
+        let bytes = [ended, other, lost].map(|cookie| match orders.standing(Write, cookie) {
+            Standing::Ended(record) => record.bytes_done,
+            standing => panic!("{standing:?}"),
+        });
+        // Those behind the one that was lost do not count: there is a gap.
+        assert_eq!(bytes, [13, 2, 5]);
     }
 
     #[test]

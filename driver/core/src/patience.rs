@@ -68,45 +68,9 @@ impl Patience {
     }
 }
 
-/// In nanoseconds: the longest between two looks at a read port that waits for answers, for it to have waited all the
-/// while. On a busy machine a thread may not run for tens of milliseconds.
-pub const QUARANTINE_GAP: u64 = 100_000_000;
-
-/// `PORT_TIMEOUT` while a read port that waits for answers is looked at, in cycles of the PCIe clock,
-/// where the administrator has asked for this many, or for none. To begin to wait anew must take
-/// longer than [`QUARANTINE_GAP`]: twice as long, with the hard IP's fastest clock. All traffic goes on meanwhile:
-/// nothing of it may be given up earlier than it was to be.
-pub const fn quarantine_timeout(asked: Option<u32>) -> u32 {
-    /// 200 ms at 250 MHz.
-    const LONG: u32 = 4 * csr::PORT_TIMEOUT_RESET;
-    match asked {
-        Some(cycles) if cycles > LONG => cycles,
-        _ => LONG,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_peer_gets_less_time_while_answers_are_owed() {
-        let reset = csr::PORT_TIMEOUT_RESET;
-        assert!(quarantine_timeout(None) >= reset);
-        for asked in [1, 20_000, reset, reset + 1, 1 << 30, u32::MAX] {
-            assert!(quarantine_timeout(Some(asked)) >= asked);
-        }
-    }
-
-    #[test]
-    fn a_port_does_not_begin_to_wait_anew_between_two_looks() {
-        // A cycle of the hard IP's fastest clock, 250 MHz.
-        const CYCLE_NS: u64 = 4;
-        for asked in [None, Some(1), Some(20_000)] {
-            let begins = u64::from(quarantine_timeout(asked)) * CYCLE_NS;
-            assert!(begins >= 2 * QUARANTINE_GAP, "{asked:?}: {begins} ns");
-        }
-    }
 
     const FENCE: Register = Register::Csr(0x38);
     const STATUS: Register = Register::Csr(0x14);

@@ -238,8 +238,8 @@ mod tests {
             );
         }
         assert_eq!(
-            Record::decode(&[0, 0x0010_0001, 0, 0, 0, 0, 0, 0]),
-            Err(RecordError::Code { code: 16 })
+            Record::decode(&[0, 0x0011_0001, 0, 0, 0, 0, 0, 0]),
+            Err(RecordError::Code { code: 17 })
         );
         assert_eq!(
             Record::decode(&[0, 1, 0, 0, 0, 0xc000_0000, 0, 0]),

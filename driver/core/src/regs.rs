@@ -7,7 +7,7 @@
 //! endian form in memory.
 
 /// Hash of the map, the value of MAP_ID. Refuse hardware that has another one.
-pub const MAP_ID: u32 = 0x09ff_f856;
+pub const MAP_ID: u32 = 0xd4f4_9f9a;
 
 /// Version of the map.
 pub const MAP_VERSION: u32 = 1;
@@ -180,6 +180,15 @@ pub mod csr {
     pub const STATUS_PORT_DEAD_LSB: usize = 5;
     /// Number of its bits.
     pub const STATUS_PORT_DEAD_WIDTH: usize = 1;
+    /// Mask of STATUS.port_lost (bits 6, ro). The PCIe port has been dead since the last reset
+    /// of the block or CONTROL.reset. It may be open again (port_dead reads 0), but records and
+    /// writes of that time are lost: software resets the block and fails the transfers that
+    /// were under way.
+    pub const STATUS_PORT_LOST_MASK: u32 = 0x0000_0040;
+    /// Position of its lowest bit.
+    pub const STATUS_PORT_LOST_LSB: usize = 6;
+    /// Number of its bits.
+    pub const STATUS_PORT_LOST_WIDTH: usize = 1;
     /// Byte offset of IRQ_STATUS. Causes of the interrupt. An event and a clear in the same
     /// cycle leave the bit set.
     pub const IRQ_STATUS: usize = 0x18;
@@ -348,13 +357,21 @@ pub mod csr {
     /// those writes a read of ATT_FLUSH leaves, and the fence is reached when it has come back
     /// or was given up after PORT_TIMEOUT. A read does not pass a posted write (PCI Express
     /// Base Specification, table of ordering rules), so an answer from a peer says that what
-    /// was written to this peer before is there. Whether it was an answer is not told: `Txs`
-    /// carries no status.
+    /// was written to this peer before is there. `failed` says that none came; an error status
+    /// counts as an answer only on a port that carries none (`Txs` never answers such a read).
     pub const ATT_INVALIDATE_FLUSH_MASK: u32 = 0x0000_0004;
     /// Position of its lowest bit.
     pub const ATT_INVALIDATE_FLUSH_LSB: usize = 2;
     /// Number of its bits.
     pub const ATT_INVALIDATE_FLUSH_WIDTH: usize = 1;
+    /// Mask of ATT_INVALIDATE.failed (bits 3, ro). The last fence with `flush` was reached
+    /// without an answer to its read: the read was given up, or was not sent, because reads
+    /// were in quarantine or the port was dead. Writes may still be on their way then.
+    pub const ATT_INVALIDATE_FAILED_MASK: u32 = 0x0000_0008;
+    /// Position of its lowest bit.
+    pub const ATT_INVALIDATE_FAILED_LSB: usize = 3;
+    /// Number of its bits.
+    pub const ATT_INVALIDATE_FAILED_WIDTH: usize = 1;
     /// Byte offset of ATT_FLUSH (low word). Where a fence with `flush` reads: a bus address in
     /// memory that is still there when the fence is reached. Not to be written while a fence is
     /// busy.

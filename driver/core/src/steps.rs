@@ -62,6 +62,8 @@ pub enum Step {
     Write(Register, u32),
     /// Read a register until all bits of the mask are 0.
     Wait(Register, u32),
+    /// Read a register once. The sequence fails if a bit of the mask is 1.
+    Check(Register, u32),
 }
 
 /// Access to the registers, for [`run`].
@@ -92,6 +94,13 @@ pub enum Stopped<E> {
         /// What it read last.
         value: u32,
     },
+    /// A check has failed.
+    Failed {
+        /// The register.
+        register: Register,
+        /// Its value.
+        value: u32,
+    },
 }
 
 /// Carries a sequence out.
@@ -111,6 +120,12 @@ pub fn run<B: Bus>(
                     return Err(Stopped::Late { register, value });
                 }
             },
+            Step::Check(register, mask) => {
+                let value = bus.read(register).map_err(Stopped::Bus)?;
+                if value & mask != 0 {
+                    return Err(Stopped::Failed { register, value });
+                }
+            }
         }
     }
     Ok(())
@@ -148,6 +163,16 @@ pub const fn new_edge() -> [Step; 2] {
         Step::Write(control, csr::CONTROL_ENABLE_MASK),
         Step::Write(control, run),
     ]
+}
+
+/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. Anything else than the
+/// settings of a block at work stays no such setting: what the block has forgotten must not look as if it were kept.
+pub const fn quiet(control: u32) -> u32 {
+    const KNOWN: u32 = csr::CONTROL_ENABLE_MASK | csr::CONTROL_IRQ_ENABLE_MASK;
+    match control & !KNOWN {
+        0 => control & csr::CONTROL_ENABLE_MASK,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -204,6 +229,23 @@ mod tests {
         assert!(bus.seen.is_empty());
         let gone = run(&mut scripted(&[2], 9), steps());
         assert_eq!(gone, Err(Stopped::Bus("no answer")));
+    }
+
+    #[test]
+    fn a_check_looks_once() {
+        let register = Register::Csr(8);
+        let steps = || [Step::Check(register, 6), Step::Write(register, 5)];
+        assert_eq!(run(&mut scripted(&[9], 9), steps()), Ok(()));
+        let mut bus = scripted(&[2, 0], 9);
+        let failed = Stopped::Failed { register, value: 2 };
+        assert_eq!(run(&mut bus, steps()), Err(failed));
+        assert_eq!((bus.reads, bus.seen.len()), ([0].to_vec(), 0));
+    }
+
+    #[test]
+    fn a_quiet_block_keeps_what_it_knows_and_nothing_else() {
+        assert_eq!([0, 1, 2, 3].map(quiet), [0, 1, 0, 1]);
+        assert_eq!([crate::regs::MAP_ID, 0x101].map(quiet), [0, 0]);
     }
 
     #[test]

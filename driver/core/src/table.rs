@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the ATT is written, and how a change of it is made sure of.
 
-use super::att::{Entry, EntryError, Run};
+use super::att::{Entry, EntryError, Permissions, Run};
 use super::owners::Owners;
 use super::region::Region;
 use super::regs::csr;
@@ -31,7 +31,16 @@ pub fn map(
     region: &Region,
     pages: impl Iterator<Item = u64>,
 ) -> impl Iterator<Item = Result<[Step; 2], EntryError>> {
-    let (page_size, permissions) = (region.page_size(), region.permissions());
+    map_as(region, region.permissions(), pages)
+}
+
+/// Does the same with other permissions.
+pub fn map_as(
+    region: &Region,
+    permissions: Permissions,
+    pages: impl Iterator<Item = u64>,
+) -> impl Iterator<Item = Result<[Step; 2], EntryError>> {
+    let page_size = region.page_size();
     let entry = move |(index, address)| {
         let entry = Entry {
             address,
@@ -114,6 +123,14 @@ pub fn fence(reach: Reach) -> impl Iterator<Item = Step> + Clone {
     let begin = Iterator::chain([idle].into_iter(), target.into_iter().flatten());
     let wait = Iterator::chain(begin, [Step::Write(place, start), idle]);
     Iterator::chain(wait, core::iter::repeat_n(Step::Wait(place, 0), looks))
+}
+
+/// Follows the [`fence`] of a peer that may be read, and fails if its read was not answered: then writes may still be on
+/// their way.
+pub fn answered(reach: Reach) -> Option<Step> {
+    let Reach::Peer { flush } = reach else { return None };
+    let place = Register::Csr(csr::ATT_INVALIDATE);
+    flush.map(|_| Step::Check(place, csr::ATT_INVALIDATE_FAILED_MASK))
 }
 
 #[cfg(test)]

@@ -243,12 +243,19 @@ pub mod feature {
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
     pub const MSIX: u64 = 1 << 17;
-    /// The board tells by its status code how a read failed, and other reads go on.
+    /// The board tells by its status code how a read failed, and other reads go on. Without this, a read that is refused is
+    /// never answered (`READ_TIMEOUT`), other reads end with `PORT_DOWN` until the driver has reset the board by its link, and
+    /// data that are known to be damaged (poisoned) are taken for good ones.
     pub const TAGGED_READS: u64 = 1 << 18;
     /// The driver reaches the board's OpenCL side: [`OPENCL`](super::OPENCL).
     pub const OPENCL: u64 = 1 << 19;
     /// What the FPGA is configured with lets it be configured over PCIe: [`CONFIGURE`](super::CONFIGURE).
     pub const CVP: u64 = 1 << 20;
+    /// One read that a peer does not answer ends all reads of the board until its link is reset. So memory of another device
+    /// is registered for reading only if the board was seen to read from that device: [`REGISTER`](super::REGISTER) makes
+    /// that proof, and gives `EXDEV` without it. Boards without [`TAGGED_READS`](super::feature::TAGGED_READS) have this, unless the administrator trusts
+    /// all peers (`peer_reads=2`).
+    pub const PROVED_PEERS: u64 = 1 << 21;
 }
 
 /// What a region is made of: [`Register::provider`].
@@ -265,7 +272,8 @@ pub mod provider {
 pub mod access {
     /// The board reads it: GPU → FPGA. Where it may write, too, it reads back behind what it writes, to make sure that it has
     /// arrived. Where such reads are not answered, the write ends with a fault: register that memory for writing
-    /// alone. Where they are answered with ones, they prove nothing.
+    /// alone. Where they are answered with ones, they prove nothing. With [`PROVED_PEERS`](super::feature::PROVED_PEERS) a
+    /// peer's memory has this only if the peer answers.
     pub const READ: u32 = 1;
     /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure
     /// that what was written has arrived, neither before a record, nor by [`FLUSH`](super::FLUSH), nor
@@ -277,6 +285,18 @@ pub mod access {
 ///
 /// A region that was given back but kept is found again by provider, place, length, access
 /// and `identity`, and costs nothing then.
+///
+/// With [`feature::PROVED_PEERS`], the first call that wants to read ([`access::READ`]) from the memory of another PCI device has
+/// the board read 64 bytes of it. If no answer comes, the call fails with `EXDEV`, the device counts as one that cannot be
+/// read until the administrator or a new driver says otherwise, and the board is reset by its link: all transfers of all
+/// contexts end, and [`Query::resets`] is raised. [`register::PROVED_ONLY`] avoids that risk. A region for writing alone
+/// needs no proof.
+///
+/// `EXDEV`: the board cannot read from the device whose memory it is, or is not allowed to (`peer_reads=0`), or nobody
+/// knows yet ([`register::PROVED_ONLY`]): register it for writing alone. `EAGAIN`: also when reads of the board are down
+/// after a failed one. `EINVAL`: no bytes, no or unknown bits of `access` or `flags`, or bytes that are not all in the
+/// dma-buf. `ESTALE`: the owner has taken the memory back. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much
+/// memory. `EREMOTEIO`: the kernel does not know that the board can reach the device. `EOPNOTSUPP`: no such provider.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Register {
@@ -293,7 +313,7 @@ pub struct Register {
     pub identity: u64,
     /// In: the dma-buf; -1 for others.
     pub fd: i32,
-    /// In: zero.
+    /// In: bits of [`register`].
     pub flags: u32,
     /// Out: names the region; never 0.
     pub handle: u32,
@@ -307,6 +327,14 @@ pub struct Register {
     pub found: u32,
     /// Zero.
     pub reserved: [u64; 2],
+}
+
+/// Bits of [`Register::flags`].
+pub mod register {
+    /// No read is risked: memory of a device from which the board was not yet seen to read is refused for reading
+    /// (`EXDEV`). It changes nothing without [`PROVED_PEERS`](super::feature::PROVED_PEERS). Drivers that do not know that
+    /// feature refuse the bit (`EINVAL`).
+    pub const PROVED_ONLY: u32 = 1;
 }
 
 /// Argument of [`UNREGISTER`].
@@ -331,6 +359,12 @@ pub mod unregister {
 /// direction under way as it can: [`WAIT`] for one of them. `ENOENT`: there is no such region;
 /// `ESTALE`: its owner has taken the memory back; `EINVAL`: the bytes are not all in the region, or
 /// not all in the context's FPGA memory; `EBUSY`: the process writes descriptors itself.
+///
+/// A board whose `CAPS2` says a granularity of writes of 4 bytes writes whole dwords of the bus. Where a write to host
+/// memory begins or ends inside of one, the driver writes these 1 to 3 bytes itself, before the rest: the call waits until all
+/// writes have ended that the context submitted before, and with [`submit::AFTER_READ`] all reads. A signal ends that wait with
+/// nothing written, as it does [`WAIT`]'s. It takes an ATT entry meanwhile: `EDQUOT`, `ENOSPC`, `ENOMEM`. `EOPNOTSUPP`: such a
+/// write to a dma-buf, or to memory of an NVIDIA GPU.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Submit {
@@ -471,8 +505,8 @@ pub struct Stop {
 /// Argument of [`FLUSH`]. When the call returns well, what the board had written to the region before the
 /// call has arrived: what records tell of that are in the ring, and what [`STOP`] has ended. A write that ends
 /// well makes sure of that by itself, but not one that fails, is ended, or asks for no flush
-/// ([`submit::NO_FLUSH`]). The board reads from a peer's memory for it, if it may: see [`access::WRITE`].
-/// Transfers go on meanwhile.
+/// ([`submit::NO_FLUSH`]). The board reads from a peer's memory for it, and never from memory that is registered for
+/// writing alone: see [`access::WRITE`]. Transfers go on meanwhile.
 ///
 /// `ENOENT`: there is no such region; what the context let go of without
 /// [`KEEP`](unregister::KEEP) had its flush then. A region whose owner has taken the memory back had it, too, and
@@ -538,9 +572,7 @@ pub struct Moderate {
 /// block lets its channel touch nothing else.
 ///
 /// Who comes first is served first. Whatever others stored there before, the range is zero when the
-/// call returns: the board itself fills it, a few gigabytes a second. Of a board without
-/// [`feature::TAGGED_READS`] nobody learns that it was refused a read of the zeros, by an IOMMU for one:
-/// the range is all ones then. A signal interrupts the call as it does [`WAIT`]: it is made again, or
+/// call returns: the board itself fills it, a few gigabytes a second. A signal interrupts the call as it does [`WAIT`]: it is made again, or
 /// ends with `EINTR`, when the context has nothing. What was filled is not filled again by the next
 /// call, unless somebody else took it meanwhile.
 ///

@@ -4,7 +4,7 @@
 
 use peerlane_core::uapi::{
     self, access, access_flags, allocate, area, arm, feature, free, map, opencl, packing, provider,
-    reprogram, state, submit, unregister, window,
+    register, reprogram, state, submit, unregister, window,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -63,6 +63,8 @@ fn expected() -> Expected {
         ("FEATURE_TAGGED_READS", feature::TAGGED_READS),
         ("FEATURE_OPENCL", feature::OPENCL),
         ("FEATURE_CVP", feature::CVP),
+        ("FEATURE_PROVED_PEERS", feature::PROVED_PEERS),
+        ("REGISTER_PROVED_ONLY", register::PROVED_ONLY.into()),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),
         ("MAP_WINDOW", map::WINDOW),

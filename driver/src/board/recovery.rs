@@ -7,21 +7,20 @@
 //! bus master: by [`crate::callbacks`] before each start, by the core itself after
 //! [`Board::rest`]. So it is none between a restoration and the start that wipes its block.
 
-use super::Board;
+use super::{Board, LONGEST_COMPLETION};
 use crate::{
-    ffi::{pci_dev, peerlane_wait_for_handlers},
-    hw::{self, Failure},
+    ffi::{pci_dev, peerlane_queue_now, peerlane_wait_for_handlers},
+    hw::Failure,
     logic::{
         capability::Identity,
         channel,
         counters::{self, LinkErrors},
         lifecycle::{self, Control, Epoch, Fabric, NotStarted, Starter, State, Watched},
-        patience::{quarantine_timeout, QUARANTINE_GAP},
         regs::csr,
         steps::{self, Register, Step},
         table::{self, Reach},
     },
-    regs::csr::{PORT_TIMEOUT, QUARANTINE, STATUS},
+    regs::csr::STATUS,
     trace,
 };
 use kernel::{
@@ -39,7 +38,7 @@ use kernel::{
 const WATCH_MS: u32 = 1000;
 
 /// The pause between two looks at a read port that waits for answers.
-const QUARANTINE_PAUSE: Delta = Delta::from_millis(2);
+const ANSWER_PAUSE: Delta = Delta::from_millis(2);
 
 impl Board {
     /// Makes sure that steps are carried out after which memory is let go. A board that does not
@@ -51,8 +50,13 @@ impl Board {
     /// The same for what is more than steps.
     pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         let attempt = |epoch| {
-            attempt(epoch)?;
-            self.port_is_alive(epoch)?;
+            let done = match attempt(epoch) {
+                // The port may say why.
+                unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
+                failed => return failed,
+            };
+            self.port_is_alive(epoch).or_else(|failure| self.end_lost(epoch, failure))?;
+            done?;
             // What it was told while it was being reset is lost, and looks as if it were done.
             match self.remembers_all() {
                 // It is not running: whoever starts it wipes it first.
@@ -68,21 +72,66 @@ impl Board {
     /// Has a fence of a board that runs. Whoever asks is told if it was not reached; nobody depends on it.
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
-        self.hw.run(table::fence(reach))?;
+        let fence = Iterator::chain(table::fence(reach), table::answered(reach));
+        let fenced = match self.hw.run(fence) {
+            unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
+            failed => return failed,
+        };
         self.port_is_alive(epoch)?;
+        // A read that was sent is owed.
+        if fenced.is_err() && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
+            return Err(Failure::Unanswered);
+        }
+        fenced?;
         // A block that was reset meanwhile has lost the fence with the rest.
         self.remembers_all()
     }
 
-    /// A port that stands still may yet send what it was given.
-    fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
+    /// The steps after which nothing of memory is under way. Where a read that is refused is never answered, its answer is
+    /// part of that. A port with tags takes a refusal for one, behind which the fence has looked a few times.
+    pub(crate) fn fence_of(&self, reach: Reach) -> impl Iterator<Item = Step> {
+        let answered = table::answered(reach).filter(|_| !self.capabilities.tagged);
+        Iterator::chain(table::fence(reach), answered)
+    }
+
+    /// A port that stands still may yet send what it was given. One that stood still has lost something.
+    pub(crate) fn port_is_alive(&self, epoch: Epoch) -> Result<(), Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
         if status.port_dead() {
             // The reset that follows clears the count.
             let _ = self.tell_given_up_reads(epoch);
             return Err(Failure::PortDead);
         }
-        Ok(())
+        match status.port_lost() {
+            true => Err(Failure::Reopened),
+            false => Ok(()),
+        }
+    }
+
+    /// Has a block whose port has gone on end all that it has, before it loses the right to be bus master: a request that
+    /// stood then would stand again. Gives the failure.
+    fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
+        if failure == Failure::Reopened {
+            let end = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
+            self.hw.upkeep(epoch, end)?;
+        }
+        Err(failure)
+    }
+
+    /// A port without tags that takes nothing, for somebody has cleared Bus Master Enable, goes on when it is set again. That
+    /// is waited for, as long as no memory depends on it. Records of the meantime are lost, so channels start again then.
+    fn port_opens(&self, epoch: Epoch) -> Result<(), Failure> {
+        match self.port_is_alive(epoch) {
+            Err(Failure::PortDead) if !self.capabilities.tagged => {}
+            Err(failure) => return self.end_lost(epoch, failure),
+            Ok(()) => return Ok(()),
+        }
+        let open = Step::Wait(Register::Csr(csr::STATUS), csr::STATUS_PORT_DEAD_MASK);
+        self.hw.upkeep(epoch, [open]).map_err(|failure| match failure {
+            Failure::Late(..) => Failure::PortDead,
+            failure => failure,
+        })?;
+        self.end_lost(epoch, Failure::Reopened)
     }
 
     fn tell_cut_off(&self, failure: Failure) {
@@ -101,6 +150,10 @@ impl Board {
                 self.device(),
                 "the PCIe port is dead: it takes nothing any more, has lost data, or waits for peers that do not answer; the board is cut off from memory, reset and started again\n"
             ),
+            Failure::Reopened => dev_err!(
+                self.device(),
+                "the PCIe port stood still for a while, as it does without Bus Master Enable; what was under way is lost\n"
+            ),
             Failure::Forgotten => dev_err!(
                 self.device(),
                 "the block was reset, and not by this driver; what was under way is lost\n"
@@ -109,8 +162,16 @@ impl Board {
                 self.device(),
                 "the kernels in the FPGA are not reset, and may write into memory that others get; the board is cut off and started again\n"
             ),
+            Failure::Unanswered => dev_err!(
+                self.device(),
+                "a peer has not answered a read, and no other read is answered until the link is reset: writes were ended, and the board is reset by its link\n"
+            ),
+            Failure::Unflushed => dev_err!(
+                self.device(),
+                "a peer has not answered the read that shows that writes have arrived; the board is cut off from memory, reset and started again\n"
+            ),
             // Not reached: only a start looks for them.
-            Failure::Other(_) | Failure::Empty => {}
+            Failure::Other(_) | Failure::Empty | Failure::ReadRequest => {}
         }
     }
 
@@ -121,17 +182,36 @@ impl Board {
             workqueue::system_freezable().enqueue_delayed(self.clone(), msecs_to_jiffies(WATCH_MS));
     }
 
+    /// Has the watchdog look at once.
+    pub(crate) fn watch_now(self: &Arc<Self>) {
+        // After that nobody is waited for.
+        let Ok(_inside) = self.gate.enter() else {
+            return;
+        };
+        let work = self.clone();
+        // SAFETY: initialised, and alive as long as we hold it.
+        let waited = unsafe { peerlane_queue_now(self.raw_watchdog()) };
+        // One that waited has its reference, and the other one needs ours.
+        if !waited {
+            let _ = Arc::into_raw(work);
+        }
+    }
+
+    fn raw_watchdog(&self) -> *mut bindings::delayed_work {
+        // SAFETY: initialised, as part of a board.
+        unsafe {
+            let work = DelayedWork::raw_as_work(&raw const self.watchdog);
+            let work = workqueue::Work::raw_get(work);
+            kernel::container_of!(work, bindings::delayed_work, work)
+        }
+    }
+
     /// Waits until the watchdog has run for the last time. The gate must be closed.
     pub(crate) fn stop_watchdog(self: &Arc<Self>) {
         // Not flushed: while tasks are frozen a work that waits does not run, and the device may
         // be unbound just then.
         // SAFETY: initialised, and alive as long as we hold it.
-        let waited = unsafe {
-            let work = DelayedWork::raw_as_work(&raw const self.watchdog);
-            let work = workqueue::Work::raw_get(work);
-            let work = kernel::container_of!(work, bindings::delayed_work, work);
-            bindings::cancel_delayed_work_sync(work)
-        };
+        let waited = unsafe { bindings::cancel_delayed_work_sync(self.raw_watchdog()) };
         if waited {
             // SAFETY: `enqueue_delayed` has made a pointer of a reference for the work, which will
             // not make a reference of it any more.
@@ -220,6 +300,7 @@ impl Board {
         let started = lifecycle::start(&self.hw, who, &mut Restart { board: self, who });
         match &started {
             Ok(()) => {
+                self.needs_link.store(false, ordering::Relaxed);
                 trace::board(self, c"started");
                 // Whoever handled an interrupt of the line until now was sent away. If it fails,
                 // the board is not the one that was started.
@@ -265,9 +346,9 @@ impl Board {
 
     /// Whether the board is there and its block well.
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
-        self.port_is_alive(epoch)?;
+        self.port_opens(epoch)?;
         Self::remembers(|register| self.hw.read_in(epoch, register))?;
-        self.end_quarantine(epoch)?;
+        self.is_answered(epoch)?;
         self.tell_given_up_reads(epoch)
     }
 
@@ -331,56 +412,41 @@ impl Board {
         Err(Failure::Other(found.build_id))
     }
 
-    /// Opens a read port again that waits for answers which will not come: those of requests that
-    /// their requester, the hard IP, has given up. Where reads have tags, only a lost one's is out
-    /// of use.
-    fn end_quarantine(&self, epoch: Epoch) -> Result<(), Failure> {
+    /// Fails where reads are down for good. Where answers come in order the port issues no read while one is owed, and one
+    /// that was refused never comes: of a lost tag only the hard IP's reset knows, which comes with a reset of the link.
+    /// Late ones are waited for, as long as the function should. Where reads have tags, only a lost one's is out of use.
+    fn is_answered(&self, epoch: Epoch) -> Result<(), Failure> {
         if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(());
         }
-        // Whoever made the hard IP wait for ever since the probe looks for an error.
-        let Some(longest) = self.completion_timeout() else {
-            return Ok(());
-        };
-        let cycles = quarantine_timeout(self.settings.port_timeout);
-        let cycles = hw::write(PORT_TIMEOUT::from_raw(cycles));
-        self.hw.upkeep(epoch, [cycles])?;
+        // Whoever made the function wait for ever since the probe looks for an error. Reads are needed all the same.
+        let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
         // Twice: it may begin to count when its request leaves.
-        let waiting = self.keeps_waiting(epoch, longest + longest)?;
-        let drop_owed = hw::write(QUARANTINE::zeroed().with_drop_owed(true));
-        let steps = [waiting.then_some(drop_owed), Some(self.port_timeout())];
-        self.hw.upkeep(epoch, steps.into_iter().flatten())?;
-        if waiting {
-            dev_warn!(
-                self.device(),
-                "reads were never answered; they are given up\n"
-            );
+        if !self.keeps_waiting(epoch, longest + longest)? {
+            return Ok(());
         }
-        Ok(())
+        // Writes that end in time arrive. The others are lost, as reads are.
+        let channels = || 0..self.capabilities.channels;
+        let stop = channels().map(|channel| channel::drain(channel)[0]);
+        let drain = Iterator::chain(stop, channels().flat_map(channel::drain));
+        let _ = self.hw.upkeep(epoch, drain);
+        Err(Failure::Unanswered)
     }
 
-    fn waits_for_answers(&self, epoch: Epoch) -> Result<bool, Failure> {
+    /// Whether reads are down, for answers that are owed.
+    pub(crate) fn waits_for_answers(&self, epoch: Epoch) -> Result<bool, Failure> {
         let status: STATUS = self.hw.look_in(epoch)?;
         Ok(status.read_quarantine())
     }
 
-    /// Whether a read port waits for the same answers for so long. One that is seen waiting twice,
-    /// within less time than it takes to begin to wait, has waited all the while. Says no if it was
-    /// not looked at often enough to know.
+    /// Whether reads are down for so long, at each look.
     fn keeps_waiting(&self, epoch: Epoch, long: Delta) -> Result<bool, Failure> {
         let begin = Instant::<Monotonic>::now();
-        let (mut since, mut last) = (begin, begin);
-        while since.elapsed() < long {
-            fsleep(QUARANTINE_PAUSE);
-            let unknown = begin.elapsed() > long + long;
-            if unknown || !self.waits_for_answers(epoch)? {
+        while begin.elapsed() < long {
+            fsleep(ANSWER_PAUSE);
+            if !self.waits_for_answers(epoch)? {
                 return Ok(false);
             }
-            let now = Instant::now();
-            if now - last > Delta::from_nanos(QUARANTINE_GAP as i64) {
-                since = now;
-            }
-            last = now;
         }
         Ok(true)
     }
@@ -388,8 +454,15 @@ impl Board {
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
     /// of the function. That is tried once: who starts it then is the reset's owner, and gives it up for good.
     fn revive(&self, failure: Option<Failure>) {
+        if failure == Some(Failure::Unanswered) {
+            self.needs_link.store(true, ordering::Relaxed);
+            self.doubt_peers();
+        }
+        let for_reads = self.needs_link.load(ordering::Relaxed);
         let started = match failure {
             Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
+            // No reset of the block alone brings reads back.
+            _ if for_reads => Err(NotStarted::CutOff),
             _ => self.start(Starter::Watchdog),
         };
         match started {
@@ -398,7 +471,7 @@ impl Board {
                 return;
             }
             Err(NotStarted::NotYours) => return,
-            Err(NotStarted::Failed(Failure::Other(_) | Failure::Empty)) => {
+            Err(NotStarted::Failed(Failure::Other(_) | Failure::Empty | Failure::ReadRequest)) => {
                 self.give_up(Starter::Watchdog);
                 return;
             }
@@ -415,9 +488,11 @@ impl Board {
             }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
+        self.reset_for_reads.store(for_reads, ordering::Relaxed);
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
         // is only tried here. The rest is the callbacks' work.
         let reset = unsafe { bindings::pci_try_reset_function(pci_dev(self.gate.device())) };
+        self.reset_for_reads.store(false, ordering::Relaxed);
         if reset == 0 && self.hw.usable().is_ok() {
             dev_warn!(self.device(), "the function was reset and started again\n");
             return;
@@ -476,6 +551,11 @@ impl Fabric<Failure> for Restart<'_> {
         let board = self.board;
         board.write_zeros(epoch)?;
         board.try_for_each_user(|user| user.restore_regions(epoch))?;
+        board.ask_for_enough()?;
+        if board.reset_for_reads.load(ordering::Relaxed) && board.waits_for_answers(epoch)? {
+            return Err(Failure::Unanswered);
+        }
+        // One that waits for the right to be bus master may hold a write to memory that was let go since.
         board.port_is_alive(epoch)
     }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! BARs of other devices: whose an address is, whether the board reaches it, and mapping it for
+//! BARs of other devices: whose memory is at an address, whether the board reaches it, and mapping it for
 //! the board.
 
 use crate::{
     ffi::{
-        peerlane_dma_mapping_error, peerlane_drives, peerlane_is_switched, peerlane_leads_to,
-        peerlane_same_bridge, raw_device,
+        peerlane_dma_mapping_error, peerlane_drives, peerlane_is_ram, peerlane_is_switched,
+        peerlane_leads_to, peerlane_place, peerlane_same_bridge, raw_device,
     },
     logic::{
         bus::{Route, Target},
@@ -148,6 +148,57 @@ impl Drop for Bar {
     fn drop(&mut self) {
         // SAFETY: our reference.
         unsafe { bindings::pci_dev_put(self.device.as_ptr()) }
+    }
+}
+
+/// Whose memory it is.
+pub(crate) enum Owner {
+    /// The machine's.
+    Host,
+    /// That of the device at this place on the bus, with these vendor, device, and IDs of its subsystem.
+    Device { place: u64, ids: u64 },
+    /// Nobody knows.
+    Nobody,
+}
+
+/// Says whose memory the requests of a device reach.
+pub(crate) struct Finder<'a> {
+    device: &'a Device<Bound>,
+    /// Where the last one has led.
+    last: Option<Bar>,
+}
+
+impl<'a> Finder<'a> {
+    /// For requests of this device.
+    pub(crate) fn new(device: &'a Device<Bound>) -> Self {
+        Self { device, last: None }
+    }
+
+    /// Whose memory it reaches at a bus address that was mapped for it.
+    pub(crate) fn owner(&mut self, address: u64) -> Owner {
+        // SAFETY: a valid device.
+        let physical = match unsafe { peerlane_leads_to(raw_device(self.device), address) } {
+            // A switch passes it on before an IOMMU sees it.
+            0 => address,
+            physical => physical,
+        };
+        // SAFETY: any address may be asked for.
+        if unsafe { peerlane_is_ram(physical) } {
+            return Owner::Host;
+        }
+        if !self.last.as_ref().is_some_and(|bar| bar.addresses.contains(&physical)) {
+            self.last = Bar::with(physical);
+        }
+        match &self.last {
+            Some(bar) => {
+                // SAFETY: a device that we have a reference to; its IDs do not change.
+                let (place, device) = unsafe { (peerlane_place(bar.device.as_ptr()), bar.device.as_ref()) };
+                let ids = [device.vendor, device.device, device.subsystem_vendor, device.subsystem_device];
+                let ids = ids.iter().fold(0, |ids, id| ids << 16 | u64::from(*id));
+                Owner::Device { place, ids }
+            }
+            None => Owner::Nobody,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::space::{Space, Watch};
 use crate::{
-    ffi::{is_capable, peerlane_get_user, raw_device},
+    ffi::{is_capable, peerlane_get_user, peerlane_page_address, raw_device},
     logic::{att::Permissions, layout::Segment},
 };
 use core::ptr::NonNull;
@@ -350,6 +350,22 @@ impl Pages {
         // SAFETY: just mapped, and ours.
         let segments = unsafe { super::segments(device, &mut pages.mapped.table, u64::MAX)? };
         Ok((pages, segments, offset))
+    }
+
+    /// Writes bytes at an offset of the memory, which was pinned to be written.
+    pub(crate) fn store(&self, offset: u64, bytes: &[u8]) -> Result {
+        let first = usize::try_from(offset)?.checked_add(self.pinned.offset as usize);
+        let first = first.ok_or(EINVAL)?;
+        for (at, byte) in (first..).zip(bytes) {
+            let page = *self.pinned.pages.get(at >> PAGE_SHIFT).ok_or(EINVAL)?;
+            // SAFETY: the page is pinned as long as this lives, and pages that can be pinned are always mapped. The process
+            // may look at the byte meanwhile.
+            unsafe {
+                let start = peerlane_page_address(page).cast::<u8>();
+                start.add(at & !PAGE_MASK).write_volatile(*byte);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the process may see other memory at the address now.

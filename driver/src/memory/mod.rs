@@ -6,7 +6,7 @@
 //! What is allocated for a process is charged to its control group (`GFP_KERNEL_ACCOUNT`). What is
 //! allocated only to give something back is not: nobody is kept from that by a limit.
 
-mod bar;
+pub(crate) mod bar;
 pub(crate) mod dmabuf;
 pub(crate) mod host;
 pub(crate) mod nvidia;

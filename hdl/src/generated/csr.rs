@@ -90,6 +90,10 @@ pub struct CsrRegs {
     /// Memory that was registered must not be given back before a fence that ended while this read
     /// 0.
     pub status_port_dead: Signal<In, Bit>,
+    /// STATUS.port_lost: The PCIe port has been dead since the last reset of the block or
+    /// CONTROL.reset. It may be open again (port_dead reads 0), but records and writes of that time
+    /// are lost: software resets the block and fails the transfers that were under way.
+    pub status_port_lost: Signal<In, Bit>,
     /// IRQ_STATUS.completion: A descriptor with `irq` set has ended, the PCIe port has taken its
     /// completion record before, and its channel's moderation lets the interrupt through.
     pub irq_status_completion: Signal<Out, Bit>,
@@ -156,6 +160,10 @@ pub struct CsrRegs {
     /// was begun before the block was reset from the side of FPGA memory. Transfers of all channels
     /// go on meanwhile.
     pub att_invalidate_busy: Signal<In, Bit>,
+    /// ATT_INVALIDATE.failed: The last fence with `flush` was reached without an answer to its
+    /// read: the read was given up, or was not sent, because reads were in quarantine or the port
+    /// was dead. Writes may still be on their way then.
+    pub att_invalidate_failed: Signal<In, Bit>,
     /// ATT_FLUSH.address: Bits 63:6 of the bus address; the read takes the first bytes there, as
     /// many as the port is wide.
     pub att_flush_address: Signal<Out, Bits<58>>,
@@ -422,7 +430,7 @@ impl Logic for CsrRegs {
                             if self.address_reg.q.val().get_bit(2) {
                                 if self.address_reg.q.val().get_bit(1) {
                                     if !self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.att_invalidate_busy.val().into()) << 1;
+                                        self.readdata_reg.d.next = (bit_cast::<32, 1>(self.att_invalidate_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.att_invalidate_failed.val().into()) << 3);
                                     }
                                 } else {
                                     if self.address_reg.q.val().get_bit(0) {
@@ -454,7 +462,7 @@ impl Logic for CsrRegs {
                                     }
                                 } else {
                                     if self.address_reg.q.val().get_bit(0) {
-                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.status_write_busy.val().into()) | (bit_cast::<32, 1>(self.status_read_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.status_read_quarantine.val().into()) << 2) | (bit_cast::<32, 1>(self.status_att_sweep.val().into()) << 3) | (bit_cast::<32, 1>(self.status_completer_busy.val().into()) << 4) | (bit_cast::<32, 1>(self.status_port_dead.val().into()) << 5);
+                                        self.readdata_reg.d.next = bit_cast::<32, 1>(self.status_write_busy.val().into()) | (bit_cast::<32, 1>(self.status_read_busy.val().into()) << 1) | (bit_cast::<32, 1>(self.status_read_quarantine.val().into()) << 2) | (bit_cast::<32, 1>(self.status_att_sweep.val().into()) << 3) | (bit_cast::<32, 1>(self.status_completer_busy.val().into()) << 4) | (bit_cast::<32, 1>(self.status_port_dead.val().into()) << 5) | (bit_cast::<32, 1>(self.status_port_lost.val().into()) << 6);
                                     } else {
                                         self.readdata_reg.d.next = bit_cast::<32, 1>(self.control_enable_reg.q.val().into()) | (bit_cast::<32, 1>(self.control_irq_enable_reg.q.val().into()) << 1);
                                     }
@@ -470,7 +478,7 @@ impl Logic for CsrRegs {
                                     if self.address_reg.q.val().get_bit(0) {
                                         self.readdata_reg.d.next = self.build_id.val();
                                     } else {
-                                        self.readdata_reg.d.next = bits::<32>(0x9fff856u64);
+                                        self.readdata_reg.d.next = bits::<32>(0xd4f49f9au64);
                                     }
                                 }
                             }

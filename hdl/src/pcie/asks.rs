@@ -39,8 +39,9 @@
 //! changed it leaves in parts, each when the one before has ended: completions of different tags pass each other, and the engine takes a
 //! read's bytes in order.
 
+use super::IMPATIENCE_LOG2;
 use super::words::{AskHead, AskWord, Sent};
-use crate::prim::{Part, SmallFifo, parts};
+use crate::prim::{Part, Patience, SmallFifo, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -194,7 +195,8 @@ pub struct Asks {
     ends_here: Signal<Local, Bit>,
     idle_most: Signal<Local, Bit>,
     all_lanes: Constant<Bits<4>>,
-    limit: Constant<Bits<22>>,
+    #[given]
+    limit: Patience<22>,
 }
 
 impl Asks {
@@ -204,7 +206,7 @@ impl Asks {
         assert!(patience_log2 <= 16, "2^{patience_log2} cycles");
         Self::fresh(AsksGiven {
             all_lanes: Constant::new(0xF.into()),
-            limit: Constant::new((56u64 << patience_log2).into()),
+            limit: Patience::new(56 << patience_log2, 56 << IMPATIENCE_LOG2),
         })
     }
 }
@@ -301,7 +303,7 @@ impl Part<Measuring> for Asks {
                 self.hopeless.d.next = self.hopeless.q.val();
             }
         }
-        self.at_limit.next = self.hope.q.val() == self.limit.val();
+        self.at_limit.next = self.hope.q.val() == self.limit.cycles.val();
         self.despairs.d.next = self.at_limit.val();
         if self.progress.val() {
             self.hope.d.next = 0.into();
@@ -424,6 +426,10 @@ impl Part<Leaving> for Asks {
                 } else if self.off.q.val() {
                     self.stands.d.next = false;
                     self.state.d.next = AskState::Refuse;
+                } else if !self.credit.val() {
+                    // The link has gone down, or the hard IP itself has used the credit up.
+                    self.stands.d.next = false;
+                    self.state.d.next = AskState::Check;
                 }
             }
             AskState::Wait => {

@@ -34,7 +34,7 @@ pub const MSIX_LOG2: u32 = 12;
 #[derive(DocBlock)]
 pub struct Bridge {
     pub pcie_clk: Signal<In, Clock>,
-    pub pcie_reset: Signal<In, Bit>,
+    pub link_reset: Signal<In, Bit>,
     /// The bus, as [`super::target`] is its master.
     pub host_address: Signal<In, Bits<32>>,
     pub host_burstcount: Signal<In, Bits<6>>,
@@ -280,7 +280,7 @@ impl Part<Taking> for Bridge {
         } else if self.reads.q.val() & (self.phase.q.val() != 2) {
             self.phase.d.next = self.phase.q.val() + 1;
         }
-        if self.pcie_reset.val() {
+        if self.link_reset.val() {
             self.busy.d.next = false;
             self.write_left.d.next = 0.into();
         }
@@ -320,7 +320,7 @@ impl Part<Passing> for Bridge {
                 self.host_readdata.next = bit_cast::<64, 32>(self.value.val());
             }
         }
-        if self.pcie_reset.val() {
+        if self.link_reset.val() {
             self.owed.d.next = 0.into();
         }
     }

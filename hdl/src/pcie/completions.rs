@@ -18,14 +18,18 @@
 //! again until then, or a reset, nor is its room in the hard IP's buffer: it may all come at once, and beside what was
 //! asked for since it would overrun the buffer.
 //!
+//! Where the hard IP has lost the rest of a packet, the chunk that has begun is filled up with beats that say so. Its read
+//! ends like one that was given up, if it was the last.
+//!
 //! Lanes are those of [`super::posts`], the other way round. A packet's beats bring as many beats of the chunk, or
 //! one fewer or more; for what is left behind the last a cycle each is kept.
 
 mod judging;
 mod lanes;
 
+use super::IMPATIENCE_LOG2;
 use super::words::{Progress, Sent};
-use crate::prim::{ForwardRam, Part, SmallFifo, parts};
+use crate::prim::{ForwardRam, Part, Patience, SmallFifo, parts};
 use judging::{Ends, Form, Judgement};
 use lanes::Lanes;
 use peerlane_verilog::DocBlock;
@@ -42,6 +46,8 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub rx_eop: Signal<In, Bit>,
     pub rx_data: Signal<In, Bits<W>>,
     pub almost: Signal<Out, Bit>,
+    /// Nothing comes any more, not even the rest of a packet that has begun; until the reset.
+    pub cut: Signal<In, Bit>,
     /// No read is given up (Completion Timeout Disable).
     pub patient: Signal<In, Bit>,
     /// A read gets its tag.
@@ -71,6 +77,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     pub answer_bytes: Signal<Out, Bits<10>>,
     pub answer_code: Signal<Out, Bits<3>>,
     pub answer_data: Signal<Out, Bits<W>>,
+    pub answer_error: Signal<Out, Bit>,
     /// What was wrong, one cycle each: status, poison, a completion that does not fit its read, a tag of no read, a
     /// read that was given up.
     pub saw_unsupported: Signal<Out, Bit>,
@@ -111,6 +118,10 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     a_sop: DFF<Bit>,
     a_eop: DFF<Bit>,
     a_expires: DFF<Bit>,
+    /// Of a packet whose rest is lost, in place of it; and in the next two stages, from it on.
+    a_lost: DFF<Bit>,
+    b_lost: DFF<Bit>,
+    c_lost: DFF<Bit>,
     a_tag: DFF<Bits<8>>,
     a_data: DFF<Bits<W>>,
     /// Within a packet.
@@ -160,6 +171,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     out_bytes: DFF<Bits<10>>,
     out_code: DFF<Bits<3>>,
     out_data: DFF<Bits<W>>,
+    out_lost: DFF<Bit>,
 
     stall: Signal<Local, Bit>,
     move_on: Signal<Local, Bit>,
@@ -167,6 +179,7 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     front: Signal<Local, Bits<2>>,
     pop: Signal<Local, Bit>,
     inject: Signal<Local, Bit>,
+    sever: Signal<Local, Bit>,
     at_last: Signal<Local, Bit>,
     tick: Signal<Local, Bit>,
     look_bit: Signal<Local, Bits<64>>,
@@ -209,7 +222,8 @@ pub struct Completions<const W: usize, const B: usize, const E: usize> {
     one: Constant<Bits<64>>,
     flags_place: Constant<Bits<9>>,
     eop_place: Constant<Bits<9>>,
-    last_time: Constant<Bits<20>>,
+    #[given]
+    last_time: Patience<20>,
     lane_mask: Constant<Bits<7>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<4>>,
@@ -230,7 +244,7 @@ impl<const W: usize, const B: usize, const E: usize> Completions<W, B, E> {
             one: Constant::new(1.into()),
             flags_place: Constant::new((W as u64).into()),
             eop_place: Constant::new((W as u64 + 1).into()),
-            last_time: Constant::new(((1u64 << patience_log2) - 1).into()),
+            last_time: Patience::new((1 << patience_log2) - 1, (1 << IMPATIENCE_LOG2) - 1),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
@@ -270,6 +284,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             a_sop,
             a_eop,
             a_expires,
+            a_lost,
+            b_lost,
+            c_lost,
             a_tag,
             a_data,
             within,
@@ -311,7 +328,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Setup> for Completions
             out_name,
             out_bytes,
             out_code,
-            out_data
+            out_data,
+            out_lost
         );
         clock!(self, clock, beats, names, progress);
         self.beats.reset.next = self.reset.val();
@@ -345,7 +363,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
     #[hdl_gen]
     fn update(&mut self) {
         // One tag at a time: open at two looks without having been opened between them is too long.
-        self.at_last.next = self.time.q.val() == self.last_time.val();
+        self.at_last.next = self.time.q.val() == self.last_time.cycles.val();
         self.tick.next = self.at_last.val() & self.settled.q.val() & !self.patient.val();
         if !self.at_last.val() {
             self.time.d.next = self.time.q.val() + 1;
@@ -385,6 +403,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & self.move_on.val()
             & !self.within.q.val()
             & !(self.a_on.q.val() & self.a_sop.q.val());
+        self.sever.next =
+            self.cut.val() & self.within.q.val() & !self.beats.some.val() & self.move_on.val();
         self.settled.d.next = !self.tick.val() & !self.inject.val() & !self.admits.q.val();
         self.pop.next = self.beats.valid.val()
             & self.move_on.val()
@@ -392,9 +412,11 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             & !(self.front.val().get_bit(0) & self.a_on.q.val() & self.a_sop.q.val());
         self.beats.pop.next = self.pop.val();
         if self.move_on.val() {
-            self.a_on.d.next = self.pop.val() | self.inject.val();
-            self.a_sop.d.next = self.front.val().get_bit(0) | self.inject.val();
-            self.a_eop.d.next = self.front.val().get_bit(1) | self.inject.val();
+            self.a_on.d.next = self.pop.val() | self.inject.val() | self.sever.val();
+            self.a_sop.d.next =
+                (self.front.val().get_bit(0) & !self.sever.val()) | self.inject.val();
+            self.a_eop.d.next = self.front.val().get_bit(1) | self.inject.val() | self.sever.val();
+            self.a_lost.d.next = self.sever.val();
             self.a_expires.d.next = self.inject.val();
             self.a_data.d.next = bit_cast::<W, E>(self.beats.data.val());
             self.a_tag.d.next = self.beats.data.val().get_bits::<8>(72);
@@ -406,6 +428,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
         }
         if self.pop.val() {
             self.within.d.next = !self.front.val().get_bit(1);
+        }
+        if self.sever.val() {
+            self.within.d.next = false;
         }
 
         self.names.write_enable.next = self.admits.q.val();
@@ -419,6 +444,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<LookUp> for Completion
             self.b_sop.d.next = self.a_sop.q.val();
             self.b_eop.d.next = self.a_eop.q.val();
             self.b_expires.d.next = self.a_expires.q.val();
+            self.b_lost.d.next = self.a_lost.q.val();
             self.b_data.d.next = self.a_data.q.val();
             self.b_last.d.next = self.a_last.val();
             self.b_brings.d.next = self.a_data.q.val().get_bit(30)

@@ -3,11 +3,12 @@
 //!
 //! Each word stands for four or eight cycles, and all its bits are multi-cycle paths, to be sampled in the middle
 //! (683093, Configuration Space Register Access Timing): at the first edge each may still be that of the word before.
-//! So a word of four cycles is whole at its second, third and fourth edge. The lowest bit of the number goes through
-//! two registers, which takes its change to the third edge, or to the fourth if it was late itself: there the word is
-//! taken. That bit may come a cycle later than others, and two cycles earlier.
+//! So a word of four cycles is whole at its second, third and fourth edge. All of it comes into registers of its own at
+//! each edge (`early`). The timing constraints know them by that name and allow each bit two cycles. The lowest bit of the
+//! number goes through one more register, and a change of it is seen at the third edge, or at the fourth if it was late
+//! itself. The word is taken there as it came at the edge before, the second or the third. That bit may come two cycles
+//! later than others, and a cycle earlier.
 
-use crate::prim::BitSync;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -42,7 +43,11 @@ pub struct Config {
     pub id: Signal<Out, Bits<16>>,
     pub known: Signal<Out, Bit>,
 
-    changes: BitSync,
+    /// Number and word, as they come.
+    early_add: DFF<Bits<4>>,
+    early_ctl: DFF<Bits<32>>,
+    /// The lowest bit of the number, settled; and in the cycle before.
+    settled: DFF<Bit>,
     before: DFF<Bit>,
     device: DFF<Bits<32>>,
     boundary_bit: DFF<Bit>,
@@ -66,6 +71,9 @@ impl Logic for Config {
         dff_setup!(
             self,
             clock,
+            early_add,
+            early_ctl,
+            settled,
             before,
             device,
             boundary_bit,
@@ -79,46 +87,47 @@ impl Logic for Config {
             numbered,
             named
         );
-        clock!(self, clock, changes);
-        self.changes.unsynced.next = self.add.val().get_bit(0);
-        self.before.d.next = self.changes.synced.val();
-        self.changed.next = self.changes.synced.val() ^ self.before.q.val();
+        self.early_add.d.next = self.add.val();
+        self.early_ctl.d.next = self.ctl.val();
+        self.settled.d.next = self.early_add.q.val().get_bit(0);
+        self.before.d.next = self.settled.q.val();
+        self.changed.next = self.settled.q.val() ^ self.before.q.val();
         if self.changed.val() {
-            if self.add.val() == 0 {
-                self.device.d.next = self.ctl.val();
+            if self.early_add.q.val() == 0 {
+                self.device.d.next = self.early_ctl.q.val();
             }
-            if self.add.val() == 2 {
-                self.boundary_bit.d.next = self.ctl.val().get_bit(19);
+            if self.early_add.q.val() == 2 {
+                self.boundary_bit.d.next = self.early_ctl.q.val().get_bit(19);
             }
-            if self.add.val() == 3 {
-                self.master_bit.d.next = self.ctl.val().get_bit(10);
+            if self.early_add.q.val() == 3 {
+                self.master_bit.d.next = self.early_ctl.q.val().get_bit(10);
             }
             // The MSI's address: 11:0, 31:12, 43:32 and 63:44.
-            if self.add.val() == 5 {
+            if self.early_add.q.val() == 5 {
                 self.msi_to.d.next = ((self.msi_to.q.val() >> 12) << 12)
-                    | bit_cast::<64, 12>(self.ctl.val().get_bits::<12>(20));
+                    | bit_cast::<64, 12>(self.early_ctl.q.val().get_bits::<12>(20));
             }
-            if self.add.val() == 9 {
+            if self.early_add.q.val() == 9 {
                 self.msi_to.d.next = (self.msi_to.q.val() & 0xFFFF_FFFF_0000_0FFF_u64)
-                    | (bit_cast::<64, 20>(self.ctl.val().get_bits::<20>(12)) << 12);
+                    | (bit_cast::<64, 20>(self.early_ctl.q.val().get_bits::<20>(12)) << 12);
             }
-            if self.add.val() == 6 {
+            if self.early_add.q.val() == 6 {
                 self.msi_to.d.next = (self.msi_to.q.val() & 0xFFFF_F000_FFFF_FFFF_u64)
-                    | (bit_cast::<64, 12>(self.ctl.val().get_bits::<12>(20)) << 32);
+                    | (bit_cast::<64, 12>(self.early_ctl.q.val().get_bits::<12>(20)) << 32);
             }
-            if self.add.val() == 11 {
+            if self.early_add.q.val() == 11 {
                 self.msi_to.d.next = (self.msi_to.q.val() & 0x0000_0FFF_FFFF_FFFF_u64)
-                    | (bit_cast::<64, 20>(self.ctl.val().get_bits::<20>(12)) << 44);
+                    | (bit_cast::<64, 20>(self.early_ctl.q.val().get_bits::<20>(12)) << 44);
             }
-            if self.add.val() == 13 {
-                self.msix.d.next = self.ctl.val().get_bits::<2>(30);
+            if self.early_add.q.val() == 13 {
+                self.msix.d.next = self.early_ctl.q.val().get_bits::<2>(30);
                 // Address and data of what is enabled have come in the turn of the words behind it.
-                self.msi_seen.d.next = self.ctl.val().get_bit(0);
-                self.msi.d.next = self.ctl.val().get_bit(0) & self.msi_seen.q.val();
+                self.msi_seen.d.next = self.early_ctl.q.val().get_bit(0);
+                self.msi.d.next = self.early_ctl.q.val().get_bit(0) & self.msi_seen.q.val();
             }
-            if self.add.val() == 15 {
-                self.msi_word.d.next = self.ctl.val().get_bits::<16>(16);
-                self.number.d.next = self.ctl.val().get_bits::<13>(0);
+            if self.early_add.q.val() == 15 {
+                self.msi_word.d.next = self.early_ctl.q.val().get_bits::<16>(16);
+                self.number.d.next = self.early_ctl.q.val().get_bits::<13>(0);
                 self.numbered.d.next = true;
                 self.named.d.next = self.master_bit.q.val();
             }

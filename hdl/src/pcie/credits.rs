@@ -3,8 +3,12 @@
 //! The hard IP shows the limit that the other end has granted, as a running number: of headers modulo 256, of data,
 //! in units of 16 bytes, modulo 4096 (Stratix V Avalon-ST Interface for PCIe 683093, Transmit Credit interface). What is
 //! consumed is counted here: packets that are sent, and those that the hard IP sends itself and says so by a
-//! pulse. It may have sent some before this block left its reset: for the first cycles behind it the hard IP shows
+//! pulse. It may have sent some before this block left its reset: for some cycles the hard IP shows
 //! what was consumed (`tx_cons_cred_sel`, Stratix V SR-IOV user guide 683488, section 4.2), and counting begins there.
+//!
+//! All of these are valid while the link is up (`dlup`; UG-01097_sriov 2014.12.15, table 4-2), and may be those of the link
+//! before until then. Both ends count from 0 with each link (PCI Express Base Specification 2.1, section 2.6.1). So
+//! nothing leaves without a link, and counting begins as one comes up, each time.
 //!
 //! A hard IP to which `tx_cons_cred_sel` is not connected shows the limits all the while. If the link was up before this
 //! block, all that was granted looks consumed then, and nothing leaves; it cannot be told what of it really was. No write
@@ -22,6 +26,8 @@ use rust_hdl::prelude::*;
 pub struct Credits {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, Bit>,
+    /// The link is up.
+    pub up: Signal<In, Bit>,
     /// The hard IP's: limits of headers and data; packets that it has consumed credits for itself, and credits
     /// without a limit, from bit 5 down: posted header, data, non-posted header, data, completion header, data.
     pub posted_headers: Signal<In, Bits<8>>,
@@ -38,7 +44,7 @@ pub struct Credits {
     pub post_need: Signal<In, Bits<6>>,
     pub post_ok: Signal<Out, Bit>,
     pub post_sent: Signal<In, Bit>,
-    /// Since the reset there was room for one.
+    /// Since the link came up there was room for one.
     pub posts_open: Signal<Out, Bit>,
     /// The same of the next read request, and of the next completion.
     pub read_ok: Signal<Out, Bit>,
@@ -47,7 +53,7 @@ pub struct Credits {
     pub reply_ok: Signal<Out, Bit>,
     pub reply_sent: Signal<In, Bit>,
 
-    /// Cycles since the reset.
+    /// Cycles since the link came up.
     age: DFF<Bits<5>>,
     ready: DFF<Bit>,
     limit_ph: DFF<Bits<8>>,
@@ -165,7 +171,7 @@ impl Logic for Credits {
         self.read_ok.next = self.may_read.q.val();
         self.reply_ok.next = self.may_reply.q.val();
 
-        if self.reset.val() {
+        if self.reset.val() | !self.up.val() {
             self.age.d.next = 0.into();
             self.ready.d.next = false;
             self.opened.d.next = false;

@@ -9,7 +9,7 @@ use super::posts::Posts;
 use super::tally::{Count, Tally};
 use super::target::{Reach, Target};
 use super::transmit::Transmit;
-use crate::prim::{Part, parts};
+use crate::prim::{BitSync, Part, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -19,7 +19,9 @@ use rust_hdl::prelude::*;
 pub struct Layer<const W: usize, const B: usize, const E: usize> {
     /// The hard IP's `coreclkout_hip`, and its application reset.
     pub pcie_clk: Signal<In, Clock>,
-    pub pcie_reset: Signal<In, Bit>,
+    pub link_reset: Signal<In, Bit>,
+    /// The link is up. Of any clock.
+    pub dlup: Signal<In, Bit>,
     /// The engine's port, as its adapter has it.
     pub post_valid: Signal<In, Bit>,
     pub post_ready: Signal<Out, Bit>,
@@ -38,6 +40,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     pub answer_bytes: Signal<Out, Bits<10>>,
     pub answer_code: Signal<Out, Bits<3>>,
     pub answer_data: Signal<Out, Bits<W>>,
+    pub answer_error: Signal<Out, Bit>,
     /// The hard IP: packets received. `mask` holds requests back that want an answer.
     pub rx_st_valid: Signal<In, Bit>,
     pub rx_st_ready: Signal<Out, Bit>,
@@ -126,6 +129,7 @@ pub struct Layer<const W: usize, const B: usize, const E: usize> {
     #[given]
     asks: Asks,
     credits: Credits,
+    link: BitSync,
     transmit: Transmit<W>,
     #[given]
     completions: Completions<W, B, E>,
@@ -196,6 +200,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
             posts,
             asks,
             credits,
+            link,
             transmit,
             completions,
             settings,
@@ -205,17 +210,17 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
             aborts,
             drops
         );
-        self.posts.reset.next = self.pcie_reset.val();
-        self.asks.reset.next = self.pcie_reset.val();
-        self.credits.reset.next = self.pcie_reset.val();
-        self.transmit.reset.next = self.pcie_reset.val();
-        self.completions.reset.next = self.pcie_reset.val();
-        self.settings.reset.next = self.pcie_reset.val();
-        self.tally.reset.next = self.pcie_reset.val();
-        self.target.reset.next = self.pcie_reset.val();
-        self.refusals.reset.next = self.pcie_reset.val();
-        self.aborts.reset.next = self.pcie_reset.val();
-        self.drops.reset.next = self.pcie_reset.val();
+        self.posts.reset.next = self.link_reset.val();
+        self.asks.reset.next = self.link_reset.val();
+        self.credits.reset.next = self.link_reset.val();
+        self.transmit.reset.next = self.link_reset.val();
+        self.completions.reset.next = self.link_reset.val();
+        self.settings.reset.next = self.link_reset.val();
+        self.tally.reset.next = self.link_reset.val();
+        self.target.reset.next = self.link_reset.val();
+        self.refusals.reset.next = self.link_reset.val();
+        self.aborts.reset.next = self.link_reset.val();
+        self.drops.reset.next = self.link_reset.val();
 
         self.posts.valid.next = self.post_valid.val();
         self.post_ready.next = self.posts.ready.val();
@@ -250,6 +255,8 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sending> for Layer<W, 
         self.asks.head_take.next = self.transmit.ask_take.val();
         self.stalled_tags.next = self.asks.stalled.val();
 
+        self.link.unsynced.next = self.dlup.val();
+        self.credits.up.next = self.link.synced.val();
         self.credits.posted_headers.next = self.tx_cred_hdrfcp.val();
         self.credits.posted_data.next = self.tx_cred_datafcp.val();
         self.credits.read_headers.next = self.tx_cred_hdrfcnp.val();
@@ -368,8 +375,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Receiving> for Layer<W
         self.answer_bytes.next = self.completions.answer_bytes.val();
         self.answer_code.next = self.completions.answer_code.val();
         self.answer_data.next = self.completions.answer_data.val();
+        self.answer_error.next = self.completions.answer_error.val();
+        self.completions.cut.next = self.failed.q.val();
         self.rx_failed.next = self.failed.q.val() | self.starved.q.val();
-        if self.pcie_reset.val() {
+        if self.link_reset.val() {
             self.rx_on.d.next = false;
             self.ready.d.next = false;
             self.failed.d.next = false;
@@ -434,7 +443,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Telling> for Layer<W, 
         self.host_refused.next = self.refusals.count.val();
         self.host_aborted.next = self.aborts.count.val();
         self.host_dropped.next = self.drops.count.val();
-        if self.pcie_reset.val() {
+        if self.link_reset.val() {
             self.errors.d.next = 0.into();
             self.pending.d.next = false;
             self.starved.d.next = false;

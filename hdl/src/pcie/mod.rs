@@ -44,6 +44,12 @@ pub fn patience_log2(clock_mhz: u32) -> usize {
     }
 }
 
+/// The same in a simulation that defines [`IMPATIENT`](crate::prim::IMPATIENT).
+pub const IMPATIENCE_LOG2: usize = 8;
+
+/// Cycles after which the board's bus is given up in such a simulation.
+pub const BUS_IMPATIENCE: u64 = 512;
+
 /// The transaction layer as Verilog-2005, of `bits` bits: 128 (Gen2 x8) or 256 (Gen3 x8). Reads are given up after
 /// 64 to 128 times `2^patience_log2` cycles; the host reaches BAR 0.
 ///

@@ -44,6 +44,10 @@ pub(super) fn unused(ports: &[&str], width: usize, log2: usize) -> String {
     format!("wire unused_address_bits = &{{1'b0, {bits}}};\n")
 }
 
+/// Words of an MLAB at its widest, 20 bits (Stratix V Device Handbook, volume 1, "Embedded Memory Blocks"). A memory of no
+/// more words would leave a block of 512 nearly empty.
+const MLAB_WORDS: usize = 32;
+
 /// What rust-hdl's simulator reads where the FPGA promises nothing.
 #[derive(Default)]
 struct Garbage(u64);
@@ -89,8 +93,9 @@ pub(super) fn garbage(clock: &str, width: usize) -> String {
 /// anything, between two clocks at the edge behind it, too. In simulation it gives garbage; no user of this block
 /// looks at it.
 ///
-/// On Altera's FPGAs always a block of its own: a LUT memory (MLAB) may be read while the word of the cycle
-/// before has not settled.
+/// On Altera's FPGAs it is a block of its own, unless it has 32 words at most and one clock: then it is a LUT memory
+/// (MLAB). That one may not be read while the word of the cycle before has not settled, so a register keeps what was
+/// written then. Between two clocks it stays a block of its own: see [`BlockRam::between_clocks`].
 #[derive(DocBlock)]
 #[module_name(shape)]
 pub struct BlockRam<T: Word, const A: usize> {
@@ -142,6 +147,11 @@ impl<T: Word, const A: usize> BlockRam<T, A> {
         })
     }
 
+    /// Whether it is a LUT memory.
+    fn is_small(&self) -> bool {
+        !self._two_clocks && 1 << self._log2 <= MLAB_WORDS
+    }
+
     /// Words and bits, and whether they are reached from two clocks.
     fn shape(&self) -> String {
         let clocks = if self._two_clocks { "_two_clocks" } else { "" };
@@ -191,10 +201,30 @@ impl<T: Word, const A: usize> Logic for BlockRam<T, A> {
         };
         let write = index("write_address", A, self._log2);
         let read = index("read_address", A, self._log2);
+        let (recent, settled) = if self.is_small() {
+            let top_address = self._log2 - 1;
+            let registers = format!(
+                "// What was written in the last cycle.\n\
+                 reg recent_on;\n\
+                 reg [{top_address}:0] recent_at;\n\
+                 reg [{top}:0] recent_data;\n\
+                 initial recent_on = 1'b0;\n\
+                 always @(posedge write_clock) begin\n  \
+                   recent_on <= write_enable;\n  \
+                   recent_at <= {write};\n  \
+                   recent_data <= write_data{part};\n\
+                 end\n",
+                top = self._width - 1,
+            );
+            let choice = format!("recent_on && recent_at == {read} ? recent_data : ");
+            (registers, choice)
+        } else {
+            (String::new(), String::new())
+        };
         Verilog::Custom(format!(
-            "(* {style}M20K, no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
+            "(* {style}, no_rw_check\" *) reg [{top}:0] cells [0:{last}];\n\
              reg [{top}:0] read_word;\n\
-             {unused}{waste}\
+             {unused}{waste}{recent}\
              always @(posedge write_clock) begin\n  \
                if (write_enable) cells[{write}] <= write_data{part};\n\
              end\n\
@@ -202,21 +232,21 @@ impl<T: Word, const A: usize> Logic for BlockRam<T, A> {
              {garbage}\
              {collision}\
              always @(posedge read_clock) begin\n  \
-               if (read_enable) read_word <= collides ? garbage : cells[{read}];\n\
+               if (read_enable) read_word <= collides ? garbage : {settled}cells[{read}];\n\
              end\n\
              `else\n\
              always @(posedge read_clock) begin\n  \
-               if (read_enable) read_word <= cells[{read}];\n\
+               if (read_enable) read_word <= {settled}cells[{read}];\n\
              end\n\
              `endif\n\
              assign read_data = {{{zeros}read_word}};\n",
             garbage = garbage("read_clock", self._width),
             collision = collision(&write, &read, self._log2, self._two_clocks),
             // Wide and not deep, tools would take LUTs for it.
-            style = if self._two_clocks || self._log2 >= 6 {
-                "ram_style = \"block\", ramstyle = \""
+            style = if self.is_small() {
+                "ramstyle = \"MLAB"
             } else {
-                "ramstyle = \""
+                "ram_style = \"block\", ramstyle = \"M20K"
             },
             top = self._width - 1,
             last = (1usize << self._log2) - 1,

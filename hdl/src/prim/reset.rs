@@ -74,9 +74,10 @@ impl Logic for ResetCopy {
 /// A reset that comes with `trigger` at once, also while the clock stands, and ends with the clock: 1024 cycles behind
 /// `trigger` and behind the last cycle of `again`, and two more for `trigger` to be seen.
 ///
-/// The two registers that `trigger` sets have the name by which timing constraints find the first stage of a synchroniser,
-/// for a path to an asynchronous input is one of another clock, too. They fall one behind the other, so only the first can
-/// be caught at an edge, and it settles for a cycle. What is given out is a register of its own, which never glitches.
+/// Only one register sees `trigger`. It has the name by which timing constraints find the first stage of a synchroniser,
+/// for a path to an asynchronous input is one of another clock, too. It sets the next, and that clears the count. They fall
+/// one behind the other. So only the first can be caught at an edge, and it has a cycle to settle, which the constraints
+/// hold: they relax no path between the three. What is given out is a register of its own, which never glitches.
 #[derive(DocBlock, Default)]
 pub struct ResetAtOnce {
     pub clock: Signal<In, Clock>,
@@ -113,21 +114,21 @@ impl Logic for ResetAtOnce {
     fn hdl(&self) -> Verilog {
         Verilog::Custom(
             "reg meta_q;\n\
-             reg meta_q_settled;\n\
+             reg held;\n\
              reg [10:0] count;\n\
              initial meta_q = 1'b1;\n\
-             initial meta_q_settled = 1'b1;\n\
+             initial held = 1'b1;\n\
              initial count = 11'd0;\n\
              always @(posedge clock or posedge trigger) begin\n  \
                if (trigger) meta_q <= 1'b1;\n  \
                else meta_q <= 1'b0;\n\
              end\n\
-             always @(posedge clock or posedge trigger) begin\n  \
-               if (trigger) meta_q_settled <= 1'b1;\n  \
-               else meta_q_settled <= meta_q;\n\
+             always @(posedge clock or posedge meta_q) begin\n  \
+               if (meta_q) held <= 1'b1;\n  \
+               else held <= 1'b0;\n\
              end\n\
-             always @(posedge clock or posedge meta_q_settled) begin\n  \
-               if (meta_q_settled) count <= 11'd0;\n  \
+             always @(posedge clock or posedge held) begin\n  \
+               if (held) count <= 11'd0;\n  \
                else if (again) count <= 11'd0;\n  \
                else if (!count[10]) count <= count + 11'd1;\n\
              end\n\

@@ -90,7 +90,7 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     pub reset: Signal<In, Bit>,
     /// Clock and reset of the PCIe side.
     pub pcie_clk: Signal<In, Clock>,
-    pub pcie_reset: Signal<In, Bit>,
+    pub link_reset: Signal<In, Bit>,
     /// Driver's registers.
     pub csr: RegisterSlave<8>,
     /// Channel pages.
@@ -210,6 +210,8 @@ pub struct Engine<const W: usize, const B: usize, const E: usize> {
     /// The port was dead in the last cycle; it has opened again: records and messages of the meantime are lost.
     was_dead: DFF<Bit>,
     opened: Signal<Local, Bit>,
+    /// The port has been dead since the last reset.
+    port_lost: DFF<Bit>,
     /// Bytes of the longest read, less one.
     longest_read: DFF<Bits<10>>,
     seen_read_request: DFF<Bit>,

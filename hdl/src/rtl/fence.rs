@@ -35,6 +35,8 @@ pub struct Fence {
     pub with_flush: Signal<In, Bit>,
     pub flush_at: Signal<In, Bits<64>>,
     pub busy: Signal<Out, Bit>,
+    /// The last fence that read was not answered: its read was given up, or never sent.
+    pub failed: Signal<Out, Bit>,
     /// Of each direction: a request is translated and about to leave the request maker; it has left; it
     /// has ended.
     pub write_looked_up: Signal<In, Bit>,
@@ -52,6 +54,8 @@ pub struct Fence {
     pub path: FlushSink,
     /// All flush reads, to the port; each stands until taken, and is answered later than in that cycle.
     pub port: FlushSource,
+    /// With the port's `done`: the read was not answered.
+    pub flush_error: Signal<In, Bit>,
 
     state: DFF<FenceState>,
     writes: DFF<Bits<8>>,
@@ -62,6 +66,8 @@ pub struct Fence {
     flushes: DFF<Bit>,
     /// The read that stands at the port is the fence's.
     own: DFF<Bit>,
+    /// The fence's own read was not answered.
+    failing: DFF<Bit>,
     /// Flush reads that are not answered; of these, the ones before the fence's.
     unanswered: DFF<Bits<4>>,
     ahead: DFF<Bits<4>>,
@@ -83,10 +89,12 @@ impl Logic for Fence {
             ends_left,
             flushes,
             own,
+            failing,
             unanswered,
             ahead
         );
         self.busy.next = self.state.q.val() != FenceState::Idle;
+        self.failed.next = self.failing.q.val();
         // Requests under way.
         if self.write_issued.val() & !self.write_retired.val() {
             self.writes.d.next = self.writes.q.val() + 1;
@@ -129,6 +137,7 @@ impl Logic for Fence {
                     + bit_cast::<8, 1>(self.read_looked_up.val().into())
                     - bit_cast::<8, 1>(self.read_retired.val().into());
                 if self.start.val() {
+                    self.failing.d.next = false;
                     self.state.d.next = FenceState::Requests;
                 }
             }
@@ -179,6 +188,7 @@ impl Logic for Fence {
                     self.ahead.d.next = self.ahead.q.val() - 1;
                 }
                 if self.own_answered.val() {
+                    self.failing.d.next = self.flush_error.val();
                     self.state.d.next = FenceState::Idle;
                 }
             }
@@ -188,6 +198,7 @@ impl Logic for Fence {
             self.writes.d.next = 0.into();
             self.reads.d.next = 0.into();
             self.own.d.next = false;
+            self.failing.d.next = false;
             self.unanswered.d.next = 0.into();
         }
     }

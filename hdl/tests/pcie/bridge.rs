@@ -142,7 +142,7 @@ impl Bench {
             took: 0,
         };
         for level in [1, 0] {
-            bench.set("pcie_reset", level);
+            bench.set("link_reset", level);
             bench.edge();
             bench.edge();
         }
@@ -460,12 +460,12 @@ fn resets(library: &Library) {
         for _ in 0..40 + round % 17 {
             bench.step(true);
         }
-        bench.set("pcie_reset", 1);
+        bench.set("link_reset", 1);
         bench.set("host_read", 0);
         bench.set("host_write", 0);
         bench.edge();
         bench.edge();
-        bench.set("pcie_reset", 0);
+        bench.set("link_reset", 0);
         bench.standing = None;
         bench.owed.clear();
         bench.shown = Default::default();

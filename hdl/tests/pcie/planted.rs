@@ -41,15 +41,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "settings",
-        "({52'd0, ctl[31:20]} << 6'h20)",
-        "({52'd0, ctl[31:20]} << 6'h21)",
+        "({52'd0, early_ctl_q[31:20]} << 6'h20)",
+        "({52'd0, early_ctl_q[31:20]} << 6'h21)",
     ),
     (
         "settings",
-        "msi_d = ctl[0] & msi_seen_q;",
-        "msi_d = ctl[0];",
+        "msi_d = early_ctl_q[0] & msi_seen_q;",
+        "msi_d = early_ctl_q[0];",
     ),
     ("credits", "(~left_nh[7])", "1'b1"),
+    ("credits", "if (reset | (~up)) begin", "if (reset) begin"),
     ("credits", "(~left_pd[11])", "1'b1"),
     ("posts", "room_d = (open & ", "room_d = ("),
     (
@@ -98,6 +99,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "completions",
         "lines_left = ({5'd0, b_at_q[5:0]} + {1'b0, b_left_q}) + 11'h3f;",
         "lines_left = {5'd0, b_at_q[5:0]} + {1'b0, b_left_q};",
+    ),
+    (
+        "completions",
+        "assign sever = ((cut & within_q) & (~beats_some)) & move_on;",
+        "assign sever = 1'b0;",
     ),
     (
         "completions",

@@ -83,7 +83,11 @@ struct Chunk {
     tag: u8,
     left: u32,
     at: u64,
+    lost: bool,
 }
+
+/// Code of a read of which the last data were lost, as the engine ends it.
+pub const LOST: u8 = 4;
 
 pub struct Rig {
     pub hip: Hip,
@@ -157,11 +161,11 @@ impl Rig {
 
     /// Resets the layer and the hard IP.
     pub fn reset(&mut self) {
-        self.set("pcie_reset", 1);
+        self.set("link_reset", 1);
         for _ in 0..8 {
             self.clock();
         }
-        self.set("pcie_reset", 0);
+        self.set("link_reset", 0);
         self.hip.reset();
         self.hip.drive(&mut self.model);
         self.bus.reset();
@@ -173,9 +177,9 @@ impl Rig {
 
     /// Resets the layer alone: the hard IP goes on with what it has.
     pub fn reset_layer(&mut self) {
-        self.set("pcie_reset", 1);
+        self.set("link_reset", 1);
         self.run(20);
-        self.set("pcie_reset", 0);
+        self.set("link_reset", 0);
         self.forget();
     }
 
@@ -363,6 +367,7 @@ impl Rig {
                 tag,
                 left: bytes,
                 at,
+                lost: false,
             });
         }
         let Some(mut chunk) = self.chunk.take() else {
@@ -373,7 +378,8 @@ impl Rig {
         self.model.get_bytes(self.ports["answer_data"], &mut beat);
         let lane = (chunk.at % self.bytes as u64) as usize;
         let count = (self.bytes - lane).min(chunk.left as usize);
-        if self.checks_data {
+        chunk.lost |= self.get("answer_error") == 1;
+        if self.checks_data && !chunk.lost {
             let mut expected = vec![0; count];
             self.hip.root.peek(chunk.at, &mut expected);
             if beat[lane..lane + count] != expected {
@@ -392,7 +398,7 @@ impl Rig {
             self.open.remove(&chunk.tag);
             self.ends.push(End {
                 ask,
-                code: 0,
+                code: if chunk.lost { LOST } else { 0 },
                 bytes: done,
                 cycle: self.cycle,
             });

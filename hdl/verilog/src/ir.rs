@@ -100,6 +100,8 @@ pub(crate) enum Stmt {
         test: Expr,
         arms: Vec<(Expr, Vec<Stmt>)>,
         default: Vec<Stmt>,
+        /// Those values are no states: the last arm is for a register that has been upset.
+        recovers: bool,
     },
     Comment(String),
 }
@@ -199,6 +201,7 @@ impl Stmt {
                 test,
                 arms,
                 default,
+                ..
             } => {
                 visit(test);
                 for (label, body) in arms {

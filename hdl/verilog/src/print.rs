@@ -146,12 +146,20 @@ impl Printer<'_> {
                 test,
                 arms,
                 default,
+                recovers,
             } => {
                 line(out, depth, &format!("case ({})", self.expr(test)));
                 for (label, body) in arms {
                     self.arm(&self.expr(label), body, depth + 1, out);
                 }
-                self.arm("default", default, depth + 1, out);
+                if *recovers {
+                    // On one line: who looks at statements that a simulation can reach skips it.
+                    let mut body = String::new();
+                    self.statements(default, 0, &mut body);
+                    line(out, depth + 1, &format!("default: {}", body.trim_end()));
+                } else {
+                    self.arm("default", default, depth + 1, out);
+                }
                 line(out, depth, "endcase");
             }
             Stmt::Comment(text) => line(out, depth, &format!("// {text}")),

@@ -298,6 +298,7 @@ impl Order<'_> {
                     test,
                     arms,
                     default,
+                    ..
                 } => {
                     self.read(test);
                     arms.iter().for_each(|(_, body)| self.walk(body));

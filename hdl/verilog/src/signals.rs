@@ -51,6 +51,14 @@ impl Signal {
     pub fn is_assignable(&self) -> bool {
         matches!(self.role, Role::Local | Role::Output | Role::ChildInput(_))
     }
+
+    /// The states of an enum's signal that has values which are none.
+    pub fn states_with_spare_codes(&self) -> Option<&[String]> {
+        match &self.ty.as_ref()?.kind {
+            TypeKind::Enum(states) if states.len() < 1 << self.width => Some(states),
+            _ => None,
+        }
+    }
 }
 
 /// A state of an enum.

@@ -305,7 +305,15 @@ impl<'a> Writer<'a> {
                 Role::Hoisted { .. } => ("wire", true),
                 Role::Input | Role::Output | Role::Constant(_) => continue,
             };
-            let text = format!("{kind} {}{};", range(signal.width), self.names[id]);
+            // Quartus leaves what it cannot reach out of a state machine, unless that is to be safe (Quartus Prime
+            // Design Recommendations 683082, "State Machine HDL Guidelines").
+            let safe = match (&signal.role, signal.states_with_spare_codes()) {
+                (Role::ChildOutput(child), Some(_)) if self.is_register(*child) => {
+                    "(* syn_encoding = \"safe\" *) "
+                }
+                _ => "",
+            };
+            let text = format!("{safe}{kind} {}{};", range(signal.width), self.names[id]);
             match signal.role {
                 Role::Local => comment(&signal.doc, &mut out),
                 // Of a register's two signals the first that is declared.

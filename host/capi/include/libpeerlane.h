@@ -67,7 +67,7 @@
 #define PL_TIMEOUT -6
 
 /**
- * The board ended the transfer with a fault; some of it may have been moved.
+ * The board ended the transfer with a fault, or bytes at its ends could not be copied; some of it may have been moved.
  */
 #define PL_FAULT -7
 
@@ -165,6 +165,12 @@ struct pl_region;
  * A transfer. `pl_submit` makes it, `pl_transfer_free` ends the handle.
  */
 struct pl_transfer;
+
+/**
+ * Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
+ * number for the error's text.
+ */
+typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, uint64_t length);
 
 /**
  * What to move.
@@ -281,7 +287,7 @@ int pl_allocate(const struct pl_device *device,
  * Registers memory of this process.
  *
  * address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
- * no transfer with it is under way.
+ * no transfer with it is under way: of some the library copies the first and last bytes itself (`pl_submit`).
  * access: PL_READ, PL_WRITE, or both.
  * region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
  *
@@ -369,6 +375,26 @@ int pl_region_probe(const struct pl_region *region,
                     uint8_t *data);
 
 /**
+ * Says how a few bytes of a GPU's memory are written where the board cannot. Boards by Altera's Avalon-MM bridge write whole
+ * dwords only: `pl_submit` refuses a transfer from the FPGA to memory of `pl_register_dmabuf` or `pl_register_nvidia` that
+ * begins or ends inside of a dword (PL_INVALID), unless this was called before. Host memory needs none of it.
+ *
+ * copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
+ * that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
+ * waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
+ * transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+ * user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
+ *
+ * Returns PL_OK or PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and the function can be called as described.
+ */
+int pl_region_set_copy(const struct pl_region *region,
+                       pl_copy copy,
+                       void *user);
+
+/**
  * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
  * ended; so wait for them before the memory is freed.
  *
@@ -400,10 +426,17 @@ void pl_queue_close(struct pl_queue *queue);
 /**
  * Begins a transfer. It never waits for room on the board.
  *
+ * A board with Altera's Avalon-MM bridge writes whole dwords only. If a transfer from the FPGA begins or ends inside of a
+ * dword of its region, the library copies the 1 to 3 bytes at that end before the transfer has ended. Each end costs a
+ * descriptor and a copy. Later transfers from the FPGA, and those to the FPGA that are chained, begin when this one has
+ * ended, which is seen while a program waits for a transfer of the queue, polls one, or calls `pl_queue_turn`. A GPU's
+ * memory needs `pl_region_set_copy` for it.
+ *
  * request: what to move; it is read within the call.
  * transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
  *
- * Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+ * Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after
+ * an error. Thread-safe.
  *
  * # Safety
  * The handles were not ended, `request` is one, `transfer` is a place for a pointer.

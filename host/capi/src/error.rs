@@ -20,7 +20,7 @@ pub const PL_REFUSED: i32 = -4;
 pub const PL_BUSY: i32 = -5;
 /// It has not ended in time, and goes on: memory may still change.
 pub const PL_TIMEOUT: i32 = -6;
-/// The board ended the transfer with a fault; some of it may have been moved.
+/// The board ended the transfer with a fault, or bytes at its ends could not be copied; some of it may have been moved.
 pub const PL_FAULT: i32 = -7;
 /// The board was started anew meanwhile; the transfer is lost, all else goes on.
 pub const PL_RESTARTED: i32 = -8;
@@ -132,8 +132,8 @@ fn code(error: &Error) -> i32 {
         Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
             match *source {
                 Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => PL_BUSY,
-                // Also a GPU that the board does not reach, or whose driver is not there.
-                Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => PL_UNSUPPORTED,
+                // Also a GPU that the board does not reach or read, or whose driver is not there.
+                Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO | Errno::XDEV => PL_UNSUPPORTED,
                 Errno::NODEV => PL_GONE,
                 // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
                 Errno::INVAL | Errno::FAULT | Errno::BADF => PL_INVALID,
@@ -146,12 +146,13 @@ fn code(error: &Error) -> i32 {
         | Error::Local { .. }
         | Error::Empty { .. }
         | Error::TooLong { .. }
+        | Error::Granularity { .. }
         | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
             PL_INVALID
         }
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => PL_BUSY,
         Error::Timeout { .. } | Error::NotDrained { .. } => PL_TIMEOUT,
-        Error::Fault { .. } => PL_FAULT,
+        Error::Fault { .. } | Error::Ends { .. } => PL_FAULT,
         Error::Restarted => PL_RESTARTED,
         Error::Stopped => PL_STOPPED,
         Error::Gone => PL_GONE,

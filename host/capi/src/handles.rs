@@ -2,10 +2,10 @@
 
 use crate::error::{Failure, PL_OK, run};
 use peerlane_host::peerlane_core::uapi::PROBE_BYTES;
-use peerlane_host::{Device, Permissions, Region};
-use std::ffi::{CStr, c_char, c_int};
+use peerlane_host::{Device, Error, Patch, Permissions, Region};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Opens the device of a path, or any.
 type Opener = fn(Option<&str>) -> peerlane_host::Result<Device>;
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn pl_allocate(
 /// Registers memory of this process.
 ///
 /// address, bytes: the memory. It stays mapped, and nobody else frees it, until `pl_unregister` has returned and
-/// no transfer with it is under way.
+/// no transfer with it is under way: of some the library copies the first and last bytes itself (`pl_submit`).
 /// access: PL_READ, PL_WRITE, or both.
 /// region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
 ///
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn pl_allocate(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pl_register(
     device: *const pl_device,
-    address: *mut std::ffi::c_void,
+    address: *mut c_void,
     bytes: u64,
     access: u32,
     region: *mut *mut pl_region,
@@ -350,6 +350,68 @@ pub unsafe extern "C" fn pl_region_probe(
             let found = get(region, "region")?.0.probe(offset, fpga_address)?;
             data.copy_from_nonoverlapping(found.as_ptr(), found.len());
         }
+        Ok(PL_OK)
+    })
+}
+
+/// Copies a few bytes to `offset` of a region and on, for `pl_region_set_copy`. It returns 0 when they have arrived, or a
+/// number for the error's text.
+pub type pl_copy = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        offset: u64,
+        bytes: *const c_void,
+        length: u64,
+    ) -> c_int,
+>;
+
+/// A program's function, and its argument.
+#[derive(Debug)]
+struct Copy {
+    copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64) -> c_int,
+    /// An address.
+    user: usize,
+}
+
+impl Patch for Copy {
+    fn patch(&self, offset: u64, bytes: &[u8]) -> peerlane_host::Result<()> {
+        let user = std::ptr::with_exposed_provenance_mut(self.user);
+        // SAFETY: whoever gave the function promised that it can be called so.
+        match unsafe { (self.copy)(user, offset, bytes.as_ptr().cast(), bytes.len() as u64) } {
+            0 => Ok(()),
+            number => Err(Error::Ends {
+                reason: format!("the program's function gave {number}"),
+            }),
+        }
+    }
+}
+
+/// Says how a few bytes of a GPU's memory are written where the board cannot. Boards by Altera's Avalon-MM bridge write whole
+/// dwords only: `pl_submit` refuses a transfer from the FPGA to memory of `pl_register_dmabuf` or `pl_register_nvidia` that
+/// begins or ends inside of a dword (PL_INVALID), unless this was called before. Host memory needs none of it.
+///
+/// copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
+/// that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
+/// waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
+/// transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+/// user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
+///
+/// Returns PL_OK or PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and the function can be called as described.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_region_set_copy(
+    region: *const pl_region,
+    copy: pl_copy,
+    user: *mut c_void,
+) -> c_int {
+    run(|| {
+        let copy = copy.ok_or_else(|| Failure::invalid("the function is null"))?;
+        let user = user.expose_provenance();
+        // SAFETY: the caller promises it.
+        let region = unsafe { get(region, "region") }?;
+        region.0.set_patch(Arc::new(Copy { copy, user }));
         Ok(PL_OK)
     })
 }

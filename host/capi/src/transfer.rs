@@ -116,10 +116,17 @@ pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) {
 
 /// Begins a transfer. It never waits for room on the board.
 ///
+/// A board with Altera's Avalon-MM bridge writes whole dwords only. If a transfer from the FPGA begins or ends inside of a
+/// dword of its region, the library copies the 1 to 3 bytes at that end before the transfer has ended. Each end costs a
+/// descriptor and a copy. Later transfers from the FPGA, and those to the FPGA that are chained, begin when this one has
+/// ended, which is seen while a program waits for a transfer of the queue, polls one, or calls `pl_queue_turn`. A GPU's
+/// memory needs `pl_region_set_copy` for it.
+///
 /// request: what to move; it is read within the call.
 /// transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
 ///
-/// Returns PL_OK, PL_INVALID, PL_GONE, PL_BROKEN: nothing is moved after an error. Thread-safe.
+/// Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after
+/// an error. Thread-safe.
 ///
 /// # Safety
 /// The handles were not ended, `request` is one, `transfer` is a place for a pointer.

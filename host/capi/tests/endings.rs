@@ -9,6 +9,7 @@ use least::Least;
 use peerlane::*;
 use peerlane_host::{Device, Errno};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering;
@@ -160,4 +161,70 @@ fn wrong_arguments_are_invalid_whoever_finds_them() {
             pl_close(device);
         }
     }
+}
+
+/// Calls of the program's function: offset and bytes. It fails when there are none left to be.
+struct Copies {
+    seen: Vec<(u64, u64)>,
+    left: usize,
+}
+
+unsafe extern "C" fn copy(
+    user: *mut c_void,
+    offset: u64,
+    bytes: *const c_void,
+    length: u64,
+) -> i32 {
+    assert!(!bytes.is_null());
+    // SAFETY: it is what was given with the function, and no other call goes on.
+    let copies = unsafe { &mut *user.cast::<Copies>() };
+    if copies.left == 0 {
+        return 719;
+    }
+    copies.left -= 1;
+    copies.seen.push((offset, length));
+    0
+}
+
+/// A GPU's memory of a board that writes whole dwords takes others when the program says how.
+#[test]
+fn the_programs_function_copies_the_ends() {
+    let open = Open::over(Least::of_dwords());
+    let mut copies = Copies {
+        seen: Vec::new(),
+        left: 3,
+    };
+    let user = (&raw mut copies).cast();
+    let begin = |offset, length| {
+        let request = pl_request {
+            direction: PL_FROM_FPGA,
+            flags: 0,
+            region: open.region,
+            offset,
+            fpga_address: 0,
+            length,
+        };
+        let mut transfer = null_mut();
+        // SAFETY: the handles live, and places are places.
+        let code = unsafe { pl_submit(open.queue, &raw const request, &raw mut transfer) };
+        (code, transfer)
+    };
+    // SAFETY: the handles live, and the function takes what it is given with.
+    unsafe {
+        assert_eq!(begin(1, 10).0, PL_INVALID);
+        assert_eq!(begin(4, 8).0, PL_OK);
+        assert_eq!(pl_region_set_copy(open.region, None, user), PL_INVALID);
+        assert_eq!(pl_region_set_copy(null(), Some(copy), user), PL_INVALID);
+        assert_eq!(pl_region_set_copy(open.region, Some(copy), user), PL_OK);
+        for (offset, length, code) in [(1, 10, PL_OK), (4, 2, PL_OK), (4, 2, PL_FAULT)] {
+            let (begun, transfer) = begin(offset, length);
+            assert_eq!(begun, PL_OK);
+            assert_eq!(pl_transfer_wait(transfer, 1_000_000_000, null_mut()), code);
+            pl_transfer_free(transfer);
+        }
+        let text = std::ffi::CStr::from_ptr(pl_error_text()).to_str().unwrap();
+        assert!(text.ends_with("gave 719"), "{text}");
+    }
+    drop(open);
+    assert_eq!(copies.seen, [(1, 3), (8, 3), (4, 2)]);
 }

@@ -185,7 +185,7 @@ type Call = fn(All) -> i32;
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 24] = unsafe {
+    let calls: [(&str, Call); 25] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -215,6 +215,9 @@ fn a_panic_is_an_error_of_every_function() {
             }),
             ("pl_region_probe", |all| {
                 pl_region_probe(all.region, 0, 0, [0; PL_PROBE_BYTES].as_mut_ptr())
+            }),
+            ("pl_region_set_copy", |all| {
+                i32::from(pl_region_set_copy(all.region, None, null_mut()) != PL_INVALID)
             }),
             ("pl_unregister", |all| {
                 pl_unregister(all.region);
@@ -261,6 +264,7 @@ fn a_panic_is_an_error_of_every_function() {
         "pl_error_remedy",
         "pl_error_number",
         "pl_close",
+        "pl_region_set_copy",
         "pl_unregister",
         "pl_queue_close",
         "pl_queue_next_turn",

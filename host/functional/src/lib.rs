@@ -8,6 +8,7 @@ mod data;
 mod ends;
 mod lists;
 mod order;
+mod ragged;
 mod restarts;
 mod stops;
 mod streams;
@@ -35,6 +36,11 @@ pub trait Bench {
         &[MemoryKind::Host]
     }
 
+    /// Whether memory of the process is registered by its address.
+    fn takes_addresses(&self) -> bool {
+        false
+    }
+
     /// Resets the board and starts it anew, where the side can do that. Says whether it can.
     fn reset(&self) -> Result<bool> {
         Ok(false)
@@ -49,6 +55,13 @@ pub const ALL: &[(&str, Test)] = &[
     ("every_alignment", data::every_alignment),
     ("every_length", data::every_length),
     ("ranges_keep_their_offset", data::ranges_keep_their_offset),
+    ("writes_with_every_end", ragged::every_end),
+    ("ragged_writes_around_a_page", ragged::around_a_page),
+    ("ragged_writes_in_order", ragged::in_order),
+    ("ragged_writes_have_neighbours", ragged::neighbours),
+    ("ragged_lists_and_streams", ragged::lists_and_streams),
+    ("however_a_ragged_write_ends", ragged::however_it_ends),
+    ("ragged_writes_to_addresses", ragged::by_its_address),
     ("larger_than_the_queue", data::larger_than_the_queue),
     ("both_directions_at_once", data::both_directions_at_once),
     ("threads_share_a_queue", data::threads_share_a_queue),

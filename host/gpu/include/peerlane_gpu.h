@@ -129,6 +129,10 @@ __device__ static inline uint32_t peerlane_gpu_under_way(const struct peerlane_g
  * as the queue of their direction takes, and as the ring has slots (`slots`): one more is lost. The host knows how many
  * the queue takes, for it is the board's, and tells the kernel: Capabilities::queue_depth. How much room there is now is in
  * the page (PEERLANE_CHAN_QUEUE_FREE), which the GPU reads over PCIe.
+ *
+ * Alignment: a board whose Capabilities::write_granularity is 4 writes whole dwords of the peer only. There `peer` and
+ * `length` of a transfer from the FPGA are multiples of 4, which is the kernel's to see to: the board moves nothing of
+ * others, and their records have the status ALIGNMENT. `local`, and transfers to the FPGA, may begin anywhere.
  */
 __device__ static inline void peerlane_gpu_start(struct peerlane_gpu_queue *queue,
 						 uint32_t direction, uint64_t peer, uint64_t local,

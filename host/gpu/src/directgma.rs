@@ -35,6 +35,7 @@ pub use side::{Aperture, BoardAperture, GmaMemory};
 
 use crate::error::{Error, Result, within};
 use crate::opencl::check;
+use crate::patch::{Gone, Patch};
 use crate::region::GpuRegion;
 use api::{
     Api, BusAddress, CL_COMPLETE, CL_DEVICE_EXTENSIONS, CL_DEVICE_NAME, CL_DEVICE_TOPOLOGY_AMD,
@@ -429,7 +430,32 @@ impl BusBuffer {
                 size: self.0.length,
             });
         }
-        self.reach(device, self.0.at.surface + range.start, length, permissions)
+        let start = self.0.at.surface + range.start;
+        let region = self.reach(device, start, length, permissions)?;
+        let buffer = self.clone();
+        // The region has the buffer, so that it is never gone.
+        let patch = Patch::new(&Gone::default(), move |offset, bytes| {
+            buffer.store(range.start + offset, bytes)
+        });
+        region.region().set_patch(patch);
+        Ok(region)
+    }
+
+    /// Has the GPU store a few bytes, behind nothing of the program's, and waits for it.
+    fn store(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        let queue = Queue::new(self.device())?;
+        for (at, byte) in (at as usize..).zip(bytes) {
+            let fill = self.device().0.api.fill;
+            let from = (&raw const *byte).cast();
+            // SAFETY: queue and buffer are living ones of one context, and the byte lies in the buffer. OpenCL copies the
+            // pattern.
+            let code = unsafe {
+                let (queue, memory) = (queue.raw, self.raw());
+                fill(queue, memory, from, 1, at, 1, 0, null(), null_mut())
+            };
+            check("clEnqueueFillBuffer", code)?;
+        }
+        queue.finish()
     }
 
     /// Registers what [`wait_signal`](Self::wait_signal) waits for: 4 bytes that the board writes.

@@ -42,6 +42,7 @@ mod cuda;
 pub mod directgma;
 mod error;
 pub mod opencl;
+mod patch;
 mod queue;
 mod region;
 mod side;

@@ -249,7 +249,8 @@ impl GpuQueue {
     /// [`outcome`](Self::outcome) tells of it afterwards.
     ///
     /// # Errors
-    /// As [`Device::describe`]; [`Error::Board`] for a write to a region that the board may not read, too, by which it makes
+    /// As [`Device::describe`], a write that begins or ends inside of a dword of a board that writes no others among them: here
+    /// nobody copies the ends. [`Error::Board`] for a write to a region that the board may not read, too, by which it makes
     /// sure that data have arrived; [`Error::Foreign`]; [`Error::Capturing`]; [`Error::Cuda`].
     pub fn enqueue(
         &self,

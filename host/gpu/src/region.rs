@@ -2,6 +2,7 @@
 
 use crate::cuda::{Backing, Gpu, GpuBuffer};
 use crate::error::{Error, Result};
+use crate::patch::{Gone, Patch};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, NoRoom, Parts, Registered};
 use peerlane_host::peerlane_core::att::AttAddress;
@@ -71,7 +72,16 @@ impl GpuBuffer {
         let gpu = self.gpu();
         // SAFETY: the allocation is this buffer's alone, whose bytes are read and written by copying only. Freed memory
         // is taken from the board by the driver.
-        unsafe { gpu.register_in(device, at, length, &self.backing(), permissions) }
+        unsafe {
+            gpu.register_in(
+                device,
+                at,
+                length,
+                &self.backing(),
+                permissions,
+                self.gone(),
+            )
+        }
     }
 
     /// The same, by a cache: registered the first time, and found from then on. The cache is the device's. It lets go of
@@ -91,7 +101,16 @@ impl GpuBuffer {
         let known = self.known_in(cache)?;
         let gpu = self.gpu();
         // SAFETY: as in `register`; the cache gives ranges that were asked for of the buffer with this identity.
-        unsafe { gpu.register_by(cache, known, device, at..at + length, permissions) }
+        unsafe {
+            gpu.register_by(
+                cache,
+                known,
+                device,
+                at..at + length,
+                permissions,
+                self.gone(),
+            )
+        }
     }
 
     /// What tells its memory from all other memory, for a cache.
@@ -129,7 +148,10 @@ impl Gpu {
     ///
     /// # Safety
     /// The board may write the memory until the region is dropped and no transfer with it is under way,
-    /// and other bytes of the same allocation are written only by transfers that name them.
+    /// and other bytes of the same allocation are written only by transfers that name them. The memory is not freed before
+    /// a write to it has ended that does not begin and end at multiples of the board's
+    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): the GPU copies the ends
+    /// of that, by the address.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range lies neither in one allocation nor in pieces side by side,
@@ -143,7 +165,16 @@ impl Gpu {
     ) -> Result<GpuRegion> {
         let backing = self.backing(&(address..address.saturating_add(length)))?;
         // SAFETY: the caller promises it.
-        unsafe { self.register_in(device, address, length, &backing, permissions) }
+        unsafe {
+            self.register_in(
+                device,
+                address,
+                length,
+                &backing,
+                permissions,
+                &Gone::default(),
+            )
+        }
     }
 
     /// The same, by a cache: registered the first time, and found from then on, for as long as the same memory is there.
@@ -166,7 +197,7 @@ impl Gpu {
         let asked = address..address.saturating_add(length);
         let known = (self.cache_key(address)?, self.backing(&asked)?.parts);
         // SAFETY: the caller promises it.
-        unsafe { self.register_by(cache, known, device, asked, permissions) }
+        unsafe { self.register_by(cache, known, device, asked, permissions, &Gone::default()) }
     }
 
     /// What tells the memory at an address from all other memory, for a cache. Of memory that was mapped there the cache is told
@@ -188,13 +219,15 @@ impl Gpu {
         device: &Device,
         asked: Range<u64>,
         permissions: Permissions,
+        gone: &Gone,
     ) -> Result<GpuRegion> {
         let register = |range: Range<u64>| {
             let length = range.end - range.start;
             let backing = self.backing(&range)?;
             // SAFETY: the caller promises it.
-            let made =
-                unsafe { self.register_in(device, range.start, length, &backing, permissions) }?;
+            let made = unsafe {
+                self.register_in(device, range.start, length, &backing, permissions, gone)
+            }?;
             let start = range.start - made.offset;
             let range = start..start + made.region.length();
             let region = made.region;
@@ -223,6 +256,7 @@ impl Gpu {
         length: u64,
         backing: &Backing,
         permissions: Permissions,
+        gone: &Gone,
     ) -> Result<GpuRegion> {
         if !self.abilities().peers {
             return Err(Error::NoPeers {
@@ -247,6 +281,15 @@ impl Gpu {
                 (region, 0)
             }
         };
+        let (gpu, first) = (self.clone(), address - offset);
+        region.set_patch(Patch::new(gone, move |offset, bytes| {
+            gpu.by_stream("cuMemcpyHtoDAsync", |driver, stream| {
+                let (at, from) = (first + offset, bytes.as_ptr().cast());
+                // SAFETY: the bytes are a region's, whose memory is not gone: a buffer says so, and of others the caller
+                // promises it. The stream is waited for.
+                unsafe { (driver.copy_in)(at, from, bytes.len(), stream) }
+            })
+        }));
         GpuRegion::new(region, offset, length)
     }
 }
@@ -319,6 +362,60 @@ mod tests {
                 Err(Error::Empty | Error::Bounds { .. } | Error::Board(_))
             ));
         }
+    }
+
+    /// The board is asked for the dwords between, and the GPU copies the rest, for as long as its memory is there.
+    #[test]
+    fn the_gpu_copies_the_ends_of_writes() {
+        let limit = std::time::Duration::from_secs(1);
+        let device = Device::over(Least::of_dwords()).unwrap();
+        let queue = device.queue().unwrap();
+        let gpu = standin::gpu();
+        let buffer = gpu.plain_buffer(1 << 20).unwrap();
+        let both = Permissions::ReadWrite;
+        let cache = Cache::new(Limits::default());
+        let (address, range) = (buffer.address(), 4096..8192);
+        let regions = [
+            buffer.register(&device, range.clone(), both).unwrap(),
+            buffer
+                .register_cached(&cache, &device, range, both)
+                .unwrap(),
+            // SAFETY: the memory is the buffer's.
+            unsafe { gpu.register(&device, address + 4096, 4096, both) }.unwrap(),
+        ];
+        for region in &regions {
+            for (at, length, ends) in [
+                (8, 64, vec![]),
+                (1, 10, vec![(1, 3), (8, 3)]),
+                (4, 2, vec![(4, 2)]),
+            ] {
+                standin::copied();
+                let at = region.offset() + at;
+                let write = queue.write(0, region.region(), at, length).unwrap();
+                assert_eq!(write.wait(limit).unwrap(), length);
+                let ends: Vec<_> = (ends.into_iter())
+                    .map(|(at, bytes)| (address + 4096 + at, bytes))
+                    .collect();
+                assert_eq!(standin::copied(), ends, "{length} bytes at {at}");
+            }
+        }
+        standin::fail(standin::Failure {
+            call: "copy_in",
+            which: 1..2,
+        });
+        let write = queue.write(0, regions[0].region(), 1, 2).unwrap();
+        let error = write.wait(limit).unwrap_err().to_string();
+        assert!(error.contains("cuMemcpyHtoDAsync"), "{error}");
+        // An address is another buffer's by then.
+        let region = regions.into_iter().next().unwrap();
+        drop((buffer, cache));
+        standin::copied();
+        let write = queue.write(0, region.region(), 1, 2).unwrap();
+        assert!(matches!(
+            write.wait(limit),
+            Err(peerlane_host::Error::Fault { .. })
+        ));
+        assert_eq!(standin::copied(), []);
     }
 
     /// What was registered by its address is found under its identity, which the program's own memory has to tell itself: the

@@ -50,6 +50,8 @@ thread_local! {
     static MODE: Cell<c_int> = const { Cell::new(0) };
     /// Streams do nothing until somebody waits.
     static STALLED: Cell<bool> = const { Cell::new(false) };
+    /// Places that were copied to, and bytes.
+    static COPIED: RefCell<Vec<(u64, usize)>> = const { RefCell::new(Vec::new()) };
     /// The last identity.
     static LAST: Cell<u64> = const { Cell::new(900) };
 }
@@ -58,6 +60,11 @@ thread_local! {
 pub(crate) fn fail(failure: Failure) {
     CALLS.set(0);
     FAILURE.set(failure);
+}
+
+/// Places in the GPU's memory that were copied to since this was asked last, and bytes.
+pub(crate) fn copied() -> Vec<(u64, usize)> {
+    COPIED.take()
 }
 
 /// Ranges of host memory that are registered now.
@@ -266,12 +273,13 @@ unsafe extern "C" fn fill(
     of_stream(stream, || call("fill", || ()))
 }
 unsafe extern "C" fn copy_in(
-    _: sys::CUdeviceptr,
+    to: sys::CUdeviceptr,
     _: *const c_void,
-    _: usize,
+    length: usize,
     stream: sys::CUstream,
 ) -> c_int {
-    of_stream(stream, || call("copy_in", || ()))
+    let copied = || COPIED.with_borrow_mut(|copied| copied.push((to, length)));
+    of_stream(stream, || call("copy_in", copied))
 }
 unsafe extern "C" fn copy_out(
     _: *mut c_void,

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 fn class(error: &Error) -> &'static str {
     let by_number = |number: Errno| match number {
         Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => "BusyError",
-        // Also a GPU that the board does not reach, or whose driver is not there.
-        Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => "UnsupportedError",
+        // Also a GPU that the board does not reach or read, or whose driver is not there.
+        Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO | Errno::XDEV => "UnsupportedError",
         Errno::NODEV => "GoneError",
         // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
         Errno::INVAL | Errno::FAULT | Errno::BADF => "InvalidError",
@@ -33,12 +33,13 @@ fn class(error: &Error) -> &'static str {
         | Error::Local { .. }
         | Error::Empty { .. }
         | Error::TooLong { .. }
+        | Error::Granularity { .. }
         | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
             "InvalidError"
         }
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => "BusyError",
         Error::Timeout { .. } | Error::NotDrained { .. } => "TransferTimeout",
-        Error::Fault { .. } => "FaultError",
+        Error::Fault { .. } | Error::Ends { .. } => "FaultError",
         Error::Restarted => "RestartedError",
         Error::Stopped => "StoppedError",
         Error::Gone => "GoneError",

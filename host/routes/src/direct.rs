@@ -111,7 +111,8 @@ impl Reached {
         // Windows of one size, so that the next copy finds them.
         let start = place / window * window;
         let range = start..(start + window).min(side.length());
-        let reach = side.reach(board.device(), range.clone(), permissions)?;
+        // What may be read was proved by the probe.
+        let reach = side.reach(&board.device().proved_only(), range.clone(), permissions)?;
         if self.ranges.len() >= KEPT {
             self.ranges.remove(0);
         }

@@ -1,6 +1,6 @@
 //! What works here, by data.
 //!
-//! A write is posted and a refused read comes back as ones, so nobody says that a platform does not pass them. The probe
+//! A write is posted, and a refused read may come back as ones, so often nobody says that a platform does not pass them. The probe
 //! puts random bytes into memory of the device's by its own engine, and into FPGA memory by way of the host, has the
 //! board (or the device) move a few of them, and compares all of both: what arrived, what did not, and what changed
 //! elsewhere.
@@ -13,6 +13,7 @@ use crate::limits::{GRACE, Limits, Watch};
 use crate::route::Route;
 use crate::side::{Pending, Reach, Residence};
 use crate::staged::{PATIENCE, end};
+use peerlane_host::peerlane_core::uapi::feature;
 use peerlane_host::{Direction, Fault, Permissions};
 use rand::RngCore;
 use std::fmt;
@@ -188,6 +189,7 @@ pub(crate) struct Prober<'a> {
     /// First byte of FPGA memory for it.
     pub(crate) fpga: u64,
     pub(crate) length: u64,
+    pub(crate) prove_reads: bool,
     /// Of the copy that needs to know.
     pub(crate) watch: &'a Watch<'a>,
 }
@@ -281,7 +283,11 @@ impl Prober<'_> {
     /// Lets the board into the device's memory. `Err` is what the probe found.
     fn reach(&self, permissions: Permissions) -> Result<Result<Reach, Verdict>> {
         let (board, side) = (self.ends.board(), self.ends.side());
-        match side.reach(board.device(), 0..self.length, permissions) {
+        let device = match self.prove_reads {
+            true => board.device().clone(),
+            false => board.device().proved_only(),
+        };
+        match side.reach(&device, 0..self.length, permissions) {
             Ok(reach) => Ok(Ok(reach)),
             Err(error) => Verdict::without(error).map(Err),
         }
@@ -298,7 +304,9 @@ impl Prober<'_> {
             match end(&mut moving, &self.watch.step(&limits, EACH)) {
                 Ok(()) => {}
                 Err(Error::Board(error @ peerlane_host::Error::Fault { fault, .. })) => {
-                    let lost = matches!(fault, Fault::ReadTimeout | Fault::PortDown);
+                    let tagged = self.ends.board().device().has(feature::TAGGED_READS);
+                    // With tags, other reads go on.
+                    let lost = fault == Fault::PortDown || fault == Fault::ReadTimeout && !tagged;
                     return Ok(Some((Verdict::Refused(error.to_string()), lost)));
                 }
                 Err(error) => {

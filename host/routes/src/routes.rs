@@ -26,6 +26,10 @@ pub struct Options {
     /// Whether the board may try to read the device's memory. A platform that never answers leaves a board that takes
     /// no reads until its link was reset.
     pub probe_reads: bool,
+    /// Whether that is also tried where a read that is not answered harms others: on a board with
+    /// [`PROVED_PEERS`](peerlane_host::peerlane_core::uapi::feature::PROVED_PEERS), whose driver then resets its link, which
+    /// ends the transfers of all contexts. Without this only devices are read from which the board was seen to read before.
+    pub prove_reads: bool,
 }
 
 impl Default for Options {
@@ -34,6 +38,7 @@ impl Default for Options {
             staging: STAGING,
             measured: crate::SCRATCH,
             probe_reads: true,
+            prove_reads: false,
         }
     }
 }
@@ -170,6 +175,7 @@ impl Routes {
             ends: &mut ends,
             fpga,
             length,
+            prove_reads: self.options.prove_reads,
             watch,
         };
         let known = state.findings.as_ref();

@@ -232,12 +232,20 @@ impl Driver {
         self.0.lock().reset()
     }
 
-    /// Ends the quarantine of reads by hand.
+    /// Ends the quarantine of reads by hand, of a board with reads by tag.
     ///
     /// Only for after a link reset or the like, when none of the answers that are owed
     /// can come any more: a late one would be taken for the answer to a new read.
+    ///
+    /// # Errors
+    /// [`Error::ReadsOwed`] of a board without: its port gives answers in their order, and has lost one. It would give no
+    /// later one, and stop at last. Reads are there again when the answers have come, or when the link was reset, which
+    /// resets the port.
     pub fn release_read_quarantine(&self) -> Result<()> {
         let mut inner = self.0.lock();
+        if !inner.caps.tagged {
+            return Err(Error::ReadsOwed);
+        }
         let pulse = csr::QUARANTINE_DROP_OWED_MASK;
         inner.board.write(Register::Csr(csr::QUARANTINE), pulse)?;
         inner.board.check_present()

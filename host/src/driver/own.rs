@@ -97,6 +97,7 @@ impl Own<'_> {
             piece: u32::MAX,
             terms: Terms::default(),
             unreadable: false,
+            ends: None,
         };
         let id = self.flow.submit(order, Kept);
         self.run_out()?;

@@ -77,6 +77,11 @@ impl Error {
                     "The kernel knows no way between board and GPU: peerlane doctor shows what is between them. Put both behind one PCIe switch, or move data through host memory. \
                      For an NVIDIA GPU's memory that is no dma-buf, the driver's parameter any_distance=1 tries the way all the same."
                 }
+                // `uapi::Register`.
+                Errno::XDEV => {
+                    "The board cannot read that device, or nobody has proved that it can: register the memory for writing alone. \
+                     The driver makes the proof where the program takes that risk and the driver's parameters allow it."
+                }
                 Errno::NXIO => {
                     "Load NVIDIA's driver (modprobe nvidia): it has the GPU's memory. Or register a dma-buf that the GPU's driver exports."
                 }
@@ -117,6 +122,13 @@ impl Error {
                 "Register the memory with the permission that the transfer needs."
             }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
+            Self::Granularity { .. } => {
+                "Begin and end at multiples of that. For a GPU's memory, register it by the library's functions for that GPU, or name a function that copies the rest (in C by pl_region_set_copy). \
+                 Nothing copies for a descriptor outside of a queue."
+            }
+            Self::Ends { .. } => {
+                "Keep the memory and its GPU until the write has ended, and write it again."
+            }
             Self::Local { base, end, .. } if base == end => {
                 "Allocate FPGA memory before the queue is made, and keep it for as long as it is used."
             }
@@ -187,7 +199,10 @@ impl Error {
             }
             Self::LocalRange(_) => "Report it: FPGA memory is given out in whole 4 KiB.",
             Self::PortDead => {
-                "Configure the FPGA anew, or reset the link: only the block's reset inputs open the port again, CONTROL.reset does not. Then reset the block. Look at the hard IP and the link for the cause."
+                "Look whether Bus Master Enable is set and the link is up: the port goes on by itself when they are back. Else reset the link, or configure the FPGA anew, for the block's reset inputs open it and CONTROL.reset does not. Then reset the block in each case, for records of the meantime are lost. Look at the hard IP and the link for the cause."
+            }
+            Self::ReadsOwed => {
+                "Reset the link, or configure the FPGA anew, then reset the block; or wait, if the answers are only late. Writes without a flush go on meanwhile."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::AttFull(_) => {

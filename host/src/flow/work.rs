@@ -1,5 +1,6 @@
 //! One transfer, and the descriptors that it is cut into.
 
+use crate::ends::{Ends, Scrap};
 use crate::error::{Error, Result};
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
@@ -23,6 +24,8 @@ pub(crate) struct Order {
     pub(crate) terms: Terms,
     /// The board may not read the memory, so it cannot make sure that a write has arrived.
     pub(crate) unreadable: bool,
+    /// Of a write that the board cannot do as a whole.
+    pub(crate) ends: Option<Ends>,
 }
 
 /// Why data of a write may not have arrived when the board is done with it.
@@ -38,8 +41,11 @@ pub(crate) enum Unproven {
 #[derive(Debug)]
 pub(super) struct Work<K> {
     pub(super) order: Order,
-    /// Pieces that are still to go to the board.
-    pub(super) pieces: Pieces,
+    /// Ends that are still to go to the board, before any piece, and those of which it has told that they went well.
+    ends_left: u64,
+    ends_moved: u64,
+    /// Pieces of the middle that are still to go to the board.
+    pieces: Pieces,
     /// A piece has gone to the board.
     pub(super) begun: bool,
     /// Pieces that the board has.
@@ -56,9 +62,20 @@ pub(super) struct Work<K> {
 
 impl<K> Work<K> {
     pub(super) fn new(order: Order, keep: K) -> Self {
+        let Order {
+            peer,
+            length,
+            piece,
+            ends,
+            ..
+        } = order;
+        let (head, tail) = ends.map_or((0, 0), |ends| (ends.head, ends.tail));
+        let middle = peer.checked_add(head).unwrap_or(peer);
         Self {
             order,
-            pieces: Pieces::new(order.peer, order.length, order.piece),
+            ends_left: ends.map_or(0, |ends| ends.count()),
+            ends_moved: 0,
+            pieces: Pieces::new(middle, length - head - tail, piece),
             begun: false,
             outstanding: 0,
             done: 0,
@@ -68,38 +85,65 @@ impl<K> Work<K> {
         }
     }
 
+    /// Descriptors of it that the board is still to be given.
+    pub(super) fn remaining(&self) -> u64 {
+        self.ends_left + self.pieces.remaining()
+    }
+
     /// Whether the board has nothing of it, and gets nothing.
     pub(super) fn over(&self) -> bool {
-        self.outstanding == 0 && self.pieces.remaining() == 0
+        self.outstanding == 0 && self.remaining() == 0
     }
 
     /// Nothing more of it goes to the board. What the board has goes on to its end. The first failure
     /// is the transfer's.
     pub(super) fn fail(&mut self, error: Error) {
+        self.ends_left = 0;
         self.pieces.stop();
         self.failure.get_or_insert(error);
+    }
+
+    /// Where the next descriptor moves bytes to, and which.
+    fn next_place(&mut self) -> Option<(AttAddress, u64, u32)> {
+        let Order {
+            peer,
+            local,
+            length,
+            ends,
+            ..
+        } = self.order;
+        if self.ends_left > 0 {
+            let ends = ends?;
+            let end = ends.get(ends.count() - self.ends_left, length);
+            let fetch = ends.fetch(end, local)?;
+            self.ends_left -= 1;
+            return Some((fetch.peer, fetch.local, fetch.length));
+        }
+        let piece = self.pieces.next()?;
+        let start = ends.map_or(0, |ends| ends.head) + piece.start;
+        Some((peer.checked_add(start)?, local + start, piece.length))
     }
 
     /// The next piece as a descriptor, and its bytes. `more` pieces follow it.
     pub(super) fn next(&mut self, ticket: &Ticket, more: u64) -> Result<(u32, [u32; DWORDS])> {
         let Order {
             direction,
-            peer,
-            local,
             terms,
+            ends,
             ..
         } = self.order;
         let short = || broken("a transfer has fewer pieces than it said");
-        let piece = self.pieces.next().ok_or_else(short)?;
+        let (peer, local, length) = self.next_place().ok_or_else(short)?;
         let descriptor = Descriptor {
-            peer: peer.checked_add(piece.start).ok_or_else(short)?,
-            local: local + piece.start,
-            length: piece.length,
+            peer,
+            local,
+            length,
             control: Control {
                 // Each piece: one that fails without a record would go unseen.
                 record: true,
                 interrupt: ticket.interrupt,
-                urgent: ticket.interrupt && terms.urgent,
+                // Later transfers wait for the library's copy, and the library for this interrupt.
+                urgent: ticket.interrupt && (terms.urgent || ends.is_some()),
                 // The flush of the last piece covers those before it.
                 no_flush: direction == Direction::Write && (more > 0 || terms.no_flush),
                 // The pieces behind the first start after it.
@@ -111,7 +155,59 @@ impl<K> Work<K> {
         let dwords = descriptor.encode().map_err(broken)?;
         self.begun = true;
         self.outstanding += 1;
-        Ok((piece.length, dwords))
+        Ok((length, dwords))
+    }
+
+    /// Whether the descriptor that ends next is one of an end.
+    fn end_is_next(&self) -> bool {
+        let ends = self.order.ends.map_or(0, |ends| ends.count());
+        self.ends_moved < ends
+    }
+
+    /// Takes note that a descriptor has moved so many bytes.
+    fn moved(&mut self, bytes: u32) {
+        match self.order.ends {
+            Some(ends) if self.end_is_next() => {
+                if self.ends_moved == 0 {
+                    self.done += ends.head;
+                }
+                self.ends_moved += 1;
+            }
+            _ => self.done += u64::from(bytes),
+        }
+    }
+
+    /// Bytes that are known to be where they belong, from the start without a gap.
+    pub(super) fn in_place(&self) -> u64 {
+        match self.order.ends {
+            Some(ends) if ends.head > 0 => 0,
+            _ => self.done,
+        }
+    }
+
+    /// How it has ended, and its ends that are to be copied now. Of a write that failed, that is the head: the bytes that
+    /// are said to be done are.
+    pub(super) fn result(&self) -> (Result<u64>, [Option<Scrap>; 2]) {
+        let Order {
+            peer,
+            local,
+            length,
+            ends,
+            ..
+        } = self.order;
+        let (ends, result) = match (ends, &self.failure) {
+            (None, None) => return (Ok(self.done), [None; 2]),
+            (Some(ends), None) => (Some((ends, ends.count())), Ok(self.done + ends.tail)),
+            (Some(ends), Some(error @ Error::Fault { .. })) if ends.head > 0 => {
+                (Some((ends, self.ends_moved.min(1))), Err(error.clone()))
+            }
+            (_, Some(error)) => return (Err(error.clone()), [None; 2]),
+        };
+        let scrap = |index| {
+            let (ends, _) = ends.filter(|(_, count)| index < *count)?;
+            ends.get(index, length).scrap(peer, local)
+        };
+        (result, [scrap(0), scrap(1)])
     }
 
     /// Takes the record of one of its descriptors, of so many bytes. Returns what the record says that
@@ -121,9 +217,13 @@ impl<K> Work<K> {
         if self.failure.is_some() {
             return None;
         }
-        self.done += u64::from(record.bytes_done.min(length));
+        let of_end = self.end_is_next();
+        let well = record.outcome.is_ok() && record.bytes_done == length;
+        if !of_end || well {
+            self.moved(record.bytes_done.min(length));
+        }
         match record.outcome {
-            Ok(()) if record.bytes_done == length => None,
+            Ok(()) if well => None,
             Ok(()) => {
                 let error = broken(format_args!(
                     "a descriptor of {length} bytes ended well after {}",
@@ -146,7 +246,7 @@ impl<K> Work<K> {
                     length: order.length,
                     offset: (record.fault_address)
                         .and_then(|at| at.offset_from(order.peer))
-                        .filter(|offset| *offset < order.length),
+                        .filter(|offset| *offset < order.length && !of_end),
                 });
                 None
             }
@@ -171,6 +271,25 @@ impl<K> Work<K> {
             }
             Direction::Write => None,
         }
+    }
+
+    /// Whether it is a write that was to end before its data have arrived.
+    pub(super) fn is_loose(&self) -> bool {
+        let Order {
+            direction, terms, ..
+        } = self.order;
+        self.begun && direction == Direction::Write && terms.no_flush && self.unproven().is_none()
+    }
+
+    /// Whether it is a write that was to be flushed, and all of it went to the queue's memory.
+    pub(super) fn is_bounced(&self) -> bool {
+        let Order {
+            length,
+            terms,
+            ends,
+            ..
+        } = self.order;
+        !terms.no_flush && ends.is_some_and(|ends| ends.head + ends.tail == length)
     }
 }
 

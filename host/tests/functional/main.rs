@@ -4,6 +4,7 @@
 mod channels;
 mod common;
 mod device;
+mod ends;
 mod fake;
 mod lifetime;
 mod opencl;
@@ -35,16 +36,18 @@ impl Bench for OnFake {
 
 #[test]
 fn what_the_library_promises() {
-    for depth_log2 in [2, 9] {
+    for (depth_log2, write_granularity) in [(2, 1), (9, 1), (2, 4), (9, 4)] {
         for (name, test) in ALL {
             let bench = OnFake(
                 drive(Config {
                     depth_log2,
+                    write_granularity,
                     ..Config::default()
                 })
                 .1,
             );
-            run(&bench, name, *test).unwrap_or_else(|error| panic!("{error:?}"));
+            let tried = run(&bench, name, *test);
+            tried.unwrap_or_else(|error| panic!("granularity {write_granularity}: {error:?}"));
         }
     }
 }

@@ -101,6 +101,16 @@ impl Least {
         Self::with(0)
     }
 
+    /// A board that writes whole dwords only.
+    #[allow(dead_code, reason = "not every test has one")]
+    pub fn of_dwords() -> Self {
+        let mut least = Self::new();
+        let state = Arc::get_mut(&mut least.0).expect("there is one");
+        // CAPS2.write_granularity_log2.
+        state.info.caps[2] |= 2 << 12;
+        least
+    }
+
     /// With some features: bits of [`uapi::feature`].
     pub fn with(features: u64) -> Self {
         let mut empty = [0; record::DWORDS];

@@ -141,6 +141,23 @@ impl Dma {
         copied
     }
 
+    /// Checks a copy by [`peer`](Self::peer).
+    pub(crate) fn check_peer(
+        &self,
+        direction: Direction,
+        region: &Region,
+        (offset, fpga, length): (u64, u64, u64),
+    ) -> Result<()> {
+        self.queue.check(&Request {
+            direction,
+            region,
+            offset,
+            fpga_address: fpga,
+            length,
+            piece: None,
+        })
+    }
+
     /// Moves bytes between another device's memory and the board's, from an offset and an FPGA address on.
     /// They have arrived when this returns well: in FPGA memory, or where the region may be read as well as
     /// written, in the other device's. What the queue's restart for another transfer has ended is moved again,

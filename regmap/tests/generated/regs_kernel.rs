@@ -6,7 +6,7 @@
 //! Offsets count from the base of the block.
 
 /// Hash of the map, the value of MAP_ID.
-pub(crate) const MAP_ID: u32 = 0x09ff_f856;
+pub(crate) const MAP_ID: u32 = 0xd4f4_9f9a;
 
 /// Control and status of the whole block, at the base where the BSP's `acl_dma` had its control
 /// port. Only the driver maps it.
@@ -77,6 +77,10 @@ pub(crate) mod csr {
 
         /// What the engines are doing.
         pub(crate) STATUS(u32) @ 0x014 {
+            /// The PCIe port has been dead since the last reset of the block or CONTROL.reset. It
+            /// may be open again (port_dead reads 0), but records and writes of that time are lost:
+            /// software resets the block and fails the transfers that were under way.
+            6:6 port_lost => bool;
             /// The PCIe port has not taken a request or a beat of data for PORT_TIMEOUT: what the
             /// engines send is dropped and ends with PORT_DOWN, so that every descriptor ends. Or
             /// the receive side has failed (LINK.rx_failed): reads end without data, or not at all,
@@ -198,11 +202,16 @@ pub(crate) mod csr {
         /// arrived where ATT_FLUSH says. A start that falls into a reset of the block is lost:
         /// CONTROL.enable tells.
         pub(crate) ATT_INVALIDATE(u32) @ 0x038 {
+            /// The last fence with `flush` was reached without an answer to its read: the read was
+            /// given up, or was not sent, because reads were in quarantine or the port was dead.
+            /// Writes may still be on their way then.
+            3:3 failed => bool;
             /// Write 1 together with `start`: behind those writes a read of ATT_FLUSH leaves, and
             /// the fence is reached when it has come back or was given up after PORT_TIMEOUT. A
             /// read does not pass a posted write (PCI Express Base Specification, table of ordering
             /// rules), so an answer from a peer says that what was written to this peer before is
-            /// there. Whether it was an answer is not told: `Txs` carries no status.
+            /// there. `failed` says that none came; an error status counts as an answer only on a
+            /// port that carries none (`Txs` never answers such a read).
             2:2 flush => bool;
             /// The fence is not yet reached, or a burst stands at the PCIe port that was begun
             /// before the block was reset from the side of FPGA memory. Transfers of all channels

@@ -12,7 +12,7 @@
 //! ```
 
 use miette::Diagnostic;
-use peerlane_hdl::{GenerateError, Params, TOP, generate, generate_with_patience};
+use peerlane_hdl::{GenerateError, Params, TOP, generate, prim::IMPATIENT};
 use peerlane_verilated::{Build, Library, Toolchain};
 use peerlane_verilog::{Design, mutants::schemata};
 use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
@@ -53,14 +53,23 @@ pub fn library(params: &Params) -> Result<Library> {
 
 /// [`impatient`] blocks give a read up after 64 to 128 times so many cycles, log2: 256 times sooner than the real one at
 /// 250 MHz.
-pub const IMPATIENCE_LOG2: usize = 8;
+pub use peerlane_hdl::pcie::IMPATIENCE_LOG2;
 
-/// The same block, whose transaction layer gives reads up soon. Real time would be seconds to minutes of simulation.
+/// The same Verilog in a simulation that defines [`IMPATIENT`]: its transaction layer gives up soon. Real time would be
+/// seconds to minutes of simulation.
 ///
 /// # Errors
 /// As [`library`].
 pub fn impatient(params: &Params) -> Result<Library> {
-    library_of(TOP, &generate_with_patience(params, IMPATIENCE_LOG2)?)
+    let mut design = generate(params)?;
+    for module in &mut design.modules {
+        if module.verilog.contains(IMPATIENT) {
+            module
+                .verilog
+                .insert_str(0, &format!("`define {IMPATIENT}\n"));
+        }
+    }
+    library_of(TOP, &design)
 }
 
 /// Verilog that was generated, or changed after that; `top` is its top module.
@@ -113,9 +122,9 @@ fn tell(design: &Design) -> Result<()> {
     })
 }
 
-/// Whether it is one of the memories, queues and synchronisers that many modules have: they have tests of their own.
+/// Whether it is one of the memories, queues, synchronisers and times that many modules have: they have tests of their own.
 fn is_common(module: &str) -> bool {
-    ["_ram_", "_fifo_", "_sync_"]
+    ["_ram_", "_fifo_", "_sync_", "_patience_"]
         .iter()
         .any(|part| module.contains(part))
 }

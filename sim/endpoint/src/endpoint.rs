@@ -440,8 +440,9 @@ impl Handle {
     }
 
     /// Gives reads of the block that answer: `times` requests on the link that touch these bus
-    /// addresses, after the next `skip` of them. On `Txs` there is no status, so
-    /// [`Answer::Unsupported`], [`Answer::Abort`] and [`Answer::Poisoned`] are all-ones there.
+    /// addresses, after the next `skip` of them. On `Txs` there is no status: with
+    /// [`Answer::Unsupported`] and [`Answer::Abort`] nothing comes, as with [`Answer::Never`], and
+    /// the data of [`Answer::Poisoned`] are taken for good.
     ///
     /// # Errors
     /// [`Error::Gone`].

@@ -82,7 +82,7 @@ impl Board {
         Ok(value)
     }
 
-    /// The answer to a host's read is there: runs until the host has it. It stays behind the writes that left before it.
+    /// The answer to a host's read is there: runs until the host has it. Writes that left before it have landed by then.
     pub(super) fn answer_host(&mut self) -> Result<()> {
         let cycle = self.pcie_clk.cycles;
         let Some(txs) = &mut self.txs else {

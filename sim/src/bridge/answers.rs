@@ -67,7 +67,7 @@ pub(crate) struct Answers {
     pub(super) tags: u32,
 }
 
-/// What a word that was given out ended.
+/// A word for the master.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Given {
     pub data: [u8; WIDEST],
@@ -136,7 +136,7 @@ impl Answers {
         let mut words = Vec::with_capacity(count);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(self.width - from));
-            // Bytes that nobody asked for are anything.
+            // The bytes beside the ones asked for are undefined.
             let mut data = [0xEE; WIDEST];
             data[from..from + now.len()].copy_from_slice(now);
             let end = completion.last && later.is_empty();

@@ -1,4 +1,4 @@
-//! How much the bridge moves at most, whatever the link could carry.
+//! Rates that the bridge allows by itself, apart from the link.
 
 use super::{
     ASK_CYCLES, BURST_BYTES, COMPLETION_CYCLES, GIVE_CYCLES, READ_CYCLES, READS, TRANSLATE, payload,
@@ -23,6 +23,13 @@ pub struct BridgeRates {
 }
 
 impl BridgeRates {
+    /// Cycles of the command machine for a read of up to 512 bytes.
+    pub const READ_CYCLES: u32 = READ_CYCLES;
+    /// Reads under way at most.
+    pub const READS: u32 = READS;
+    /// Cycles of the bridge in a read: from its command to its request, and from its last completion to its first word.
+    pub const ROUND_TRIP_CYCLES: u32 = ASK_CYCLES + GIVE_CYCLES;
+
     /// The limits on a board with words of so many bytes.
     pub fn of(config: &BoardConfig, width: u32) -> Self {
         let clock = 1e12 / config.pcie_clk_ps as f64;

@@ -111,6 +111,7 @@ impl Rig {
         let shown = Shown {
             read: job.is_some_and(|job| job.read),
             write: job.is_some_and(|job| !job.read),
+            held: false,
             address: job.map_or(0, |job| job.address),
             burst: job.map_or(0, |job| job.enables.len() as u32),
             enable: job.map_or(0, |job| job.enables[self.done]),
@@ -426,8 +427,7 @@ fn an_answer_that_comes_early_overwrites_one_that_waits() {
 
 #[test]
 fn the_data_of_tag_13_are_given_out_for_tag_5() {
-    // Sixteen packets of 256 bytes, of which the sixth hears last of all, so that all others have been overwritten by
-    // then that have to wait behind the fifth.
+    // Sixteen packets of 256 bytes. The fifth is answered last, and those behind it wait in their places.
     let mut rig = rig(|config| config.link.max_read_request = 256);
     let data = rig.fill(16 * 256);
     let late = HOST + 4 * 256;
@@ -538,7 +538,7 @@ fn without_bus_master_enable_the_port_waits_and_nothing_is_lost() {
     rig.until("the turn", |rig| rig.cycle > seen);
     let (beats, messages) = (rig.beats.len(), rig.pcie.stats.tx_packets);
     rig.run(3000);
-    // What was taken has landed.
+    // The burst that was taken has landed.
     assert!(rig.written(HOST + 0x8000, 64) == u128::from(u64::MAX));
     assert!(rig.beats.len() == beats || rig.beats.len() == 64);
     assert!(rig.reads.is_empty() || rig.beats.len() == 64);

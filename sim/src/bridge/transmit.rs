@@ -197,7 +197,7 @@ impl Transmit {
         self.current = Some((command, words));
     }
 
-    /// Moves a word of the packet into the FIFO. A message is handed to the hard IP at once, whatever waits there, and
+    /// Moves a word of the packet into the FIFO. A message goes to the hard IP at once, past the words in the FIFO, and
     /// nothing follows until it is acknowledged.
     fn advance(&mut self, tags: &mut u32, exit: &mut Exit<'_>) {
         let cycle = exit.cycle;

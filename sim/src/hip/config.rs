@@ -58,6 +58,8 @@ pub struct HipConfig {
     pub reads: Grant,
     /// Those of completions.
     pub replies: Grant,
+    /// Cycles from a reset until the link is up (`dlup`). Until then the credits are those of the link before.
+    pub training: u64,
     /// Cycles until what a packet took is granted again.
     pub credit_delay: u64,
     /// Chance in a thousand, each cycle, that the hard IP sends a packet of its own.
@@ -100,6 +102,7 @@ impl Default for HipConfig {
             },
             // A root complex's (section 2.6.1).
             replies: Grant::ENDLESS,
+            training: 40,
             credit_delay: 40,
             own: 0,
             shows_consumed: true,

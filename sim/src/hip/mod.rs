@@ -9,7 +9,8 @@
 //! - each request: form, byte enables, 4 KiB, Max Payload Size and Max Read Request Size, tags, requester;
 //! - Bus Master Enable: no request begins before the design has been shown the bit, nor later than [`MASTER_LAG`] ready
 //!   cycles behind the word that shows it clear;
-//! - credits: never more than were granted;
+//! - the link: no packet begins while it is down ([`LINK_LAG`]);
+//! - credits: never more than were granted. Pins and counters are those of the link before until the next is up;
 //! - the buffer for completions: never more than it has room for. Nobody holds a completion back.
 //!
 //! [`Host`] is what asks of the board: its packets come beside completions, and those that want an answer stay away
@@ -48,6 +49,9 @@ pub use tlp::{Damaged, Kind, Tlp};
 /// that is up to 17 * 8 cycles and these after software has cleared the bit.
 pub const MASTER_LAG: u64 = 8;
 
+/// Cycles in which a packet may begin yet as the link has gone down: the design takes `dlup` into its clock.
+pub const LINK_LAG: u64 = 8;
+
 /// Requests that may come while the design asks for none, at most (683093, `rx_st_mask`).
 const UNMASKED: u64 = 10;
 
@@ -73,6 +77,7 @@ struct Ports {
     tx_eop: Port,
     tx_empty: Port,
     tx_err: Port,
+    link: Port,
     posted_headers: Port,
     posted_data: Port,
     read_headers: Port,
@@ -117,6 +122,17 @@ impl Credit {
         self.consumed += count;
         self.granted.is_none_or(|granted| self.consumed <= granted)
     }
+}
+
+/// Credits of a link as it comes up: posted headers and data, headers of reads, headers and data of completions.
+fn fresh(config: &HipConfig, before: u64) -> [Credit; 5] {
+    [
+        Credit::new(config.posted.headers, before, 8),
+        Credit::new(config.posted.data, before * 3, 12),
+        Credit::new(config.reads.headers, before * 7, 8),
+        Credit::new(config.replies.headers, before * 5, 8),
+        Credit::new(config.replies.data, before * 11, 12),
+    ]
 }
 
 /// What the hard IP may consume in a cycle, as `tx_cred_fchipcons` shows it: a header, or a header and a unit of data
@@ -170,11 +186,16 @@ pub struct Hip {
     leaving: VecDeque<(u64, Tlp)>,
     link_out: u64,
     link_in: u64,
+    /// The cycle in which the link is up, and in which it has gone down.
+    up_at: u64,
+    down_at: u64,
     headers: Credit,
     data: Credit,
     reads: Credit,
     replies: Credit,
     reply_data: Credit,
+    /// Those of the link before, in the same order.
+    stale: [Credit; 5],
     returning: VecDeque<Back>,
     own: u64,
     /// Tags of reads that the hard IP knows.
@@ -231,6 +252,7 @@ impl Hip {
             tx_eop: output("tx_st_eop", 1)?,
             tx_empty: output("tx_st_empty", 2)?,
             tx_err: output("tx_st_err", 1)?,
+            link: input("dlup", 1)?,
             posted_headers: input("tx_cred_hdrfcp", 8)?,
             posted_data: input("tx_cred_datafcp", 12)?,
             read_headers: input("tx_cred_hdrfcnp", 8)?,
@@ -247,6 +269,7 @@ impl Hip {
         let width = bits as usize / 32;
         // What went before the design left its reset: any numbers.
         let before = config.seed.wrapping_mul(77) % 5000;
+        let [headers, data, reads, replies, reply_data] = fresh(&config, before);
         Ok(Self {
             root: Root::new(config.root, config.seed),
             host: Host::new(),
@@ -264,11 +287,14 @@ impl Hip {
             leaving: VecDeque::new(),
             link_out: 0,
             link_in: 0,
-            headers: Credit::new(config.posted.headers, before, 8),
-            data: Credit::new(config.posted.data, before * 3, 12),
-            reads: Credit::new(config.reads.headers, before * 7, 8),
-            replies: Credit::new(config.replies.headers, before * 5, 8),
-            reply_data: Credit::new(config.replies.data, before * 11, 12),
+            up_at: config.training,
+            down_at: 0,
+            headers,
+            data,
+            reads,
+            replies,
+            reply_data,
+            stale: fresh(&config, before + 55),
             returning: VecDeque::new(),
             own: 0,
             tags: [false; 256],
@@ -320,14 +346,8 @@ impl Hip {
     /// Credits that are granted and not consumed: posted headers and data, headers of reads, headers and data of
     /// completions. Nothing where there is no limit.
     pub fn credits_left(&self) -> [Option<u64>; 5] {
-        [
-            self.headers,
-            self.data,
-            self.reads,
-            self.replies,
-            self.reply_data,
-        ]
-        .map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
+        self.credits()
+            .map(|credit| Some(credit.granted?.saturating_sub(credit.consumed)))
     }
 
     /// Grants more credits of completions: headers and data.
@@ -359,26 +379,56 @@ impl Hip {
 
     /// The link and the application are reset: nothing that was under way comes.
     pub fn reset(&mut self) {
+        self.relink(self.config.training);
         self.sent.reset();
         self.tx_ready = false;
-        self.leaving.clear();
-        self.returning.clear();
-        let before = self.rng.up_to(5000);
-        self.headers = Credit::new(self.config.posted.headers, before, 8);
-        self.data = Credit::new(self.config.posted.data, before * 3, 12);
-        self.reads = Credit::new(self.config.reads.headers, before * 7, 8);
-        self.replies = Credit::new(self.config.replies.headers, before * 5, 8);
-        self.reply_data = Credit::new(self.config.replies.data, before * 11, 12);
-        self.tags = [false; 256];
-        self.arriving.clear();
-        self.answers.clear();
-        self.buffer.clear();
         self.going = None;
         self.unmasked = None;
         self.used = (0, 0);
         self.rx_ready = [false; READY_LATENCY];
         self.beat = None;
+    }
+
+    /// The link goes down, and is up again after so many cycles. Nothing that was under way comes, but for the end of a
+    /// packet that the design is being shown. The application is not reset.
+    pub fn relink(&mut self, cycles: u64) {
+        self.down_at = self.cycle;
+        self.up_at = self.cycle + cycles;
+        self.leaving.clear();
+        self.returning.clear();
+        self.stale = self.credits();
+        let before = self.rng.up_to(5000);
+        [
+            self.headers,
+            self.data,
+            self.reads,
+            self.replies,
+            self.reply_data,
+        ] = fresh(&self.config, before);
+        self.tags = [false; 256];
+        self.arriving.clear();
+        self.answers.clear();
+        self.buffer.clear();
+        self.used = self
+            .going
+            .as_ref()
+            .map_or((0, 0), |going| (going.headers, going.units));
         self.root.reset();
+    }
+
+    /// Whether the link is up.
+    fn is_up(&self) -> bool {
+        self.cycle >= self.up_at
+    }
+
+    fn credits(&self) -> [Credit; 5] {
+        [
+            self.headers,
+            self.data,
+            self.reads,
+            self.replies,
+            self.reply_data,
+        ]
     }
 
     fn breach(&mut self, what: String) {
@@ -395,11 +445,13 @@ impl Hip {
     pub(crate) fn sample_with(&mut self, model: &Model, mut far: Option<&mut dyn Far>) {
         self.cycle += 1;
         self.sample_sent(model);
-        match &mut far {
-            Some(far) => self.deliver(Some(&mut **far)),
-            None => self.deliver(None),
+        if self.is_up() {
+            match &mut far {
+                Some(far) => self.deliver(Some(&mut **far)),
+                None => self.deliver(None),
+            }
+            self.fill();
         }
-        self.fill();
         self.choose(
             model.get(self.ports.rx_ready) != 0,
             model.get(self.ports.rx_mask) != 0,
@@ -412,7 +464,7 @@ impl Hip {
             && !far.is_some_and(|far| far.full())
             && !self.rng.chance(self.config.not_ready);
         self.own = 0;
-        if self.config.own != 0 && self.rng.up_to(999) < self.config.own {
+        if self.is_up() && self.config.own != 0 && self.rng.up_to(999) < self.config.own {
             let kind = self.rng.up_to(OWN.len() as u64 - 1) as usize;
             self.send_own(OWN[kind]);
         }
@@ -465,6 +517,10 @@ impl Hip {
         if !self.shown_master && self.tx_ready {
             self.without += 1;
         }
+        let has_link = self.is_up();
+        if shown.valid && shown.sop && !has_link && self.cycle > self.down_at + LINK_LAG {
+            self.breach("a packet begins without a link".to_owned());
+        }
         if shown.valid && shown.sop {
             self.began_as_master = self.shown_master || self.without <= MASTER_LAG;
         }
@@ -472,7 +528,7 @@ impl Hip {
         let packet = self
             .sent
             .edge(shown, self.tx_ready, |what| found.push(what));
-        if let Some(packet) = packet {
+        if let Some(packet) = packet.filter(|_| has_link) {
             let limits = Limits {
                 payload: self.config.payload,
                 request: self.config.request,
@@ -652,6 +708,7 @@ impl Hip {
             (Some(0), _) => queue.iter().position(|(packet, _)| Host::is_posted(packet)),
             (_, front) => front.map(|_| 0),
         };
+        let next = next.filter(|_| self.is_up());
         let next = next.filter(|_| self.buffer.is_empty() || self.rng.chance(50));
         let Some((packet, bars)) = next.and_then(|next| self.host.queue.remove(next)) else {
             return self.buffer.pop_front();
@@ -713,21 +770,24 @@ impl Hip {
         let ports = &self.ports;
         model.set(ports.tx_ready, self.tx_ready.into());
         let shows = self.config.shows_consumed && model.get(ports.select) != 0;
-        model.set(ports.posted_headers, self.headers.pin(shows));
-        model.set(ports.posted_data, self.data.pin(shows));
-        model.set(ports.read_headers, self.reads.pin(shows));
-        model.set(ports.reply_headers, self.replies.pin(shows));
-        model.set(ports.reply_data, self.reply_data.pin(shows));
+        model.set(ports.link, self.is_up().into());
+        let credits = if self.is_up() {
+            self.credits()
+        } else {
+            self.stale
+        };
+        let [headers, data, reads, replies, reply_data] = credits.map(|credit| credit.pin(shows));
+        model.set(ports.posted_headers, headers);
+        model.set(ports.posted_data, data);
+        model.set(ports.read_headers, reads);
+        model.set(ports.reply_headers, replies);
+        model.set(ports.reply_data, reply_data);
         model.set(ports.consumed, self.own);
-        let infinite = |credit: &Credit, bit: u32| u64::from(credit.granted.is_none()) << bit;
+        let [headers, data, reads, replies, reply_data] =
+            credits.map(|credit| u64::from(credit.granted.is_none()));
         model.set(
             ports.infinite,
-            infinite(&self.headers, 5)
-                | infinite(&self.data, 4)
-                | infinite(&self.reads, 3)
-                | 4
-                | infinite(&self.replies, 1)
-                | infinite(&self.reply_data, 0),
+            headers << 5 | data << 4 | reads << 3 | 4 | replies << 1 | reply_data,
         );
         model.set(ports.space, self.config.space.0.into());
         let number = self.cycle / self.config.word_cycles % 16;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 27] = [
+const FILES: [&str; 29] = [
     "any_distance",
     "att_entries",
     "att_entries_free",
@@ -38,6 +38,8 @@ const FILES: [&str; 27] = [
     "map_id",
     "memory_pool",
     "patience_ms",
+    "peer_reads",
+    "peers",
     "port_timeout",
     "recovery_s",
     "state",

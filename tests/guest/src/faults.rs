@@ -4,6 +4,7 @@ pub mod aer;
 mod anew;
 pub mod away;
 mod former;
+mod lost;
 mod owed;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
@@ -18,6 +19,9 @@ use rand::Rng;
 use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// Something that happens to the board.
+type Step = fn() -> Result<()>;
 
 /// Environment variable: the driver's module, to be loaded again.
 const MODULE: &str = "PEERLANE_MODULE";
@@ -78,6 +82,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
             away::restarted_after_a_reset_by_others(lab, event)
         });
     }
+    suite.run("faults.lost_reads", || lost::reads(lab));
+    suite.run("faults.not_master", || lost::not_master(lab));
+    suite.run("faults.read_request", || lost::read_request(lab));
     suite.run("faults.late_answers", || owed::late_answers(lab));
     suite.run("faults.given_up_reads", || owed::given_up_reads(lab));
     suite.run("faults.looked_at_late", || away::looked_at_late(lab));

@@ -2,6 +2,7 @@
 //! it back.
 
 mod odd;
+mod proved;
 mod sizes;
 mod taken;
 
@@ -16,6 +17,7 @@ use peerlane_host::{Device, Direction, Error, Permissions, Region};
 use rand::{Rng, RngCore};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
@@ -66,13 +68,23 @@ impl Name {
         offset: usize,
         length: usize,
     ) -> peerlane_host::Result<Region> {
+        self.register_for(device, offset, length, Permissions::ReadWrite)
+    }
+
+    /// The same, for less.
+    fn register_for(
+        &self,
+        device: &Device,
+        offset: usize,
+        length: usize,
+        permissions: Permissions,
+    ) -> peerlane_host::Result<Region> {
         let (offset, length) = (offset as u64, length as u64);
-        let both = Permissions::ReadWrite;
         match self {
-            Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, both),
+            Self::DmaBuf(fd) => device.register_dmabuf(fd, offset, length, permissions),
             Self::Nvidia { address, id } => {
                 // SAFETY: the memory is the fake GPU's, which the process has no reference to.
-                unsafe { device.register_nvidia(address + offset, length, *id, both) }
+                unsafe { device.register_nvidia(address + offset, length, *id, permissions) }
             }
         }
     }
@@ -100,6 +112,8 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("gpu.{name}.parts"), || parts(lab, way));
         suite.run(&format!("gpu.{name}.large"), || large(lab, way));
         suite.run(&format!("gpu.{name}.flush"), || odd::flush(lab, way));
+        suite.run(&format!("gpu.{name}.proved"), || proved::silent(lab, way));
+        suite.run(&format!("gpu.{name}.ends"), || proved::ends(lab, way));
         suite.run(&format!("gpu.{name}.freed_under_dma"), || {
             taken::freed(lab, way)
         });
@@ -171,6 +185,16 @@ fn with_gpu<R>(test: impl FnOnce(&Gpu) -> Result<R>) -> Result<R> {
     Ok(result)
 }
 
+/// The part of a write that the board makes by itself, in whole dwords where it writes no others: nobody else writes this GPU's
+/// memory.
+fn whole(device: &Device, region: &Region, bytes: Range<usize>) -> Range<usize> {
+    let granularity = device.capabilities().write_granularity as usize;
+    let first = region.att_address().raw() as usize % granularity;
+    let start = (first + bytes.start).next_multiple_of(granularity) - first;
+    let end = (first + bytes.end) / granularity * granularity;
+    start..end.saturating_sub(first).max(start)
+}
+
 /// Both ways between GPU and host memory, through FPGA memory, with guards at both ends.
 struct Carrier<'a> {
     lab: &'a mut Lab,
@@ -209,7 +233,6 @@ impl<'a> Carrier<'a> {
         let local = self.place + self.lab.rng.random_range(0..4096);
         let start = (first + offset).saturating_sub(GUARD);
         let end = (first + offset + length + GUARD).min(buffer.size());
-        let inside = first + offset - start..first + offset - start + length;
 
         let bytes = self.random(length);
         buffer.write(first + offset, &bytes)?;
@@ -223,6 +246,12 @@ impl<'a> Carrier<'a> {
         self.host.memory.read(at - GUARD, &mut found)?;
         same(&expected, &found, at - GUARD).context("from the GPU")?;
 
+        let written = whole(self.mover.device(), region, offset..offset + length);
+        if written.is_empty() {
+            return Ok(());
+        }
+        let (offset, length) = (written.start, written.len());
+        let inside = first + offset - start..first + offset - start + length;
         let bytes = self.random(length);
         self.host.memory.write(at, &bytes)?;
         let mut expected = self.random(end - start);

@@ -153,6 +153,7 @@ fn info(bench: &Bench) -> Result<()> {
         (info.window_bytes > 0, feature::WINDOW),
         (capabilities.msix, feature::MSIX),
         (capabilities.tagged, feature::TAGGED_READS),
+        (!capabilities.tagged, feature::PROVED_PEERS),
     ] {
         ensure!(
             bench.device.has(feature) == there,
@@ -192,7 +193,7 @@ fn register(bench: &Bench) -> Result<()> {
         refuse(Register { access, ..good }, Errno::INVAL)?;
     }
     refuse(Register { length: 0, ..good }, Errno::INVAL)?;
-    refuse(Register { flags: 1, ..good }, Errno::INVAL)?;
+    refuse(Register { flags: 2, ..good }, Errno::INVAL)?;
     refuse(Register { fd: 0, ..good }, Errno::INVAL)?;
     for provider in [3, 31, u32::MAX] {
         refuse(Register { provider, ..good }, Errno::OPNOTSUPP)?;

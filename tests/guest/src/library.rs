@@ -18,6 +18,10 @@ impl Bench for Kernel {
     fn open(&self) -> Result<Device> {
         Device::first().map_err(told)
     }
+
+    fn takes_addresses(&self) -> bool {
+        true
+    }
 }
 
 /// Runs them.

@@ -37,6 +37,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("transfers.every_interrupt", || every_interrupt(lab));
     suite.run("transfers.many_queued", || many_queued(lab));
     suite.run("transfers.chained", || chained(lab));
+    suite.run("transfers.chained_with_ends", || chained_with_ends(lab));
     suite.run("transfers.small_pieces", || small_pieces(lab));
     suite.run("transfers.eventfd", || eventfd(lab));
     suite.run("transfers.epoll", || epoll(lab));
@@ -300,6 +301,55 @@ fn chained(lab: &mut Lab) -> Result<&'static str> {
     peerlane_guest::pattern(seed, &mut expected);
     buffer.memory.read(MIB, &mut found)?;
     crate::lab::same(&expected, &found, MIB)?;
+    Ok("")
+}
+
+/// The same where no write begins or ends with a whole dword, and a later write that covers the ends of one before it.
+fn chained_with_ends(lab: &mut Lab) -> Result<&'static str> {
+    const LENGTH: usize = 50_001;
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, 2 * MIB)?;
+    let place = lab.place(&device)?;
+    let seed = lab.rng.random();
+    let length = LENGTH as u64;
+    lab.host.fpga_write(place, seed, length)?;
+    let after_write = Terms {
+        after_writes: true,
+        ..Terms::default()
+    };
+    let after_read = Terms {
+        after_reads: true,
+        ..Terms::default()
+    };
+    let (region, there) = (&buffer.region, place + MIB as u64);
+    let submit = |direction, offset: usize, local, length, terms| {
+        device.submit(direction, region, offset as u64, local, length, terms)
+    };
+    for (first, last) in [(1, 3), (2, 0), (3, 2)] {
+        let second = MIB + last;
+        let steps = [
+            submit(Direction::Write, first, place, length, Terms::default())?,
+            submit(Direction::Read, first, there + 1, length, after_write)?,
+            submit(Direction::Write, second, there + 1, length, after_read)?,
+            // It ends last, over the beginning of the one before it.
+            submit(Direction::Write, MIB, place, 8, Terms::default())?,
+            // Less than a dword, across the end of one.
+            submit(Direction::Write, 2 * MIB - 5, place, 2, Terms::default())?,
+        ];
+        for (step, expected) in steps.into_iter().zip([length, length, length, 8, 2]) {
+            let moved = step.wait(Some(LIMIT)).map_err(told)?;
+            ensure!(moved == expected, "{moved} bytes of {expected}");
+        }
+        let mut pattern = vec![0; LENGTH];
+        peerlane_guest::pattern(seed, &mut pattern);
+        let mut expected = pattern.clone();
+        let mut found = vec![0; LENGTH];
+        buffer.memory.read(second, &mut found)?;
+        expected[..8 - last].copy_from_slice(&pattern[last..8]);
+        crate::lab::same(&expected, &found, second)?;
+        buffer.memory.read(2 * MIB - 5, &mut found[..2])?;
+        crate::lab::same(&pattern[..2], &found[..2], 2 * MIB - 5)?;
+    }
     Ok("")
 }
 

@@ -125,7 +125,12 @@ impl Points {
                 let mut lines = text.lines().skip_while(|line| !is_port(line));
                 lines.nth(point.line)
             });
-            let what = format!("{} ({})", code.unwrap_or_default().trim(), point.what);
+            let code = code.unwrap_or_default().trim();
+            // Where a register has been upset. The other arms of the last have a block.
+            if code.starts_with("default: ") && !code.ends_with("begin") {
+                continue;
+            }
+            let what = format!("{code} ({})", point.what);
             holes.insert((point.module.clone(), point.kind, what));
         }
         for ((module, name), bits) in signals {

@@ -246,7 +246,8 @@ impl Setup {
         self
     }
 
-    /// With a board whose fabric hangs on the resets of the link. Others' goes on.
+    /// With a board whose fabric hangs on the resets of the link, as every board with `Txs` needs after a read that was not
+    /// answered. Others' goes on.
     pub(crate) fn reset_fabric(mut self) -> Self {
         self.resets = Resets::Link;
         self

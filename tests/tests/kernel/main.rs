@@ -49,7 +49,10 @@ fn ends_in_every_order() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn memory_of_a_gpu_under_an_iommu() {
-    Setup::default().iommu().run("peerlane-guest gpu");
+    Setup::default()
+        .reset_fabric()
+        .iommu()
+        .run("peerlane-guest gpu");
 }
 
 /// Runs a script, and what looks at tracepoints.

@@ -153,17 +153,21 @@ fn ends_in_every_order_under_an_iommu() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu() {
-    Setup::default().run("peerlane-guest gpu");
+    Setup::default().reset_fabric().run("peerlane-guest gpu");
 }
 
 /// As NVIDIA's driver does it: NVIDIA/open-gpu-kernel-modules, issue 1324.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_that_gives_raw_addresses() {
-    Setup::default().iommu().gpu_at_the_root().run(
-        "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
+    Setup::default()
+        .reset_fabric()
+        .iommu()
+        .gpu_at_the_root()
+        .run(
+            "echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
          peerlane-guest gpu",
-    );
+        );
 }
 
 #[test]
@@ -194,11 +198,33 @@ fn memory_of_a_gpu_far_away() {
 
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
-fn faults_where_resets_reach_the_fabric() {
-    Setup::default().reset_fabric().run(
+fn faults_where_resets_do_not_reach_the_fabric() {
+    Setup::default().run(
         "for event in under_load stores_while gone_and_back port_stuck; do\n\
          peerlane-guest faults --filter $event || exit 1\n\
          done",
+    );
+}
+
+/// One read that is not answered ends all on this port, until the link is reset.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reads_that_are_not_answered() {
+    Setup::default().reset_fabric().run(
+        "for event in lost_reads not_master read_request; do\n\
+         peerlane-guest faults --filter $event || exit 1\n\
+         done\n\
+         peerlane-guest gpu --filter proved",
+    );
+}
+
+/// With `pci=pcie_bus_perf` a function asks for as much at once as a packet carries, and the kernel lets it have no more.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_board_that_may_not_read_enough_at_once_is_refused() {
+    Setup::default().kernel_parameter("pci=pcie_bus_perf").run(
+        "test ! -e /dev/peerlane0 || exit 1\n\
+         dmesg | grep -F 'its Max Read Request Size stays at '",
     );
 }
 
@@ -264,7 +290,7 @@ fn the_window_into_fpga_memory() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn faults() {
-    Setup::default().run("peerlane-guest faults");
+    Setup::default().reset_fabric().run("peerlane-guest faults");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn the_bus_of_the_target_stays_down_while_anybody_waits_for_it() {
             "else if (~live) begin",
         ),
         (
-            "if (stuck_q | (silent_q == limit)) begin",
+            "if (stuck_q | (silent_q == limit_cycles)) begin",
             "if (stuck_q) begin",
         ),
         ("owes_d = owed_q != 12'd1;", "owes_d = owed_q > 12'd2;"),

@@ -1,5 +1,6 @@
-//! Base addresses: numbers, multiples of what stands there, apart from each other, and for the vendor's slaves those
-//! that they had.
+//! Base addresses: numbers, multiples of the span that stands there, apart from each other, and for the vendor's slaves
+//! those that they had. Two slaves at one address and a base that is no number are faults in any BSP: the driver
+//! takes these addresses.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +19,26 @@ pub(super) const DEPTH: u32 = 8;
 const MOST_SLAVES: usize = 10_000;
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
-    // What the extension does not change is the vendor's to answer for.
+    // Other faults that the vendor's BSP has too are notes.
     for (design, vendor) in bsp.replaced() {
         count += design.avalon().count();
-        let faults = |design: &Design| faults(bsp, design);
-        new_faults(findings, TEST, design, Some(vendor), faults);
+        let of = |design: &Design, always: bool| -> Vec<(usize, String)> {
+            let faults = faults(bsp, design).into_iter();
+            let faults = faults.filter(|fault| fault.always == always);
+            faults.map(|fault| (fault.line, fault.what)).collect()
+        };
+        let had = of(vendor, true);
+        for (line, mut what) in of(design, true) {
+            if had.iter().any(|(_, had)| *had == what) {
+                what += "; in the vendor's BSP too";
+            }
+            bad(findings, TEST, design.place(line), what);
+        }
+        new_faults(findings, TEST, design, Some(vendor), |design| {
+            of(design, false)
+        });
         same_places(design, vendor, findings);
     }
     for (design, block) in bsp.with_block() {
@@ -73,8 +87,16 @@ pub(super) fn base(wire: &Wire) -> Option<u128> {
     text.map_or(Some(0), |text| number(text).map(u128::from))
 }
 
-/// What is wrong with the base addresses of a system, each with its line.
-fn faults(bsp: &Bsp, design: &Design) -> Vec<(usize, String)> {
+/// A fault in a system's base addresses.
+struct Fault {
+    line: usize,
+    what: String,
+    /// Whether it is one in the vendor's BSP too.
+    always: bool,
+}
+
+/// The faults in the base addresses of a system.
+fn faults(bsp: &Bsp, design: &Design) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
     for wire in design.avalon() {
@@ -87,7 +109,11 @@ fn faults(bsp: &Bsp, design: &Design) -> Vec<(usize, String)> {
                     "the base address of {} on {} is \"{text}\": no number",
                     wire.to, wire.from
                 );
-                faults.push((wire.line, what));
+                faults.push(Fault {
+                    line: wire.line,
+                    what,
+                    always: true,
+                });
             }
         }
     }
@@ -97,13 +123,19 @@ fn faults(bsp: &Bsp, design: &Design) -> Vec<(usize, String)> {
     faults
 }
 
-/// What is wrong with those of one master's slaves.
-fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<(usize, String)> {
+/// The faults in those of one master's slaves.
+fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<Fault> {
     let mut faults = Vec::new();
     slaves.sort_by_key(|(base, _)| *base);
     let mut highest: Option<(u128, &Wire)> = None;
     for (base, wire) in slaves {
-        let mut fault = |what: String| faults.push((wire.line, what));
+        let mut fault = |what: String, always: bool| {
+            faults.push(Fault {
+                line: wire.line,
+                what,
+                always,
+            });
+        };
         let known = span(bsp, design, &wire.to, DEPTH);
         // A slave whose span is not known takes a word.
         let bytes = known.unwrap_or(4).max(1);
@@ -111,26 +143,29 @@ fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<
         if let Some(bytes) = known.map(u128::next_power_of_two)
             && base % bytes != 0
         {
-            fault(format!(
+            let what = format!(
                 "{} takes {bytes:#x} bytes and stands at {base:#x}, not at a multiple",
                 wire.to
-            ));
+            );
+            fault(what, false);
         }
         if let Some((end, other)) = highest.filter(|(end, _)| *end > base) {
-            fault(format!(
+            let what = format!(
                 "on {}, {} at {base:#x} overlaps {}, which ends at {:#x}",
                 wire.from,
                 wire.to,
                 other.to,
                 end - 1
-            ));
+            );
+            fault(what, true);
         }
         let end = base + bytes;
         if let Some(reach) = reach(bsp, design, &wire.from).filter(|reach| end > *reach) {
-            fault(format!(
+            let what = format!(
                 "{} ends at {end:#x}, past the {reach:#x} that {} reaches",
                 wire.to, wire.from
-            ));
+            );
+            fault(what, false);
         }
         if highest.is_none_or(|(other, _)| end > other) {
             highest = Some((end, wire));
@@ -189,6 +224,12 @@ pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<
         ("altera_avalon_onchip_memory2", "s1") => found.number("memorySize").map(u128::from),
         // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
         (kind, "Cra") if is_hard_ip(kind) => Some(0x4000),
+        // The SDK's components, in a system that Quartus 18.1 generated (its .sopcinfo: addressSpan).
+        ("acl_kernel_clk", "ctrl") => Some(0x800),
+        ("kernel_interface", "ctrl") => Some(0x4000),
+        ("version_id" | "uniphy_status", "s") => Some(4),
+        (OLD, "csr") => Some(0x400),
+        (OLD, "s_nondma") => Some(0x1_0000),
         (kind, "Txs") if is_hard_ip(kind) => Some(1u128 << bits("TX_S_ADDR_WIDTH")?),
         _ => None,
     }

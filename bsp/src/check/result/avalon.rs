@@ -19,7 +19,7 @@ const MASTERS: [&str; 3] = ["mem_rd", "mem_wr", "mem_win"];
 const OLD_SLAVES: [&str; 2] = ["csr", "s_nondma"];
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
     for (design, vendor) in bsp.replaced() {
         count += vendor.avalon().count();

@@ -43,7 +43,7 @@ type Named = BTreeSet<(String, std::path::PathBuf, Option<usize>)>;
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     const TEST: &str = super::FILES;
-    let before = findings.errors();
+    let before = findings.found();
     let named = named(bsp)?;
     let mut absent = 0;
     for (target, from, line) in &named {
@@ -164,7 +164,7 @@ fn is_made(bsp: &Bsp, target: &str) -> bool {
 /// Every instance's kind is defined: in the BSP, or where the vendor's was, of which neither has a file.
 pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "hierarchy";
-    let before = findings.errors();
+    let before = findings.found();
     let old: BTreeSet<&str> = bsp
         .was
         .values()
@@ -235,7 +235,7 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
 /// The block stands once, and the old DMA nowhere.
 pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "instances";
-    let before = findings.errors();
+    let before = findings.found();
     for design in bsp.all() {
         for old in design
             .instances
@@ -292,7 +292,7 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
 /// Both ends of every connection, and every export, name an instance, and an interface where that is known.
 pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "connections";
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
     for design in bsp.all() {
         count += design.wires.len();
@@ -349,7 +349,7 @@ fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
 /// Nothing that the vendor compiled lies where a compile finds it.
 pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "compiled files";
-    let before = findings.errors();
+    let before = findings.found();
     for path in bsp.project.compiled() {
         let hash = digest_of(path)?;
         let Some(was) = bsp.vendor.name_of(&hash) else {

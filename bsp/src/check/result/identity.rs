@@ -40,7 +40,7 @@ pub(super) fn ids(identity: &Identity) -> impl Iterator<Item = (&'static str, u1
 
 /// That IDs and versions are those of the configuration, the test of parameters says.
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     for design in bsp
         .all()
         .filter(|d| d.instances.iter().any(|i| i.kind == BLOCK))

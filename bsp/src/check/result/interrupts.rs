@@ -6,7 +6,7 @@ use crate::check::Findings;
 use crate::check::read::design::{Design, Wire, instance};
 use crate::check::result::names::{is_hard_ip, is_streaming};
 use crate::check::result::{Bsp, bad};
-use crate::config::{Irq, PortKind};
+use crate::config::Irq;
 
 const TEST: &str = "interrupts";
 /// Bytes of an entry of the table (PCI Local Bus Specification 3.0, 6.8.2).
@@ -55,9 +55,9 @@ fn table(bsp: &Bsp, build: &Build) -> Option<(u64, u64, u64, u64)> {
     // One for faults, one for the OpenCL kernel, one a channel; the pending bits in the upper half of the slave
     // (docs/design/block.md, on interrupts).
     let vectors = u64::from(build.config.channels) + 2;
-    let span = match build.config.port.kind {
-        PortKind::Txs => bsp.declared.span("msix")?,
-        PortKind::Stream => MSIX_BYTES,
+    let span = match build.config.streams() {
+        false => bsp.declared.span("msix")?,
+        true => MSIX_BYTES,
     };
     let half = u64::try_from(span / 2).ok()?;
     Some((u64::from(build.bar), table, vectors, table + half))
@@ -67,7 +67,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     if build.config.irq != Irq::Msix {
         return;
     }
-    let before = findings.errors();
+    let before = findings.found();
     let mut said = None;
     for (design, block) in bsp.with_block() {
         let place = || design.place(block.line);

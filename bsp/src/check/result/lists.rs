@@ -9,7 +9,6 @@ use crate::check::Findings;
 use crate::check::read::{Node, number, xml};
 use crate::check::result::names::OWN_HIP;
 use crate::check::result::{BLOCK, Bsp, bad};
-use crate::config::PortKind;
 use crate::error::{Place, Result};
 use crate::layout::{hw_tcl_path, with_extension};
 
@@ -24,7 +23,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
 /// The block is listed once, with its own file and version.
 fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component list";
-    let before = findings.errors();
+    let before = findings.found();
     let mut listed = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         for entry in xml(&path)?
@@ -54,7 +53,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
         }
     }
     // That the hard IP is of that kind, the test of packets says.
-    let own = build.config.port.kind == PortKind::Stream;
+    let own = build.config.streams();
     let mut entries = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         let list = xml(&path)?;
@@ -87,7 +86,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
 /// The resources that `aoc` takes off what kernels may use are more than the vendor's.
 fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "board_spec";
-    let before = findings.errors();
+    let before = findings.found();
     let path = bsp.hardware.join("board_spec.xml");
     let now = xml(&path)?;
     let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {

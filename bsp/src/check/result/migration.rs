@@ -25,7 +25,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
         // The test of the specification says so.
         return Ok(());
     };
-    let before = findings.errors();
+    let before = findings.found();
     let nothing = Node::default();
     // Without a <compile> of the vendor's, a person puts one in.
     let olds = was.all("compile").chain(std::iter::repeat(&nothing));

@@ -258,7 +258,7 @@ fn new_faults(
     let old: Vec<_> = vendor.map(&faults).unwrap_or_default();
     for (line, what) in faults(design) {
         match old.iter().any(|(_, had)| *had == what) {
-            true => findings.note(
+            true => findings.inherited(
                 test,
                 design.place(line),
                 format!("{what}; in the vendor's BSP too"),

@@ -23,7 +23,7 @@ const CONNECTIONS: [&str; 6] = [
 ];
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     let mut instances = 0;
     for design in bsp.all() {
         instances += design.instances.len();

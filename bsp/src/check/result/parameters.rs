@@ -9,13 +9,12 @@ use crate::check::read::number;
 use crate::check::result::addresses::{DEPTH, span};
 use crate::check::result::avalon::is_bar;
 use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
-use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts};
-use crate::config::PortKind;
+use crate::check::result::{BLOCK, Bsp, bad, identity, interrupts, stream};
 
 const TEST: &str = "parameters";
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
     for (design, vendor) in bsp.replaced() {
         for now in &design.instances {
@@ -84,13 +83,22 @@ fn set(
     if is_hard_ip(&now.kind) && beside_block {
         let bits = bsp.declared.width("txs", "address").unwrap_or(64);
         // Stratix V Avalon-MM user guide 683411, "Avalon-MM System Settings": with 64-bit addresses the bridge
-        // translates in neither direction.
+        // translates no address towards PCIe.
         for (name, value) in [
             ("AVALON_ADDR_WIDTH", bits),
             ("TX_S_ADDR_WIDTH", bits),
             ("BYPASSS_A2P_TRANSLATION", 0),
         ] {
             set.insert(name.into(), Set::Is(value.to_string()));
+        }
+        // The bridge of Arria V and Cyclone V waits for room by itself.
+        let looks_at_no_room = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
+        if let Some(was) = vendor.instance(&now.name)
+            && looks_at_no_room.contains(&now.kind.as_str())
+        {
+            for (name, value) in stream::receive_buffer(was) {
+                set.insert(name.into(), Set::Is(value.into()));
+            }
         }
         for (name, value) in identity::ids(&build.config.identity) {
             set.insert(name.into(), Set::Is(value.to_string()));
@@ -116,7 +124,7 @@ fn set(
             }
         }
     }
-    if now.kind == "alt_xcvr_reconfig" && build.config.port.kind == PortKind::Stream {
+    if now.kind == "alt_xcvr_reconfig" && build.config.streams() {
         // For Gen3: the test of packets says how many there must be, and where it must be on.
         set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
         set.insert("enable_adce".into(), Set::AtLeast);

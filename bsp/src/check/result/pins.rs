@@ -29,7 +29,7 @@ const SHOWN: usize = 80;
 type Key<'a> = (&'a str, &'a [(String, String)]);
 
 pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     let files = bsp.vendor.by_name();
     let hardware = bsp.vendor.hardware();
     let now = Reader {

@@ -33,7 +33,7 @@ const COMMANDS: [(&str, &str); 7] = [
 const PROGRAM: &str = "peerlane-aocl";
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     environment(bsp, findings)?;
     runtime(bsp, findings)?;
     utilities(bsp, findings)?;
@@ -239,7 +239,7 @@ fn readme(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
 /// All of the vendor's files are kept, as the record says, and the record is the build's.
 fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "vendor's files";
-    let before = findings.errors();
+    let before = findings.found();
     let directory = bsp.vendor.directory();
     let tree = bsp.vendor.tree();
     if kept::digest_of_tree(tree) != build.vendor {

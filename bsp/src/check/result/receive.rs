@@ -1,6 +1,6 @@
-//! The hard IP's receive side. With 64-bit addresses it does not translate: a BAR's master drives the PCIe address
-//! (Stratix V Avalon-MM user guide 683411, "Avalon-MM System Settings"). Its slave sees the offset in the BAR only if
-//! it is alone there, at address 0, and takes no more address bits than the BAR has.
+//! The hard IP's receive side. A BAR's master gives the offset in the BAR, with 64-bit addresses too, in the RTL that
+//! Quartus 16.0 and 17.0 generate (`altpciexpav128_p2a_addrtrans`). Of earlier versions that is not known. There a slave
+//! certainly sees the offset only if it is alone, at address 0, and takes no more address bits than the BAR has.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,12 @@ use crate::check::result::avalon::is_bar;
 use crate::check::result::{Bsp, bad};
 
 const TEST: &str = "receive side";
+const WHY: &str = "that the master gives the offset in the BAR with 64-bit addresses is known of Quartus 16.0 and 17.0, \
+                   not of earlier versions";
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
-    let before = findings.errors();
-    let mut said = Vec::new();
+    let before = findings.found();
+    let (mut said, mut seen) = (Vec::new(), false);
     for design in bsp.all() {
         let mut bars: BTreeMap<&str, Vec<&Wire>> = BTreeMap::new();
         for wire in design.avalon().filter(|w| is_bar(design, &w.from)) {
@@ -23,20 +25,20 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         for (bar, slaves) in bars {
             let hip = design.instance(instance(bar));
             if hip.and_then(|hip| hip.number("AVALON_ADDR_WIDTH")) == Some(64) {
-                alone(bsp, design, bar, &slaves, findings);
-                said.push(bar.to_string());
+                if alone(bsp, design, bar, &slaves, findings) {
+                    said.push(bar.to_string());
+                }
+                seen = true;
             }
         }
         for export in design.outside.iter().filter(|o| is_bar(design, &o.inside)) {
-            let what = format!(
-                "{} is exported as {}, where the PCIe address comes out",
-                export.inside, export.name
-            );
+            let what = format!("{} is exported as {}; {WHY}", export.inside, export.name);
             findings.note(TEST, design.place(export.line), what);
         }
     }
     if findings.unchanged(before) {
         let what = match said.as_slice() {
+            [] if seen => return,
             [] => "no BAR of the hard IP has an Avalon-MM master with 64-bit addresses".into(),
             said => format!("one slave within the BAR on each of {}", said.join(", ")),
         };
@@ -44,18 +46,19 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut Findings) {
-    const WHY: &str =
-        "with 64-bit addresses it would be found at other offsets than the host writes to";
+/// Whether a BAR's master has one slave, at 0, within the BAR. It is not wrong if not, but for a slave past the BAR.
+fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut Findings) -> bool {
+    let mut note = |line: usize, what: String| {
+        findings.note(TEST, design.place(line), format!("{what}; {WHY}"));
+        false
+    };
     let [wire] = slaves else {
         let names: Vec<_> = slaves.iter().map(|w| w.to.as_str()).collect();
-        let what = format!("{bar} has the slaves {}: {WHY}", names.join(", "));
         let line = slaves.first().map_or(1, |w| w.line);
-        return bad(findings, TEST, design.place(line), what);
+        return note(line, format!("{bar} has the slaves {}", names.join(", ")));
     };
     if base(wire) != Some(0) {
-        let what = format!("{} is not at 0 of {bar}: {WHY}", wire.to);
-        bad(findings, TEST, design.place(wire.line), what);
+        return note(wire.line, format!("{} is not at 0 of {bar}", wire.to));
     }
     let number = bar
         .rsplit(|c: char| !c.is_ascii_digit())
@@ -64,19 +67,20 @@ fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut
     let hip = design.instance(instance(bar));
     let bits = hip.and_then(|hip| hip.number(&format!("SLAVE_ADDRESS_MAP_{number}")));
     match (span(bsp, design, &wire.to, DEPTH), bits) {
-        (None, _) => {
-            let what = format!("what {} takes of {bar} is not known: {WHY}", wire.to);
-            bad(findings, TEST, design.place(wire.line), what);
-        }
+        (None, _) => note(
+            wire.line,
+            format!("the span of {} on {bar} is not known", wire.to),
+        ),
         (Some(bytes), Some(bits @ 1..64)) if bytes > 1 << bits => {
             let what = format!(
-                "{} takes {bytes:#x} bytes of {bar}, which has {:#x}: {WHY}",
+                "{} takes {bytes:#x} bytes of {bar}, which has {:#x}",
                 wire.to,
                 1u64 << bits
             );
             bad(findings, TEST, design.place(wire.line), what);
+            false
         }
         // Where the width of the BAR is not given, Platform Designer takes its slave's.
-        _ => {}
+        _ => true,
     }
 }

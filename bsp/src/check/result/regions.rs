@@ -211,7 +211,7 @@ fn members(revision: &Revision) -> impl Iterator<Item = &Assignment> {
 }
 
 pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     let mut judged = BTreeSet::new();
     let shapes = shapes(bsp);
     lines::regions(bsp, pairs, (&shapes, TEST), findings);

@@ -17,7 +17,7 @@ const TEST: &str = "resets";
 
 /// The block is reset with the hard IP, and its memory side with what its masters reach.
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut said = Vec::new();
     for (design, block) in bsp.with_block() {
         let memory = roots(design, &format!("{}.reset", block.name));

@@ -25,7 +25,7 @@ pub(super) const IMPORTS: [&str; 5] = [
 /// The one for a netlist among the sources, which may be a core that the vendor bought.
 const NETLIST: &str = "QXP_FILE";
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
-    let before = findings.errors();
+    let before = findings.found();
     let mut names = Vec::new();
     let project = &bsp.project;
     let old = vendors_imports(bsp)?;

@@ -14,7 +14,7 @@ use crate::check::result::addresses::{DEPTH, base, reached, span};
 use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, gen3, identity, interrupts};
-use crate::config::PortKind;
+use crate::extend::hard_ip;
 use crate::text::either;
 
 pub(super) const TEST: &str = "packets";
@@ -101,9 +101,9 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
 
 /// Says where the block has a streaming port and the hard IP none.
 pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findings) -> bool {
-    let before = findings.errors();
+    let before = findings.found();
     let blocks = bsp.with_block();
-    for (design, _) in blocks.filter(|_| build.config.port.kind == PortKind::Stream) {
+    for (design, _) in blocks.filter(|_| build.config.streams()) {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
         if let Some(hip) = hips.next().filter(|hip| !is_streaming(&hip.kind)) {
             let what = format!(
@@ -117,10 +117,10 @@ pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findin
 }
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
-    if build.config.port.kind != PortKind::Stream {
+    if !build.config.streams() {
         return;
     }
-    let before = findings.errors();
+    let before = findings.found();
     for (design, block) in bsp.with_block() {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
         // That there is one, the test of wiring says.
@@ -333,13 +333,16 @@ fn places(
 }
 
 /// Parameters that the other variant alone has: what they begin with, and whole names.
-const BRIDGES: [&str; 6] = [
+const BRIDGES: [&str; 8] = [
     "CB_",
     "CG_",
     "RXM_",
     "SLAVE_ADDRESS_MAP_",
     "AUTO_",
     "PCIe Address",
+    // Their names since Quartus 14.0.
+    "PCIeAddress",
+    "AddressPage",
 ];
 const OF_BRIDGE: [&str; 9] = [
     "AST_LITE",
@@ -381,9 +384,31 @@ fn is_bridges(name: &str) -> bool {
 
 /// How the receive buffer is divided.
 const BUFFER: &str = "rxbuffer_rxreq_hwtcl";
-/// Divisions of the receive buffer that have 64 bytes of data for each header of a completion, which the block counts on
-/// (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1).
+/// Divisions of the receive buffer that leave the room which the block's reads need, with either port: 64 bytes of data
+/// for each header of a completion, and more than eight reads of 512 bytes (`set_pcie_hip_flow_control_settings_common`,
+/// ACDS 13.1).
 const BUFFERS: [&str; 3] = ["Minimum", "Low", "Balanced"];
+
+/// Settings that the receive buffer of Stratix V's hard IP must get, where the vendor's division leaves too little room.
+pub(super) fn receive_buffer(was: &Instance) -> Vec<(&'static str, &'static str)> {
+    let of = |name: &str| was.parameters.get(name);
+    let small = of(BUFFER).filter(|division| !BUFFERS.contains(&division.trim()));
+    let by_hand = of("override_rxbuffer_cred_preset").filter(|on| !same(on, "0"));
+    let new = [
+        small.map(|_| (BUFFER, "Low")),
+        by_hand.map(|_| ("override_rxbuffer_cred_preset", "0")),
+    ];
+    new.into_iter().flatten().collect()
+}
+
+/// Detects a value that switches nothing on.
+fn is_off(value: &str) -> bool {
+    let words = ["", "false", "disable", "disabled", "none"];
+    value.split(',').all(|part| {
+        let part = part.trim().to_lowercase();
+        words.contains(&part.as_str()) || same(&part, "0") || part.parse::<f64>() == Ok(0.0)
+    })
+}
 
 /// Every parameter of the vendor's is there, but for the bridge's; what is new or set is what the block needs.
 fn parameters(
@@ -429,7 +454,14 @@ fn parameters(
             (Some(wanted), Some(has)) => same(has, wanted),
             // Platform Designer notes what it found about an instance in parameters of these names.
             (None, Some(_)) => name.starts_with("AUTO_"),
-            (wanted, None) => wanted.is_none(),
+            // One that no version known here has may be gone, if it was of no effect.
+            (Some(value), None) => {
+                let advanced = name.starts_with("advanced_default_hwtcl_");
+                let counts = was.number("advanced_default_parameter_override");
+                let idle = is_off(value) || advanced && counts.unwrap_or(0) == 0;
+                idle && !hard_ip::has_parameter(name)
+            }
+            (None, None) => true,
         };
         // What was said of the buffer has the reason.
         if right || name == BUFFER && small.is_some() {
@@ -498,6 +530,15 @@ fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> 
     // The time-out of completions is the block's with this variant, and a fixed one.
     set("completion_timeout_hwtcl", "NONE".into());
     set("use_tx_cons_cred_sel_hwtcl", "1".into());
+    for (name, value) in receive_buffer(was) {
+        set(name, value.into());
+    }
+    // The Avalon-MM variant hands the first not on, and does not bring the second out.
+    for (name, value) in [("hip_tag_checking_hwtcl", "1"), ("hip_reconfig_hwtcl", "0")] {
+        if was.parameters.contains_key(name) {
+            set(name, value.into());
+        }
+    }
     for bar in 0..6 {
         let name = format!("bar{bar}_type_hwtcl");
         let usual = if bar == 0 { "1" } else { "0" };

@@ -15,7 +15,7 @@ const ELSEWHERE: [&str; 3] = ["pcie_clk", "pcie_reset", "coreclkout_hip"];
 const TEST: &str = "wiring";
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
-    let before = findings.errors();
+    let before = findings.found();
     let mut count = 0;
     for design in bsp.all() {
         count += design.wires.len();

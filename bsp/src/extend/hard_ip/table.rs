@@ -1,7 +1,12 @@
-//! Every parameter of the hard IP's Avalon-MM variant of Quartus 13.1, and what becomes of it.
+//! Every parameter of the hard IP's Avalon-MM variant of Quartus 13.0 to 18.1, and its fate.
 //!
 //! The variant is a bridge around the one with an Avalon-ST interface, so most parameters are of both, by the same name
-//! (component descriptions of ACDS 13.1, `altera_pcie_sv_hip_avmm` and `altera_pcie_sv_hip_ast`).
+//! (component descriptions of ACDS 13.1, `altera_pcie_sv_hip_avmm` and `altera_pcie_sv_hip_ast`). Quartus 14.0 and 14.1
+//! added some to both. They were seen in these public systems, which agree: of the Avalon-MM variant
+//! `tarafdar/clmonte` `acl_iface_system.qsys` (13.0), `KastnerRG/tinker` `tcl/{14.1,15.1,16.0}/tinker_hw.tcl` and
+//! `maccoymerrell/Rowhammer_StratixV_FPGA` `pcie_hip_avmm.qsys` with its `.sopcinfo` (16.0); of the Avalon-ST variant
+//! `KastnerRG/riffa` `QSysDE5QGen2x8If128.qsys` (14.1) and `bluecmd/fejkon` (20.1). The generated Verilog of the hard IP
+//! (`altpcie_sv_hip_ast_hwtcl`) has the same ports in 13.1, 16.0 and 17.0.
 
 /// What becomes of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub(super) enum Fate {
     Keep,
     /// It goes over with one of these values; another cannot be had, for this reason.
     KeepOnly(&'static [&'static str], &'static str),
+    /// It goes over with one of these values; another becomes the one that follows, for this reason.
+    KeepOr(&'static [&'static str], &'static str, &'static str),
     /// It is set anew by what is planned.
     Decided,
     /// The streaming variant has no such parameter: why it needs none.
@@ -40,6 +47,22 @@ const BRIDGE: &str = "it is of the Avalon-MM bridge, in whose place the block is
 const TRANSLATION: &str = "the block has its own address table and makes PCIe addresses itself";
 const SYSTEM: &str = "Platform Designer derives it";
 const MAPPED: &str = "the host's accesses would come out at another place of the board's bus";
+
+/// The rule of the receive buffer, for either port.
+///
+/// A completion that finds no room in the hard IP is a receiver overflow, which is fatal, and nothing slows the sender:
+/// the credits of completions are infinite on the wire. `Txs` has eight reads of 512 bytes under way, 4,096 bytes in 72
+/// packets at most, and its bridge in Stratix V and Arria V GZ does not look at the room (RTL that Quartus 16.0 generates
+/// for `altera_pcie_sv_hip_avmm`). A streaming port counts 64 bytes for each header. Minimum, Low and Balanced leave at
+/// least 112 headers and 7,168 bytes, and 64 bytes for each header; High and Maximum leave 1 to 32 headers and 128 to
+/// 2,048 bytes (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1). Altera struck these two out as not supported
+/// (Stratix V Avalon-ST Interface for PCIe 683093, revision of 2019-01-18).
+const ROOM: &str = "the other settings leave less room for completions than the block's reads bring, and what does not fit is \
+                    lost; Low is that of the OpenCL SDK's own boards";
+const BY_HAND: &str =
+    "credits that are set by hand may leave less room for completions than the block's reads bring";
+/// Parameters of that rule.
+pub(super) const BUFFER: [&str; 2] = ["rxbuffer_rxreq_hwtcl", "override_rxbuffer_cred_preset"];
 
 /// The table.
 pub(super) const TABLE: &[Group] = &[
@@ -108,17 +131,26 @@ pub(super) const TABLE: &[Group] = &[
         "port_type_hwtcl",
     ),
     group(
-        Fate::KeepOnly(
-            &["Minimum", "Low", "Balanced"],
-            "its buffer has not the room for completions that the block counts on, 64 bytes for each header",
-        ),
+        Fate::KeepOr(&["Minimum", "Low", "Balanced"], "Low", ROOM),
         "",
-        "rxbuffer_rxreq_hwtcl",
+        BUFFER[0],
+    ),
+    group(Fate::KeepOr(&["0"], "0", BY_HAND), "", BUFFER[1]),
+    // Since 14.0, but for the inspectors, the image of CvP (14.1) and the user's number (16.0).
+    group(
+        Fate::Keep,
+        "",
+        "enable_power_on_rst_pulse_hwtcl, enable_pcisigtest_hwtcl, pcie_inspector_hwtcl, tlp_inspector_hwtcl, \
+         tlp_inspector_use_signal_probe_hwtcl, tlp_insp_trg_dw#_hwtcl, use_cvp_update_core_pof_hwtcl, user_id_hwtcl",
     ),
     group(
-        Fate::KeepOnly(&["0"], "the credits would be set by hand"),
+        Fate::KeepOr(
+            &["1"],
+            "1",
+            "the Avalon-MM variant does not hand it on to the hard IP, whose own value is 1",
+        ),
         "",
-        "override_rxbuffer_cred_preset",
+        "hip_tag_checking_hwtcl",
     ),
     group(
         Fate::KeepOnly(
@@ -129,7 +161,12 @@ pub(super) const TABLE: &[Group] = &[
         "use_crc_forwarding_hwtcl, use_rx_st_be_hwtcl, use_ast_parity",
     ),
     group(
-        Fate::KeepOnly(&["0"], "its interface would lose what is connected to it"),
+        Fate::KeepOr(
+            &["0"],
+            "0",
+            "the Avalon-MM variant does not bring its interface out, so nothing uses it, and the other variant would \
+             want a clock and a reset for it",
+        ),
         "",
         "hip_reconfig_hwtcl",
     ),
@@ -178,7 +215,8 @@ pub(super) const TABLE: &[Group] = &[
         "",
         "AVALON_ADDR_WIDTH, TX_S_ADDR_WIDTH, BYPASSS_A2P_TRANSLATION, CB_A2P_ADDR_MAP_IS_FIXED, \
          CB_A2P_ADDR_MAP_NUM_ENTRIES, CB_A2P_ADDR_MAP_PASS_THRU_BITS, CB_A2P_ADDR_MAP_FIXED_TABLE_#_HIGH, \
-         CB_A2P_ADDR_MAP_FIXED_TABLE_#_LOW, Address Page, PCIe Address 63:32, PCIe Address 31:0",
+         CB_A2P_ADDR_MAP_FIXED_TABLE_#_LOW, Address Page, PCIe Address 63:32, PCIe Address 31:0, AddressPage, \
+         PCIeAddress63_32, PCIeAddress31_0",
     ),
     group(
         Fate::Drop(SYSTEM),

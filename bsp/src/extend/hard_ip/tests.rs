@@ -6,6 +6,14 @@ use crate::system::xml::Document;
 /// Line of the first parameter.
 const FIRST: usize = 3;
 
+/// The hard IP in its place, or the error of all that stands against it.
+fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp> {
+    let mut problems = Problems::default();
+    let made = super::streaming(system, hip, wanted, &mut problems);
+    problems.settle("a streaming port")?;
+    Ok(made.expect("without a problem there is one"))
+}
+
 /// A board of Gen2 x8 with one BAR, with some parameters instead of others.
 fn changed(changes: &[(&str, &str)]) -> System {
     let usual = [
@@ -37,8 +45,9 @@ fn changed(changes: &[(&str, &str)]) -> System {
         .map(|(name, value)| format!("<parameter name=\"{name}\" value=\"{value}\" />\n"))
         .collect();
     let text = format!(
-        "<system name=\"s\">\n<module kind=\"{FROM}\" version=\"13.1\" enabled=\"1\" name=\"pcie\">\n{parameters}</module>\n\
-         </system>\n"
+        "<system name=\"s\">\n<module kind=\"{}\" version=\"13.1\" enabled=\"1\" name=\"pcie\">\n{parameters}</module>\n\
+         </system>\n",
+        FROM[0]
     );
     System::from_document(Document::parse(Path::new("s.qsys"), text).unwrap()).unwrap()
 }
@@ -114,7 +123,7 @@ fn a_board_of_gen2_keeps_what_both_have() {
         .flat_map(|(_, names)| names.clone())
         .collect();
     assert!(gone.iter().all(|name| named.contains(name)), "{named:?}");
-    assert!(made.note().contains("4 parameters"), "{}", made.note());
+    assert!(made.notes().len() == 1 && made.notes()[0].contains("4 parameters"));
     let own = made
         .parameters
         .iter()
@@ -214,17 +223,12 @@ fn another_width_is_asked_for() {
     assert!(error.remedy.contains("gen = 3"), "{error}");
     let fast = made(&slow, gen3).unwrap();
     assert_eq!((fast.port_bits, fast.clock), (128, (125, 250)));
-    // Three words are a list.
-    let error = made(&[("rxbuffer_rxreq_hwtcl", "High")], WANTED).unwrap_err();
-    assert!(error.remedy.contains("Minimum, Low or Balanced"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_mapped_is_refused_at_its_line() {
     for (name, value, word) in [
         ("port_type_hwtcl", "Root port", "endpoint"),
-        ("rxbuffer_rxreq_hwtcl", "Maximum", "room for completions"),
-        ("rxbuffer_rxreq_hwtcl", "High", "room for completions"),
         ("use_crc_forwarding_hwtcl", "1", "packets of that form"),
         ("CB_P2A_AVALON_ADDR_B0", "0x00001000", "another place"),
         ("CB_P2A_AVALON_ADDR_B1", "32'h10", "another place"),
@@ -262,11 +266,7 @@ fn what_cannot_be_mapped_is_refused_at_its_line() {
         ("bar2_type_hwtcl", "1", "second BAR in use"),
         ("SLAVE_ADDRESS_MAP_0", "32", "2^32 bytes"),
         ("a_new_parameter", "5", "a_new_parameter"),
-        (
-            "advanced_default_hwtcl_new",
-            "5",
-            "advanced_default_hwtcl_new",
-        ),
+        ("a_new_list", "0,1", "a_new_list"),
     ] {
         let system = changed(&[(name, value)]);
         let hip = &system.modules[0];
@@ -299,12 +299,147 @@ fn another_family_is_refused() {
     let system = changed(&[]);
     let mut hip = system.modules[0].clone();
     hip.kind = "altera_pcie_cv_hip_avmm".into();
-    let error = streaming(&system, &hip, WANTED).unwrap_err();
+    let error = is_known(&system, &hip).unwrap_err();
     assert!(
         error.to_string().contains("altera_pcie_cv_hip_avmm"),
         "{error}"
     );
     assert!(error.remedy.contains("port.kind"));
+    for family in ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"] {
+        hip.kind = family.into();
+        assert!(is_known(&system, &hip).is_ok(), "{family}");
+    }
+}
+
+/// Parameters that Quartus 14.0 and 14.1 added, with their values in `KastnerRG/tinker` `tcl/14.1/tinker_hw.tcl`, and the
+/// one of `maccoymerrell/Rowhammer_StratixV_FPGA` `pcie_hip_avmm.qsys` (16.0) besides. `KastnerRG/riffa`
+/// `QSysDE5QGen2x8If128.qsys` (14.1) shows those that the Avalon-ST variant has, too.
+#[test]
+fn parameters_of_later_versions_go_over() {
+    const PAGES: &str = "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15";
+    let words = ["0x00000000"; 16].join(",");
+    let bridge = [
+        ("AddressPage", PAGES),
+        ("PCIeAddress63_32", words.as_str()),
+        ("PCIeAddress31_0", words.as_str()),
+    ];
+    let both = [
+        ("enable_power_on_rst_pulse_hwtcl", "1"),
+        ("enable_pcisigtest_hwtcl", "0"),
+        ("hip_tag_checking_hwtcl", "1"),
+        ("pcie_inspector_hwtcl", "0"),
+        ("tlp_inspector_hwtcl", "0"),
+        ("tlp_inspector_use_signal_probe_hwtcl", "0"),
+        ("tlp_insp_trg_dw0_hwtcl", "2049"),
+        ("tlp_insp_trg_dw3_hwtcl", "0"),
+        ("use_cvp_update_core_pof_hwtcl", "0"),
+        ("user_id_hwtcl", "0"),
+    ];
+    let made = made(&[&bridge[..], &both].concat(), WANTED).unwrap();
+    for (name, is) in both {
+        assert_eq!(value(&made, name), is, "{name}");
+    }
+    for (name, _) in bridge {
+        assert!(made.dropped.iter().any(|one| one.name == name), "{name}");
+        assert!(made.parameters.iter().all(|one| one.name != name), "{name}");
+    }
+    assert!(made.unknown.is_empty());
+}
+
+/// A value that the bridge does not hand on, or that has no room, becomes the one that works, with the reason.
+#[test]
+fn some_values_become_others() {
+    for (name, was, is, word) in [
+        ("rxbuffer_rxreq_hwtcl", "Maximum", "Low", "completions"),
+        ("rxbuffer_rxreq_hwtcl", "High", "Low", "completions"),
+        ("override_rxbuffer_cred_preset", "1", "0", "by hand"),
+        ("hip_tag_checking_hwtcl", "0", "1", "does not hand it on"),
+        ("hip_reconfig_hwtcl", "1", "0", "does not bring"),
+    ] {
+        let made = made(&[(name, was)], WANTED).unwrap();
+        assert_eq!(value(&made, name), is);
+        let why = made.parameters.iter().find(|one| one.name == name).unwrap();
+        assert!(why.why.contains(word), "{}", why.why);
+    }
+    // The two of the receive buffer hold with the other port, too, where the bridge does not wait for room.
+    for (changes, want) in [
+        (vec![], vec![]),
+        (vec![("rxbuffer_rxreq_hwtcl", "Balanced")], vec![]),
+        (
+            vec![("rxbuffer_rxreq_hwtcl", "Maximum")],
+            vec![("rxbuffer_rxreq_hwtcl", "Low")],
+        ),
+        (
+            vec![
+                ("rxbuffer_rxreq_hwtcl", "High"),
+                ("override_rxbuffer_cred_preset", "1"),
+            ],
+            vec![
+                ("rxbuffer_rxreq_hwtcl", "Low"),
+                ("override_rxbuffer_cred_preset", "0"),
+            ],
+        ),
+    ] {
+        let system = changed(&changes);
+        let mut hip = system.modules[0].clone();
+        let settings: Vec<_> = receive_buffer(&hip)
+            .into_iter()
+            .map(|(name, value, _)| (name, value))
+            .collect();
+        assert_eq!(settings, want);
+        hip.kind = "altera_pcie_cv_hip_avmm".into();
+        assert!(receive_buffer(&hip).is_empty());
+    }
+}
+
+/// A parameter that no description has is left out with a note where its value switches nothing on.
+#[test]
+fn an_unknown_parameter_that_is_off_is_a_note() {
+    for off in ["0", "false", "disable", "", "0,0", "0x0,0x0", "0.0", "None"] {
+        let made = made(&[("a_new_parameter", off)], WANTED).expect(off);
+        assert_eq!(made.unknown, [format!("a_new_parameter = {off}")]);
+        assert!(
+            made.parameters
+                .iter()
+                .all(|one| one.name != "a_new_parameter")
+        );
+        assert!(made.notes()[1].contains("a_new_parameter"), "{off}");
+    }
+    for on in ["1", "0,1", "true", "x8", "Low"] {
+        assert!(made(&[("a_new_parameter", on)], WANTED).is_err(), "{on}");
+    }
+    // The advanced ones count only where the file says so.
+    let advanced = ("advanced_default_hwtcl_new", "5");
+    assert!(made(&[advanced], WANTED).is_ok());
+    let counts = ("advanced_default_parameter_override", "1");
+    assert!(made(&[advanced, counts], WANTED).is_err());
+}
+
+/// All that stands against it is listed at once, each with its line.
+#[test]
+fn all_problems_are_told_at_once() {
+    let changes = [
+        ("port_type_hwtcl", "Root port"),
+        ("bar2_type_hwtcl", "1"),
+        ("a_new_parameter", "5"),
+        ("avmm_width_hwtcl", "64"),
+        ("SLAVE_ADDRESS_MAP_0", "32"),
+    ];
+    let error = made(&changes, WANTED).unwrap_err();
+    assert!(error.what.starts_with("5 things stand against"), "{error}");
+    assert_eq!(error.details.len(), 5);
+    let words = [
+        "port_type_hwtcl",
+        "second BAR in use",
+        "a_new_parameter",
+        "have 64 bits",
+        "2^32 bytes",
+    ];
+    for word in words {
+        let times = error.details.iter().filter(|line| line.contains(word));
+        assert_eq!(times.count(), 1, "{word}: {:#?}", error.details);
+    }
+    assert!(error.details.iter().all(|line| line.starts_with("s.qsys:")));
 }
 
 /// Configuration over PCIe stays at Gen2, by another component, and is lost at Gen3.
@@ -352,12 +487,22 @@ fn completions_have_room_for_their_data_in_every_setting() {
         ("High", [(16, 16), (16, 16), (16, 32), (16, 64), (32, 128)]),
         ("Maximum", [(1, 8), (1, 16), (1, 32), (1, 64), (1, 128)]),
     ];
+    // Eight reads of 512 bytes that begin anywhere, answered in parts of 64.
+    const READS: (u32, u32) = (8 * 9, 8 * (512 / 16 + 1));
     for (setting, room) in ROOM {
-        let enough = room.iter().all(|(headers, data)| 4 * headers <= *data);
-        // One header leaves no room for a read that is answered in parts.
-        let several = room.iter().all(|(headers, _)| *headers > 1);
-        let taken = made(&[("rxbuffer_rxreq_hwtcl", setting)], WANTED).is_ok();
-        assert_eq!(taken, enough && several, "{setting}");
+        let counted = room.iter().all(|(headers, data)| 4 * headers <= *data);
+        let enough = room
+            .iter()
+            .all(|(headers, data)| *headers >= READS.0 && *data >= READS.1);
+        let made = made(&[("rxbuffer_rxreq_hwtcl", setting)], WANTED).unwrap();
+        let stays = value(&made, "rxbuffer_rxreq_hwtcl") == setting;
+        assert_eq!(stays, counted && enough, "{setting}");
+        let system = changed(&[("rxbuffer_rxreq_hwtcl", setting)]);
+        assert_eq!(
+            receive_buffer(&system.modules[0]).is_empty(),
+            enough,
+            "{setting}"
+        );
     }
 }
 
@@ -376,6 +521,6 @@ fn gen_3_has_the_soft_reset_controller() {
     let mut all = made.parameters.iter();
     let why = all.find(|one| one.name == "force_hrc").unwrap().why;
     assert!(why.contains("soft reset controller"), "{why}");
-    let unset = super::streaming(&changed(&[]), &changed(&[]).modules[0], gen_3).unwrap();
+    let unset = streaming(&changed(&[]), &changed(&[]).modules[0], gen_3).unwrap();
     assert!(unset.parameters.iter().all(|one| one.name != "force_hrc"));
 }

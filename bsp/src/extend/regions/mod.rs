@@ -249,11 +249,12 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
         }
         let generated = ["mm_interconnect_", "irq_mapper", "rst_controller"];
         let is = |path: &String| {
-            let names: Vec<_> = path.split('|').map(instance).collect();
-            (names.iter()).any(|name| generated.iter().any(|begin| name.starts_with(begin)))
+            let mut names = path.split('|').map(instance);
+            let made = names.find(|name| generated.iter().any(|begin| name.starts_with(begin)));
+            made.map(str::to_string)
         };
-        if values.iter().any(is) {
-            numbered.insert(format!("{}:{}", source.name(), assignment.line));
+        if let Some(name) = values.iter().find_map(is) {
+            numbered.insert(format!("{}:{} ({name})", source.name(), assignment.line));
         }
     }
     let mut notes: Vec<_> = (regions.iter())

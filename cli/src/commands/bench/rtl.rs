@@ -234,8 +234,9 @@ fn print(report: &Report) {
         }
     }
     outln!(
-        "The limit is the smaller of what the link carries and what the port allows, by the contract of Txs or by its width; of a \
-         modelled design it is the published rate, of a latency the bar."
+        "link, port: two limits, and the part of each that was reached. The link's is payload after packet headers and \
+         framing; the port's is the cycles of the hard IP's bridge behind Txs, else its width, tags and room for \
+         completions. The limit is the smaller one; of a modelled design it is the published rate, of a latency the bar."
     );
     outln!(
         "bench: {} rows, {} at their bar, {} below, {} whose limit is below it",
@@ -278,7 +279,10 @@ fn cells(row: &Row) -> Vec<Cell> {
         row.limits
             .map(|limits| of(&limits))
             .filter(|limit| limit.is_finite())
-            .map_or(String::new(), |limit| number(limit, row.unit))
+            .map_or(String::new(), |limit| {
+                let part = row.value / limit * 100.0;
+                format!("{} {part:>5.1} %", number(limit, row.unit))
+            })
     };
     let (word, colour) = match row.verdict {
         Verdict::Pass => ("pass", Color::Green),

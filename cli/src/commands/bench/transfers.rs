@@ -68,6 +68,10 @@ pub struct Args {
     /// Have the board read nothing of the GPU's. A computer that never answers leaves a board that must be reset.
     #[arg(long)]
     no_reads: bool,
+    /// Try to read a GPU from which the board was not seen to read before. On a board with the hard IP's bridge, a read that is
+    /// not answered has the driver reset the board's link, which ends the transfers of all programs.
+    #[arg(long, conflicts_with = "no_reads")]
+    prove_reads: bool,
     /// Write the results to this file as JSON, too.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -189,6 +193,7 @@ impl Args {
             budget: 2 << 30,
             figures: self.html.is_some(),
             probe_reads: !self.no_reads,
+            prove_reads: self.prove_reads,
         }
     }
 

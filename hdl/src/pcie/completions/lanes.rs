@@ -32,6 +32,10 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
             self.c_sop.d.next = self.b_sop.q.val();
             self.c_eop.d.next = self.b_eop.q.val();
             self.c_data.d.next = self.b_data.q.val();
+            // No data come behind it.
+            if self.b_on.q.val() & self.b_lost.q.val() {
+                self.c_lost.d.next = true;
+            }
             if self.b_on.q.val() & self.b_sop.q.val() {
                 self.c_moves.d.next =
                     bit_cast::<3, 7>((self.lower.val() & self.lane_mask.val()) >> 3)
@@ -72,6 +76,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
         self.out_bytes.d.next = self.c_bytes.q.val();
         self.out_code.d.next = self.c_code.q.val();
         self.out_data.d.next = self.word.val();
+        self.out_lost.d.next = self.c_lost.q.val();
         // Of a read that has not left.
         self.refuses_take.next = self.refuses.val() & !self.c_left.q.val().any();
         if self.refuses.val() & !self.c_left.q.val().any() {
@@ -89,6 +94,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
         self.answer_bytes.next = self.out_bytes.q.val();
         self.answer_code.next = self.out_code.q.val();
         self.answer_data.next = self.out_data.q.val();
+        self.answer_error.next = self.out_lost.q.val();
 
         if self.reset.val() {
             self.pause.d.next = false;
@@ -107,6 +113,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Lanes> for Completions
             self.lines_held.d.next = 0.into();
             self.c_on.d.next = false;
             self.c_left.d.next = 0.into();
+            self.c_lost.d.next = false;
             self.tail.d.next = false;
             self.out_on.d.next = false;
         }

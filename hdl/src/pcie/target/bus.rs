@@ -11,7 +11,8 @@
 //!
 //! The bus is reset with this block.
 
-use crate::prim::{Part, parts};
+use crate::pcie::BUS_IMPATIENCE;
+use crate::prim::{Part, Patience, parts};
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
@@ -89,7 +90,8 @@ pub struct Bus {
     fill: Signal<Local, Bit>,
     brings: Signal<Local, Bit>,
     new_owed: Signal<Local, Bits<12>>,
-    limit: Constant<Bits<24>>,
+    #[given]
+    limit: Patience<24>,
 }
 
 impl Bus {
@@ -97,7 +99,7 @@ impl Bus {
     pub fn new(patience_log2: usize) -> Self {
         assert!(patience_log2 < 24, "2^{patience_log2} cycles");
         Self::fresh(BusGiven {
-            limit: Constant::new((1u64 << patience_log2).into()),
+            limit: Patience::new(1 << patience_log2, BUS_IMPATIENCE),
         })
     }
 }
@@ -212,15 +214,15 @@ impl Part<Answers> for Bus {
         if !self.stands.val() {
             self.still.d.next = 0.into();
             self.stuck.d.next = false;
-        } else if self.still.q.val() == self.limit.val() {
-            self.still.d.next = self.limit.val();
+        } else if self.still.q.val() == self.limit.cycles.val() {
+            self.still.d.next = self.limit.cycles.val();
             self.stuck.d.next = true;
         }
         self.silent.d.next = self.silent.q.val() + 1;
         if !self.live.val() | self.brings.val() | self.dead.q.val() {
             self.silent.d.next = 0.into();
         }
-        if self.stuck.q.val() | (self.silent.q.val() == self.limit.val()) {
+        if self.stuck.q.val() | (self.silent.q.val() == self.limit.cycles.val()) {
             self.dead.d.next = true;
         } else if !self.live.val() & !self.owes.q.val() {
             self.dead.d.next = false;

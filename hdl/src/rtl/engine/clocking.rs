@@ -17,6 +17,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Clocking> for Engine<W
             levels,
             reads_down,
             was_dead,
+            port_lost,
             longest_read,
             seen_read_request,
             seen_read_channel,
@@ -68,7 +69,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Clocking> for Engine<W
 
         // Reset: either side's reset resets both. What stands at a bus of the other side, and what is owed there,
         // is not forgotten. Then the memories are cleared beside the ATT.
-        self.pcie_hold.trigger.next = self.pcie_reset.val();
+        self.pcie_hold.trigger.next = self.link_reset.val();
         self.mem_hold.trigger.next = self.reset.val();
         self.pcie_sees.unsynced.next = self.mem_hold.held.val();
         self.mem_sees.unsynced.next = self.pcie_hold.held.val();

@@ -53,6 +53,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         self.fence.with_flush.next = self.csr.writedata.val().get_bit(2);
         self.fence.flush_at.next = bit_cast::<64, 58>(self.registers.att_flush_address.val()) << 6;
         self.registers.att_invalidate_busy.next = self.fence.busy.val() | self.port.rinses.val();
+        self.registers.att_invalidate_failed.next = self.fence.failed.val();
         self.fence.write_looked_up.next = self.write_segment.looked_up.val();
         self.fence.write_issued.next =
             self.write_segment.request.valid.val() & self.write_path.request.accept.val();
@@ -94,6 +95,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         FlushSource::join(&mut self.write_path.flush, &mut self.fence.path);
         FlushSource::link(&mut self.port_flush, &mut self.fence.port);
         self.write_path.flush_error.next = self.port.flush_error.val();
+        self.fence.flush_error.next = self.port.flush_error.val();
         ReadSource::link(&mut self.port_read, &mut self.read_path.read);
         AnswerSink::<W>::link(&mut self.port_answer, &mut self.read_path.answer);
         self.read_path.lost.next = self.port.lost.val();

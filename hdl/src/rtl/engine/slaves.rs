@@ -80,6 +80,12 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.registers.status_port_dead.next = self.port.dead.val() | self.rx_failed.val();
         self.registers.irq_status_completion_set.next = self.interrupts.notify.val();
         self.was_dead.d.next = self.port.dead.val();
+        if self.port.dead.val() {
+            self.port_lost.d.next = true;
+        } else if self.registers.control_reset.val() {
+            self.port_lost.d.next = false;
+        }
+        self.registers.status_port_lost.next = self.port_lost.q.val() | self.port.dead.val();
         self.opened.next = self.was_dead.q.val() & !self.port.dead.val();
         self.registers.irq_status_error_set.next = self.completer.fault.val() | self.opened.val();
         self.registers.irq_status_refused_set.next = self.refused.val();
@@ -87,7 +93,9 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
             & (self.registers.irq_status_completion.val()
                 | self.registers.irq_status_error.val()
                 | self.registers.irq_status_refused.val());
-        self.dma_irq.next = self.interrupt.val();
+        // Without Bus Master Enable the bridge of `Txs` keeps a rise for later, and answers no read of the host until
+        // then. A port that is dead may be such a one.
+        self.dma_irq.next = self.interrupt.val() & !self.port.dead.val();
         self.irq_before.d.next = self.interrupt.val();
         self.irq_edge.next = self.interrupt.val() & !self.irq_before.q.val();
 

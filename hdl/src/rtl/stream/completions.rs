@@ -122,7 +122,7 @@ impl<const W: usize, const B: usize> Part<Completions> for StreamAdapter<W, B> {
             & ((self.answer_first.val() & self.known.val() & !self.refused.val())
                 | (!self.answer_first.val() & !self.dropping.q.val()));
         self.port_answer.data.next = self.answer_data.val();
-        self.port_answer.error.next = false;
+        self.port_answer.error.next = self.answer_error.val();
         if self.port.release.val() {
             self.lost.d.next = 0.into();
         }

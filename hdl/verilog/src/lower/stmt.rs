@@ -8,10 +8,11 @@ use rust_hdl_core::ast::{
 use super::Context;
 use super::shape::concat;
 use crate::error::{EmitError, Problem};
-use crate::ir::{Expr, SignalId, Stmt};
+use crate::ir::{ConstName, Expr, SignalId, Stmt};
+use crate::names::flatten;
 use crate::path;
 use crate::schedule::reads;
-use crate::signals::Named;
+use crate::signals::{Named, Role};
 
 impl Context<'_> {
     pub(super) fn block(&mut self, block: &VerilogBlock) -> Result<Vec<Stmt>, EmitError> {
@@ -211,9 +212,14 @@ impl Context<'_> {
             let label = self.label(&case.condition, test.width())?;
             arms.push((label, self.block(&case.block)?));
         }
-        // Rust's `match` covers all states, so that the last arm can stand for
-        // the values which are no state.
-        let default = match default {
+        // Rust's `match` covers all states. Of a register that is upset, values which are no state lead to its first one;
+        // else the last arm can stand for them.
+        let recovery = match default {
+            None => self.recovery(&test),
+            Some(_) => None,
+        };
+        let recovers = recovery.is_some();
+        let default = match default.or(recovery) {
             Some(default) => default,
             None => arms.pop().map(|(_, body)| body).unwrap_or_default(),
         };
@@ -224,9 +230,38 @@ impl Context<'_> {
                 test,
                 arms,
                 default,
+                recovers,
             });
         }
         Ok(())
+    }
+
+    /// How a register that has values which are no state comes out of them: with what it begins with.
+    fn recovery(&self, test: &Expr) -> Option<Vec<Stmt>> {
+        let register = self.signals.as_whole(test)?;
+        let Role::ChildOutput(child) = self.signals[register].role else {
+            return None;
+        };
+        let child = &self.node.children[child];
+        let initial = child.register.as_ref()?.initial.clone();
+        let states = self.signals[register].states_with_spare_codes()?;
+        let state = states.get(usize::try_from(&initial).ok()?)?;
+        let Ok(Some(Named::Bits { signal, width, .. })) =
+            self.signals.find(&format!("{}$d", child.name))
+        else {
+            return None;
+        };
+        let name = Some(ConstName(flatten(&state.replace("::", "$"))));
+        Some(vec![Stmt::Assign {
+            target: signal,
+            low: 0,
+            width,
+            value: Expr::Const {
+                value: initial,
+                width,
+                name,
+            },
+        }])
     }
 
     fn label(&mut self, condition: &str, width: usize) -> Result<Expr, EmitError> {

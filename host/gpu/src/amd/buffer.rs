@@ -3,6 +3,7 @@
 use super::AmdGpu;
 use super::runtime::{DEVICE_TO_HOST, HOST_TO_DEVICE, Hsa};
 use crate::error::{Error, Result, within};
+use crate::patch::{Gone, Patch, freed};
 use crate::region::GpuRegion;
 use peerlane_host::{Device, Permissions, widen};
 use std::ffi::{c_int, c_void};
@@ -26,6 +27,7 @@ pub struct AmdBuffer {
     length: u64,
     /// Bytes that were taken.
     size: usize,
+    gone: Gone,
 }
 
 /// An allocation of an AMD GPU's as a dma-buf, which keeps the memory until it is closed.
@@ -62,6 +64,7 @@ impl AmdBuffer {
             address: address.expose_provenance() as u64,
             length,
             size,
+            gone: Gone::default(),
         };
         // SAFETY: the memory is the buffer's, of this size.
         let code = unsafe { (gpu.hip.fill)(address, 0, size) };
@@ -149,7 +152,8 @@ impl AmdBuffer {
         let at = self.at(range.start, length)?;
         let allocation = self.address..self.address + self.size as u64;
         let dmabuf = self.export()?;
-        dmabuf.register(device, at..at + length, &allocation, permissions)
+        let of = (&self.gpu, &allocation, &self.gone);
+        dmabuf.register(device, at..at + length, of, permissions)
     }
 
     /// Where a range of it lies.
@@ -165,6 +169,7 @@ impl Drop for AmdBuffer {
         if self.gpu.is_inherited() {
             return;
         }
+        freed(&self.gone);
         let hip = self.gpu.hip;
         if let Ok(_bound) = self.gpu.bind() {
             // Commands that use it end first ("hipFree"). A dma-buf of it keeps the memory.
@@ -181,7 +186,10 @@ impl AmdGpu {
     ///
     /// # Safety
     /// The board may write the memory until the region is dropped and no transfer with it is under way, and other bytes of
-    /// the same allocation are written only by transfers that name them.
+    /// the same allocation are written only by transfers that name them. The memory is not freed before a write to it has
+    /// ended that does not begin and end at multiples of the board's
+    /// [granularity](peerlane_host::peerlane_core::capability::Capabilities::write_granularity): the GPU copies the ends
+    /// of that, by the address.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Bounds`] if the range does not lie in one allocation, [`Error::NoRocm`],
@@ -203,7 +211,8 @@ impl AmdGpu {
         let allocation = base..base.saturating_add(size as u64);
         let dmabuf = AmdDmaBuf::of(base, size as u64)?;
         let asked = address..address.saturating_add(length);
-        dmabuf.register(device, asked, &allocation, permissions)
+        let of = (self, &allocation, &Gone::default());
+        dmabuf.register(device, asked, of, permissions)
     }
 }
 
@@ -253,7 +262,7 @@ impl AmdDmaBuf {
         &self,
         device: &Device,
         asked: Range<u64>,
-        allocation: &Range<u64>,
+        (gpu, allocation, gone): (&AmdGpu, &Range<u64>, &Gone),
         permissions: Permissions,
     ) -> Result<GpuRegion> {
         let length = asked.end.saturating_sub(asked.start);
@@ -276,6 +285,12 @@ impl AmdDmaBuf {
         let whole = range.end - range.start;
         let region = device.register_dmabuf(&self.file, at, whole, permissions)?;
         region.do_not_keep();
+        let (gpu, first) = (gpu.clone(), range.start);
+        region.set_patch(Patch::new(gone, move |offset, bytes| {
+            // SAFETY: the bytes are a region's, whose memory is not gone: a buffer says so, and of others the caller
+            // promises it.
+            unsafe { super::side::store(&gpu, first + offset, bytes) }
+        }));
         GpuRegion::new(region, asked.start - range.start, length)
     }
 }

@@ -124,6 +124,27 @@ impl Drop for Stream {
     }
 }
 
+/// Copies from the host's memory by a stream of its own, which waits for no work of the program's, and waits for the end.
+///
+/// # Safety
+/// `at` is so many bytes of the GPU's memory.
+pub(super) unsafe fn store(gpu: &AmdGpu, at: u64, bytes: &[u8]) -> crate::Result<()> {
+    let stream = Stream::new(gpu)?;
+    let _bound = gpu.bind()?;
+    let to = std::ptr::with_exposed_provenance_mut::<c_void>(at as usize);
+    let (from, length) = (bytes.as_ptr().cast(), bytes.len());
+    // SAFETY: the caller promises the GPU's memory, and this waits for the end before the bytes go.
+    let code = unsafe { (gpu.hip.copy_begin)(to, from, length, HOST_TO_DEVICE, stream.raw) };
+    gpu.hip.check("hipMemcpyAsync", code)?;
+    // SAFETY: a living stream.
+    while unsafe { (gpu.hip.stream_query)(stream.raw) } == NOT_READY {
+        std::thread::yield_now();
+    }
+    // SAFETY: as above. Where the stream has failed, it says so each time.
+    let code = unsafe { (gpu.hip.stream_query)(stream.raw) };
+    gpu.hip.check("hipStreamQuery", code)
+}
+
 /// Memory of this process that the GPU reaches by itself. Without that, copies are staged by HIP: slower, and right.
 struct Pinned {
     gpu: AmdGpu,

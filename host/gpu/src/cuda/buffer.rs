@@ -2,6 +2,7 @@
 
 use super::{Backing, DmaBuf, Driver, Gpu};
 use crate::error::{Error, Result, within};
+use crate::patch::{Gone, freed};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, Parts, WeakCache};
 use std::ffi::c_int;
@@ -22,6 +23,7 @@ pub struct GpuBuffer {
     size: usize,
     kind: Kind,
     cached: Mutex<Cached>,
+    gone: Gone,
 }
 
 /// Where the buffer was registered by a cache.
@@ -98,6 +100,7 @@ impl GpuBuffer {
             size,
             kind: Kind::Plain,
             cached: Mutex::default(),
+            gone: Gone::default(),
         };
         buffer.prepare()?;
         Ok(buffer)
@@ -145,6 +148,7 @@ impl GpuBuffer {
             size,
             kind: Kind::Shareable(handle),
             cached: Mutex::default(),
+            gone: Gone::default(),
         };
         let access = sys::CUmemAccessDesc {
             location: properties.location,
@@ -303,6 +307,11 @@ impl GpuBuffer {
         }
     }
 
+    /// Whether it was freed, for regions that have its address alone.
+    pub(crate) fn gone(&self) -> &Gone {
+        &self.gone
+    }
+
     /// Where a range of it lies.
     pub(crate) fn at(&self, offset: u64, length: u64) -> Result<sys::CUdeviceptr> {
         within(offset, length, self.length)?;
@@ -314,6 +323,7 @@ impl Drop for GpuBuffer {
     fn drop(&mut self) {
         // Before the memory goes: a region of a cache would keep it taken, or be of nobody's memory.
         self.tell_caches();
+        freed(&self.gone);
         // After an error of the GPU's the memory stays taken: something may use it.
         let _ = self.gpu.give_back(|| match self.kind {
             Kind::Plain => {

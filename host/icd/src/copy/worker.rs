@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use super::board::{Direct, Direction};
 use super::code::{
-    BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, OUT_OF_RESOURCES, SUCCESS,
+    BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, INVALID_VALUE,
+    OUT_OF_RESOURCES, SUCCESS,
 };
 use super::functions::Kept;
 use super::host::{self, End};
@@ -177,8 +178,9 @@ impl Job {
             if let Some(direct) = &self.direct {
                 let of_board = (board.buffer, board.at);
                 match direct.copy(self.direction, of_board, peer.at, self.size) {
-                    // OpenCL has the contents on the host. Nothing was moved.
-                    Err(BUFFER_WITHOUT_ADDRESS) => {}
+                    // OpenCL has the contents on the host, or the board writes whole dwords of the peer's memory and these
+                    // are none. Nothing was moved.
+                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE) => {}
                     ended => return ended,
                 }
             }

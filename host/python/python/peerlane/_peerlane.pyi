@@ -43,7 +43,9 @@ class Device:
         write: the board may write it (transfers from the FPGA). With ``read``, too, the board reads back behind the data, so
         the end of a transfer says that they have arrived. With this alone (``read=False``) it says that they were sent: this
         is for a GPU's memory in a computer that passes no reads between devices. There such a read may end the transfer with
-        FaultError, and where it is answered with ones it proves nothing.
+        FaultError, and where it is answered with ones it proves nothing. On a board whose port has no tags the driver proves
+        first that the GPU can be read. Where it cannot, UnsupportedError is raised, and the board's link is reset once, which
+        ends all transfers of the board.
 
         Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
         answer those of a GPU's memory with ones, without an error: see ``Region.probe``.
@@ -157,7 +159,13 @@ class Queue:
         program has to wait.
         urgent: its interrupt is not held back.
 
-        Raises InvalidError, GoneError, BrokenError: nothing is moved after an error.
+        A board by Altera's Avalon-MM bridge writes whole dwords of 4 bytes only. Where the bytes begin or end inside of one,
+        in the region, the package copies the 1 to 3 bytes at that end itself before the transfer has ended, on the host or by
+        the GPU. Each end costs a descriptor and a copy. Writes that are submitted later begin when this one has ended, which is
+        seen while a program waits for a transfer, polls one, or calls ``turn``. For a region of ``register_dmabuf`` there is
+        no such copy: choose offset and length so that the bytes begin and end at dwords, or this raises InvalidError.
+
+        Raises InvalidError, BusyError, GoneError, BrokenError: nothing is moved after an error.
         """
     def read(
         self,

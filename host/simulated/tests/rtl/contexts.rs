@@ -1,6 +1,6 @@
 //! Contexts on the real RTL.
 
-use crate::{KIB, MIB, SECOND, gpu, open, open_all, open_on, pattern, registered};
+use crate::{KIB, MIB, SECOND, gpu, link_goes_down, open, open_all, open_on, pattern, registered};
 use peerlane_host::driver::{Driver, Options};
 use peerlane_host::{
     Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Request,
@@ -224,11 +224,8 @@ fn a_stop_does_not_wait_for_the_link() {
     // The GPU does not answer the flush either while the port is in quarantine; the data
     // have gone.
     assert!(write.wait(SECOND).is_ok() || fault_of(&write).1 == 64 * KIB);
-    board.with(|board| {
-        board.bus_mut().clear_faults();
-        board.link_reset();
-    });
-    driver.release_read_quarantine().unwrap();
+    link_goes_down(&board, &driver);
+    one.query().unwrap();
     let read = queue.read(&region, 0, place, MIB).unwrap();
     assert_eq!(read.wait(SECOND).unwrap(), MIB);
 }

@@ -1,6 +1,6 @@
 //! All ways between the simulated board and its GPU, and platforms that are not what they seem.
 
-use super::{KIB, MIB, open_on, pattern};
+use super::{KIB, MIB, open_on, open_tagged, pattern};
 use peerlane_host::driver::{Driver, Options as DriverOptions};
 use peerlane_host::{Device, Direction, Errno, Memory, Permissions};
 use peerlane_routes::{
@@ -25,18 +25,29 @@ struct Rig {
 
 impl Rig {
     fn new(length: u64, config: BoardConfig, platform: Platform, engine: CopyEngine) -> Self {
-        let options = DriverOptions {
-            // 40 us at 250 MHz.
-            port_timeout_cycles: Some(10_000),
-            ..DriverOptions::default()
-        };
-        let (board, driver) = open_on(&options, config);
+        Self::of(
+            open_on(&driver_options(), config),
+            length,
+            platform,
+            engine,
+            true,
+        )
+    }
+
+    fn of(
+        (board, driver): (SimBoard, Driver),
+        length: u64,
+        platform: Platform,
+        engine: CopyEngine,
+        probe_reads: bool,
+    ) -> Self {
         board.set_platform(platform);
         let device = driver.open().unwrap();
         let ends = Board::new(&device, length).unwrap();
         let gpu = SimGpu::new(&board, &device, length, engine).unwrap();
         let options = Options {
             measured: 128 * KIB,
+            probe_reads,
             ..Options::default()
         };
         let routes = Routes::new(&ends, Arc::new(gpu.clone()), options);
@@ -52,6 +63,21 @@ impl Rig {
     fn on(platform: Platform) -> Self {
         let config = BoardConfig::default();
         Self::new(128 * KIB, config, platform, CopyEngine::default())
+    }
+
+    /// On a board that has reads by tag, or has not; with a probe that reads, or does not.
+    fn with(tagged: bool, platform: Platform, probe_reads: bool) -> Self {
+        let opened = match tagged {
+            true => open_tagged(&driver_options()),
+            false => open_on(&driver_options(), BoardConfig::default()),
+        };
+        Self::of(
+            opened,
+            128 * KIB,
+            platform,
+            CopyEngine::default(),
+            probe_reads,
+        )
     }
 
     fn order(&self, direction: Direction) -> Order {
@@ -85,6 +111,14 @@ impl Rig {
         self.gpu.memory().read(0, &mut gpu_now).unwrap();
         assert!(fpga_now == fpga, "{what}: FPGA memory");
         assert!(gpu_now == gpu, "{what}: GPU memory");
+    }
+}
+
+fn driver_options() -> DriverOptions {
+    DriverOptions {
+        // 40 us at 250 MHz.
+        port_timeout_cycles: Some(10_000),
+        ..DriverOptions::default()
     }
 }
 
@@ -226,7 +260,8 @@ fn a_reset_in_the_middle_of_a_push_is_told() {
     rig.round(&order, Route::Push);
 }
 
-/// What a probe must find on each platform: of the write, the read, and whether reads are lost.
+/// What a probe must find on each platform: of the write, the read, and whether reads are lost. A board with reads by tag
+/// gets an answer that refuses a read, and loses none but those that are not answered.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn the_probe_tells_platforms_apart() {
@@ -234,24 +269,29 @@ fn the_probe_tells_platforms_apart() {
     let works: Is = |verdict| *verdict == Verdict::Works;
     let unproven: Is = |verdict| *verdict == Verdict::Unproven;
     let detour: Is = |verdict| *verdict == Verdict::Detour;
-    let ones: Is = |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("ones"));
+    let unsupported: Is =
+        |verdict| matches!(verdict, Verdict::Refused(what) if what.contains("Unsupported Request"));
     let other: Is =
         |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("other bytes"));
     let nothing: Is = |verdict| matches!(verdict, Verdict::Wrong(what) if what.contains("nothing"));
     let timeout: Is =
         |verdict| matches!(verdict, Verdict::Refused(what) if what.contains("in time"));
     let wrong: Is = |verdict| matches!(verdict, Verdict::Wrong(_));
-    for (platform, write, read, lost) in [
-        (Platform::Good, works, works, false),
-        // The block's port has no status for a read that was refused: it shows as ones.
-        (Platform::WritesOnly, unproven, ones, false),
-        (Platform::Silent, unproven, timeout, true),
-        (Platform::Forced, other, other, false),
-        (Platform::Translating, nothing, ones, false),
-        (Platform::Gtt, detour, detour, false),
-        (Platform::OnePage, wrong, wrong, false),
+    for (tagged, platform, write, read, lost) in [
+        (false, Platform::Good, works, works, false),
+        // An answer that refuses the read stays in the bridge.
+        (false, Platform::WritesOnly, unproven, timeout, true),
+        (false, Platform::Silent, unproven, timeout, true),
+        (false, Platform::Forced, other, other, false),
+        (false, Platform::Translating, nothing, timeout, true),
+        (false, Platform::Gtt, detour, detour, false),
+        (false, Platform::OnePage, wrong, wrong, false),
+        (true, Platform::Good, works, works, false),
+        (true, Platform::WritesOnly, unproven, unsupported, false),
+        (true, Platform::Silent, unproven, timeout, false),
+        (true, Platform::Translating, nothing, unsupported, false),
     ] {
-        let rig = Rig::on(platform);
+        let rig = Rig::with(tagged, platform, true);
         let findings = rig.routes.findings().unwrap();
         let lies = match platform {
             Platform::Gtt => Residence::Host,
@@ -420,10 +460,17 @@ fn what_nothing_orders_is_not_written_directly() {
     rig.round(&rig.order(Direction::Write), Route::Auto);
 }
 
-/// Automatic copies are right on every platform, and what does not work is refused.
+/// Automatic copies are right on every platform, and what does not work is refused. On a board without tags, a read that is
+/// refused or not answered ends all reads, and errors say so.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn auto_takes_what_works() {
+    for tagged in [false, true] {
+        takes_what_works(tagged);
+    }
+}
+
+fn takes_what_works(tagged: bool) {
     let through_host = &[Route::Concurrent][..];
     // The model's window is quick, so where reads fail the GPU pushes.
     let pushed = &[Route::Push][..];
@@ -440,7 +487,13 @@ fn auto_takes_what_works() {
         (Platform::Gtt, through_host, pushed),
         (Platform::OnePage, through_host, pushed),
     ] {
-        let rig = Rig::on(platform);
+        let rig = Rig::with(tagged, platform, true);
+        let unanswered = [
+            Platform::WritesOnly,
+            Platform::Silent,
+            Platform::Translating,
+        ];
+        let reads_lost = !tagged && unanswered.contains(&platform);
         for (direction, expected) in [(Direction::Write, write), (Direction::Read, read)] {
             let choice = rig.routes.choose(direction, rig.length).unwrap();
             assert!(expected.contains(&choice.route), "{platform:?}: {choice}");
@@ -449,8 +502,8 @@ fn auto_takes_what_works() {
             rig.round(&rig.order(direction), Route::Auto);
             // Through the host is right everywhere, unless the board takes no reads any more.
             let order = rig.order(direction);
-            match (platform, direction) {
-                (Platform::Silent, Direction::Read) => {
+            match (reads_lost, direction) {
+                (true, Direction::Read) => {
                     let lost = rig
                         .routes
                         .transfer(&order, Route::Concurrent, &Limits::default());
@@ -482,6 +535,25 @@ fn auto_takes_what_works() {
                 refused(Direction::Write, Route::DirectWrite),
                 "{platform:?}"
             );
+        }
+    }
+}
+
+/// A probe that does not read loses nothing where reads are not answered: data for the board go through the host.
+#[test]
+#[ignore = "external tools: cargo xtask test rtl"]
+fn a_probe_that_does_not_read_loses_no_reads() {
+    for platform in [
+        Platform::WritesOnly,
+        Platform::Silent,
+        Platform::Translating,
+    ] {
+        let rig = Rig::with(false, platform, false);
+        let findings = rig.routes.findings().unwrap();
+        assert!(matches!(&findings.read, Verdict::Absent(why) if why.contains("not tried")));
+        assert!(!findings.reads_lost, "{platform:?}");
+        for route in [Route::Concurrent, Route::Sequential, Route::Push] {
+            rig.round(&rig.order(Direction::Read), route);
         }
     }
 }

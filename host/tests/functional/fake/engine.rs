@@ -45,6 +45,11 @@ impl State {
         if local < range[0] || local + u64::from(length) > range[1] {
             return (0, 12, 0);
         }
+        let granularity = u64::from(self.config.write_granularity);
+        let aligned = |place: u64| place.is_multiple_of(granularity);
+        if side == 0 && !(aligned(peer) && aligned(u64::from(length))) {
+            return (0, 16, 0);
+        }
         if let Some((which, after, fault, bytes)) = &mut self.tricks.fault
             && *which == side
         {

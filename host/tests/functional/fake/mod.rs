@@ -73,6 +73,8 @@ pub struct Seen {
 pub struct Config {
     pub map_id: u32,
     pub txs_addr_bits: u32,
+    /// Bytes of which a write at the peer is of multiples: 1 or 4.
+    pub write_granularity: u32,
     pub link: Option<Link>,
     /// Bytes of FPGA memory.
     pub fpga_bytes: u64,
@@ -92,6 +94,7 @@ impl Default for Config {
         Self {
             map_id: MAP_ID,
             txs_addr_bits: 64,
+            write_granularity: 1,
             link: None,
             fpga_bytes: 1 << 34,
             channels: 8,
@@ -303,6 +306,7 @@ impl State {
     fn csr_read(&self, offset: usize) -> u32 {
         let Config {
             txs_addr_bits,
+            write_granularity,
             channels,
             depth_log2,
             att_log2,
@@ -317,7 +321,7 @@ impl State {
             0x004 => BUILD_ID,
             0x008 => 1 | (channels as u32) << 8 | 16 << 16 | txs_addr_bits << 24,
             0x00c => (depth_log2 + channels.ilog2()) | att_log2 << 8 | 9 << 16 | 40 << 24,
-            0x01c => 5,
+            0x01c => 5 | write_granularity.ilog2() << 12,
             0x010 => self.control,
             0x014 => busy | u32::from(self.tricks.port_dead) << 5,
             0x018 => self.irq_status,

@@ -118,9 +118,11 @@ pub(crate) fn code(error: &Error) -> c_int {
             _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
         },
         Error::AttFull(_) | Error::Layout(_) => CL_MEM_OBJECT_ALLOCATION_FAILURE,
-        Error::Empty { .. } | Error::Local { .. } | Error::Bounds { .. } | Error::Region(_) => {
-            CL_INVALID_VALUE
-        }
+        Error::Empty { .. }
+        | Error::Local { .. }
+        | Error::Bounds { .. }
+        | Error::Granularity { .. }
+        | Error::Region(_) => CL_INVALID_VALUE,
         Error::Unreachable { .. } => CL_PEER_NOT_SUPPORTED_PEERLANE,
         // What else a driver in the process says of memory, and a port that stands still.
         _ => CL_PEER_TRANSFER_FAILED_PEERLANE,

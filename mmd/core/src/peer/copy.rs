@@ -110,7 +110,7 @@ impl Copy {
             fpga: (place.address & ADDRESS) + buffer_offset,
             length,
         };
-        copy.check_fpga()?;
+        copy.check()?;
         Ok(copy)
     }
 
@@ -121,12 +121,20 @@ impl Copy {
         passed.map_err(|code| refused(code, format_args!("{name}: the copy does not begin")))
     }
 
-    /// Whether the program holds the FPGA memory.
-    fn check_fpga(&self) -> Result<(), c_int> {
+    /// Whether the program holds the FPGA memory, and the board can write such bytes of the peer's.
+    fn check(&self) -> Result<(), c_int> {
         let pass = self.enter()?;
+        let dma = pass.board()?.dma();
         // It lies in the process's memory.
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
-        let checked = pass.board()?.dma().check(self.fpga, length);
+        let checked = dma.check(self.fpga, length).and_then(|()| {
+            let place = (self.memory.first + self.offset, self.fpga, self.length);
+            match self.memory.region() {
+                Some(region) if self.length > 0 => dma.check_peer(self.direction, &region, place),
+                // The copy says so.
+                _ => Ok(()),
+            }
+        });
         checked.map_err(|error| self.told(&error))
     }
 

@@ -148,6 +148,7 @@ impl Peers {
             let region = device.register_dmabuf(file.as_fd(), at, bytes, permissions);
             return Ok(region.map(|region| {
                 region.do_not_keep();
+                cuda::help(&self.opencl, &region, register.start);
                 (region, first - register.start)
             }));
         }
@@ -161,7 +162,10 @@ impl Peers {
         };
         // SAFETY: by the promise.
         let region = unsafe { device.register_nvidia(first, length, buffer, permissions) };
-        Ok(region.map(|region| (region, 0)))
+        Ok(region.map(|region| {
+            cuda::help(&self.opencl, &region, first);
+            (region, 0)
+        }))
     }
 
     /// The dma-buf of another OpenCL's buffer, which stays that OpenCL's, and the buffer's bytes. No
@@ -215,8 +219,9 @@ impl Peers {
 /// CUDA, where the program has loaded it: NVIDIA CUDA Driver API, "Memory Management" and "Unified
 /// Addressing".
 mod cuda {
-    use super::{CStr, FromRawFd, OpenCl, OwnedFd, Pages, Range, c_int, c_void};
-    use peerlane_host::widen;
+    use super::{Arc, CStr, FromRawFd, OpenCl, OwnedFd, Pages, Range, Region, c_int, c_void};
+    use peerlane_host::{Error, Patch, widen};
+    use std::fmt;
 
     /// `CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD`.
     const DMA_BUF_FD: c_int = 1;
@@ -296,6 +301,89 @@ mod cuda {
         let result = unsafe { export((&raw mut file).cast(), start, bytes, DMA_BUF_FD, 0) };
         // SAFETY: it is new, and the caller's.
         (result == 0 && file >= 0).then(|| unsafe { (OwnedFd::from_raw_fd(file), pages) })
+    }
+
+    /// `CU_STREAM_NON_BLOCKING`.
+    const NON_BLOCKING: u32 = 1;
+
+    type Create = unsafe extern "C" fn(*mut *mut c_void, u32) -> c_int;
+    type CopyIn = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void) -> c_int;
+    type OfStream = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+    /// Copies to the ends of what a board writes that writes whole dwords only.
+    struct Ends {
+        opencl: Arc<OpenCl>,
+        /// Address of the region's first byte.
+        first: u64,
+        create: Create,
+        copy_in: CopyIn,
+        wait: OfStream,
+        destroy: OfStream,
+    }
+
+    impl fmt::Debug for Ends {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "Ends({:#x})", self.first)
+        }
+    }
+
+    /// Has CUDA copy to the ends of writes to a region, where the program has CUDA.
+    pub(super) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
+        if let Some(ends) = Ends::new(opencl, first) {
+            region.set_patch(Arc::new(ends));
+        }
+    }
+
+    impl Ends {
+        fn new(opencl: &Arc<OpenCl>, first: u64) -> Option<Self> {
+            let create = find(opencl, c"cuStreamCreate")?;
+            let copy_in = find(opencl, c"cuMemcpyHtoDAsync_v2")?;
+            let wait = find(opencl, c"cuStreamSynchronize")?;
+            let destroy = find(opencl, c"cuStreamDestroy_v2")?;
+            // SAFETY: those are their types in `cuda.h`.
+            unsafe {
+                Some(Self {
+                    opencl: Arc::clone(opencl),
+                    first,
+                    create: std::mem::transmute::<*mut c_void, Create>(create),
+                    copy_in: std::mem::transmute::<*mut c_void, CopyIn>(copy_in),
+                    wait: std::mem::transmute::<*mut c_void, OfStream>(wait),
+                    destroy: std::mem::transmute::<*mut c_void, OfStream>(destroy),
+                })
+            }
+        }
+
+        /// By a stream of its own, which waits for nothing of the program's. The first result that is an error.
+        fn copy(&self, at: u64, bytes: &[u8]) -> c_int {
+            let mut stream = std::ptr::null_mut();
+            // SAFETY: there is room for the stream.
+            let created = unsafe { (self.create)(&raw mut stream, NON_BLOCKING) };
+            if created != 0 {
+                return created;
+            }
+            // SAFETY: the memory is the program's, which keeps it while a copy with it is under way; the bytes are there until
+            // the stream has ended, which is a living one.
+            let results = unsafe {
+                let from = bytes.as_ptr().cast();
+                let copied = (self.copy_in)(at, from, bytes.len(), stream);
+                [copied, (self.wait)(stream), (self.destroy)(stream)]
+            };
+            results.into_iter().find(|result| *result != 0).unwrap_or(0)
+        }
+    }
+
+    impl Patch for Ends {
+        fn patch(&self, offset: u64, bytes: &[u8]) -> peerlane_host::Result<()> {
+            let at = self.first + offset;
+            let failed = |reason| Err(Error::Ends { reason });
+            let Some(_current) = Current::of(&self.opencl, at) else {
+                return failed(format!("CUDA has no memory at {at:#x}"));
+            };
+            match self.copy(at, bytes) {
+                0 => Ok(()),
+                result => failed(format!("CUDA gave {result} for a copy to {at:#x}")),
+            }
+        }
     }
 
     /// Which buffer an address is in.

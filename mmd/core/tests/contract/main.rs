@@ -69,8 +69,19 @@ impl Toys {
 
     /// With so many bytes of FPGA memory.
     fn with_memory(rom: &str, fpga_bytes: u64) -> Self {
+        // As most boards write.
+        Self::with(rom, fpga_bytes, 4)
+    }
+
+    /// A board that writes single bytes of a peer's memory.
+    fn of_bytes() -> Self {
+        Self::with(EMPTY, 128 << 20, 1)
+    }
+
+    fn with(rom: &str, fpga_bytes: u64, write_granularity: u32) -> Self {
         let fake = Fake::new(Config {
             fpga_bytes,
+            write_granularity,
             ..Config::default()
         });
         let side = Side::new(&fake, rom);

@@ -118,14 +118,14 @@ fn number(text: &str) -> Result<u32> {
 }
 
 /// A byte of a function's configuration that is another one as long as this lives.
-struct Changed<'a> {
+pub(super) struct Changed<'a> {
     config: &'a File,
     place: u64,
     before: [u8; 1],
 }
 
 impl<'a> Changed<'a> {
-    fn new(config: &'a File, place: u64, value: u8) -> Result<Self> {
+    pub(super) fn new(config: &'a File, place: u64, value: u8) -> Result<Self> {
         let mut before = [0];
         config.read_exact_at(&mut before, place)?;
         config.write_all_at(&[value], place)?;
@@ -147,7 +147,7 @@ impl Drop for Changed<'_> {
 }
 
 /// Where the Device Control 2 register is in a function's configuration.
-fn device_control_2(config: &File) -> Result<u64> {
+pub(super) fn device_control_2(config: &File) -> Result<u64> {
     const PCI_EXPRESS: u8 = 0x10;
     let mut next = [0x34, 0];
     loop {

@@ -1,6 +1,6 @@
 //! Data of every size up to 256 MiB, from any byte to any byte.
 
-use super::{MIB, Name, Way, with_gpu};
+use super::{MIB, Name, Way, whole, with_gpu};
 use crate::fakegpu::GpuBuffer;
 use crate::lab::{Lab, Mover, Target, told};
 use anyhow::Result;
@@ -84,7 +84,15 @@ pub fn all(lab: &mut Lab, way: Way) -> Result<String> {
                 let room = part.region.length() as usize - length;
                 let offset = (first + lab.rng.random_range(0..room)) | 1;
                 let local = base + (lab.rng.random_range(4096..MIB as u64) | 1);
-                lab.check(&mut mover, direction, &part, offset, local, length)?;
+                let inside = offset - first..offset - first + length;
+                let bytes = match direction {
+                    Direction::Write => whole(mover.device(), &part.region, inside),
+                    Direction::Read => inside,
+                };
+                if !bytes.is_empty() {
+                    let (offset, length) = (first + bytes.start, bytes.len());
+                    lab.check(&mut mover, direction, &part, offset, local, length)?;
+                }
             }
         }
         Ok(format!(

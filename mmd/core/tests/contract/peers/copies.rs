@@ -66,6 +66,27 @@ fn all_sizes_are_copied_both_ways() {
     program.runtime.close();
 }
 
+/// Memory that only the board reaches takes whole dwords of one that writes no others.
+#[test]
+fn a_copy_that_the_board_cannot_write_is_refused_before_anything_is_moved() {
+    let program = Program::over(&Toys::new(EMPTY));
+    let peer = program.peer(4096);
+    let data = pattern(3, 4096);
+    program.set_board(0, &data);
+    for (to, size) in [(1, 3), (0, 3), (2, 8), (5, 4091)] {
+        assert_eq!(program.copy(Direction::Write, &peer, (0, to), size), VALUE);
+        let begun = program.begin(Direction::Write, &peer, (0, to), size, &[]);
+        assert_eq!(begun.err(), Some(VALUE), "no event is left behind");
+    }
+    assert!(peer.bytes(0, 4096) == [0; 4096]);
+    // From any byte of the board's, and back from any of the peer's.
+    assert_eq!(program.copy(Direction::Write, &peer, (3, 8), 64), 0);
+    assert!(peer.bytes(8, 64) == data[3..67]);
+    assert_eq!(program.copy(Direction::Read, &peer, (101, 9), 5), 0);
+    assert!(program.on_board(101, 5) == data[4..9]);
+    program.runtime.close();
+}
+
 #[test]
 fn what_cannot_be_copied_is_refused_and_nothing_written() {
     let program = Program::new();
@@ -334,7 +355,7 @@ unsafe extern "C" fn functions(name: *const c_char) -> *mut c_void {
 /// A driver around the runtime has OpenCL's functions, and the process has none.
 #[test]
 fn a_driver_around_the_runtime_gives_its_functions() {
-    let toys = Toys::new(EMPTY);
+    let toys = Toys::of_bytes();
     let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false));
     let program = Program::with(&toys, InProcess::keep(mmd));
     assert_eq!(program.by_pointer(0, 0x1000, 1), Err(NO_OPENCL));
@@ -354,7 +375,7 @@ fn a_driver_around_the_runtime_gives_its_functions() {
 
 #[test]
 fn copies_by_address_need_no_opencl() {
-    let toys = Toys::new(EMPTY);
+    let toys = Toys::of_bytes();
     let mmd = InProcess::keep(Mmd::with_lookup(Flavour::OPEN, toys.clone(), Stub(false)));
     let mut error = 77;
     // SAFETY: there is room for an error.

@@ -66,7 +66,7 @@ fn a_fault_and_a_lost_board_are_codes() {
     assert_eq!(address(Direction::Write), RESTARTED);
     assert_eq!(address(Direction::Write), 0);
     // One that is gone ends a program that waits for its kernels, but not this one.
-    let toys = Toys::new(EMPTY);
+    let toys = Toys::of_bytes();
     let mmd = toys.load();
     // SAFETY: it is a string.
     let board = unsafe { mmd.open(c"toy0".as_ptr()) };

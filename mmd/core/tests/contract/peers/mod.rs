@@ -78,7 +78,7 @@ fn file() -> File {
 
 impl Program {
     fn new() -> Self {
-        Self::over(&Toys::new(EMPTY))
+        Self::over(&Toys::of_bytes())
     }
 
     fn over(toys: &Toys) -> Self {

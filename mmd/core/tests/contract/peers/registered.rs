@@ -261,7 +261,7 @@ unsafe impl Lookup for Waiting {
 /// A call about one board, which waits for OpenCL, does not keep the others open.
 #[test]
 fn a_board_is_closed_and_opened_while_a_call_about_another_waits() {
-    let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
+    let both = [Toys::of_bytes(), Toys::of_bytes()];
     let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Waiting);
     let mmd = InProcess::keep(mmd);
     let [first, second] =
@@ -293,7 +293,7 @@ fn a_board_is_closed_and_opened_while_a_call_about_another_waits() {
 
 #[test]
 fn each_of_two_boards_has_its_own() {
-    let both = [Toys::new(EMPTY), Toys::new(EMPTY)];
+    let both = [Toys::of_bytes(), Toys::of_bytes()];
     let mmd = Mmd::with_lookup(Flavour::OPEN, Two(both.clone()), Stub(true));
     let mmd = InProcess::keep(mmd);
     let runtimes = ["toy0", "toy1"].map(|name| Runtime::open(mmd, name, Version(24.2)).unwrap().0);
@@ -406,6 +406,34 @@ extern "C" fn address_range(base: *mut u64, size: *mut usize, address: u64) -> i
     0
 }
 
+/// A stream that waits for nothing of the program's, which alone is used.
+const STREAM: usize = 77;
+
+extern "C" fn stream_create(to: *mut *mut c_void, flags: u32) -> i32 {
+    if !is_current() {
+        return 201;
+    }
+    // CU_STREAM_NON_BLOCKING of cuda.h.
+    assert_eq!(flags, 1);
+    // SAFETY: there is room.
+    unsafe { to.write(std::ptr::without_provenance_mut(STREAM)) };
+    0
+}
+
+extern "C" fn of_stream(stream: *mut c_void) -> i32 {
+    assert!(is_current() && stream.addr() == STREAM);
+    0
+}
+
+extern "C" fn copy_in(at: u64, from: *const c_void, bytes: usize, stream: *mut c_void) -> i32 {
+    of_stream(stream);
+    let allocations = ALLOCATIONS.lock().unwrap();
+    let (base, (_, memory, _)) = allocations.range(..=at).next_back().unwrap();
+    // SAFETY: the caller has so many bytes.
+    let from = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), bytes) };
+    memory.write((at - base) as usize, from).map_or(1, |()| 0)
+}
+
 /// As CUDA does, it refuses what is not in whole pages of the host.
 extern "C" fn handle_for_range(
     to: *mut c_void,
@@ -438,10 +466,18 @@ unsafe impl Lookup for Cuda {
         type Push = extern "C" fn(*mut c_void) -> i32;
         type Pop = extern "C" fn(*mut *mut c_void) -> i32;
         type Attribute = extern "C" fn(*mut c_void, i32, u64) -> i32;
+        type Create = extern "C" fn(*mut *mut c_void, u32) -> i32;
+        type OfStream = extern "C" fn(*mut c_void) -> i32;
+        type CopyIn = extern "C" fn(u64, *const c_void, usize, *mut c_void) -> i32;
         match name.to_bytes() {
             b"cuCtxPushCurrent_v2" => NonNull::new((push as Push) as *mut c_void),
             b"cuCtxPopCurrent_v2" => NonNull::new((pop as Pop) as *mut c_void),
             b"cuPointerGetAttribute" => NonNull::new((attribute as Attribute) as *mut c_void),
+            b"cuStreamCreate" => NonNull::new((stream_create as Create) as *mut c_void),
+            b"cuStreamSynchronize" | b"cuStreamDestroy_v2" => {
+                NonNull::new((of_stream as OfStream) as *mut c_void)
+            }
+            b"cuMemcpyHtoDAsync_v2" => NonNull::new((copy_in as CopyIn) as *mut c_void),
             b"cuMemGetAddressRange_v2" => NonNull::new((address_range as Range) as *mut c_void),
             b"cuMemGetHandleForAddressRange" => {
                 NonNull::new((handle_for_range as Handle) as *mut c_void)
@@ -453,6 +489,7 @@ unsafe impl Lookup for Cuda {
 
 #[test]
 fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
+    // CUDA copies the ends of what the board writes.
     let toys = Toys::new(EMPTY);
     let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
     let program = Program::with(&toys, InProcess::keep(mmd));
@@ -484,10 +521,12 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     assert_eq!(call(Direction::Read, 10, 990), 0);
     assert!(program.on_board(0, 990) == data[10..]);
     assert_eq!(program.mmd.release_peer(peer), 0);
-    assert_eq!(toys.fake.lock().valid_entries(), before);
-    // What is not CUDA's is asked of the driver, and so is what goes past an allocation's end.
+    // The queue keeps its memory for ends.
+    assert_eq!(toys.fake.lock().valid_entries(), before + 1);
+    // What is not CUDA's is asked of the driver, and so is what goes past an allocation's end. CUDA fails to copy there.
     let other = program.peer(4096);
     assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
+    assert_eq!(program.copy(Direction::Write, &other, (0, 0), 99), FAILED);
     let past = base + 5 * MIB as u64 - 10;
     assert_eq!(program.by_pointer(0, past, 11), Err(VALUE));
     assert_eq!(CONTEXTS.take(), [1]);

@@ -1,0 +1,192 @@
+//! The block's port to PCIe: which one a board gets where the configuration does not say it, and how the two differ.
+//!
+//! The default is the stream of packets wherever the board can have it: `Txs` cannot write single bytes, and one read that
+//! a peer refuses ends the reads of all channels until the link is reset (RTL that Quartus 16.0 generates for
+//! `altera_pcie_sv_hip_avmm`). The hard IP of Stratix V and Arria V GZ has a streaming form that this program knows; that
+//! of Arria V and Cyclone V has another one, which it does not, so these boards get `Txs`.
+
+use crate::config::{Config, PortKind};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Lines of the comparison: the subject, then `Txs`, then the stream of packets.
+const DIFFERENCES: [[&str; 3]; 8] = [
+    ["device families", "all", "Stratix V, Arria V GZ"],
+    [
+        "writes",
+        "whole dwords; ends that are no multiple of 4 bytes go another way in the libraries, which takes longer",
+        "any start and end",
+    ],
+    [
+        "a read that a peer refuses or never answers",
+        "no read of any channel is answered any more until the link is reset",
+        "ends that read with an error",
+    ],
+    [
+        "reads under way",
+        "8, of 512 bytes each; the host must allow requests of 512 bytes",
+        "up to 56, as many as the receive buffer has room for",
+    ],
+    [
+        "poisoned data of a peer",
+        "taken for good",
+        "ends the read with an error",
+    ],
+    ["generation of PCIe", "1 and 2", "1 to 3"],
+    [
+        "interrupts",
+        "one MSI for everything, or MSI-X",
+        "MSI-X only",
+    ],
+    ["ran on a board", "no", "no"],
+];
+
+/// Configurations to try, the best first, with the reason why a better one is not among them.
+pub(super) fn candidates(config: &Config) -> (Vec<Config>, Option<String>) {
+    if config.port.kind.is_some() {
+        return (vec![config.clone()], None);
+    }
+    let stream = config.with_port(PortKind::Stream);
+    let why = stream.is_none().then(|| {
+        "the configuration asks for irq = \"rxm\", and behind a streaming port there is MSI-X only"
+            .to_string()
+    });
+    let both = [stream, config.with_port(PortKind::Txs)];
+    (both.into_iter().flatten().collect(), why)
+}
+
+/// Tries configurations in turn until one can be had. Gives its result, and the reason why it is not the best port.
+///
+/// # Errors
+/// Those of the last one.
+pub(super) fn first<T>(
+    (configs, mut why): (Vec<Config>, Option<String>),
+    mut make: impl FnMut(&Config) -> Result<T>,
+) -> Result<(T, Option<String>)> {
+    let last = configs.len().saturating_sub(1);
+    for (index, config) in configs.iter().enumerate() {
+        match make(config) {
+            Ok(made) => return Ok((made, why)),
+            Err(error) if index < last && is_about_the_board(&error) => {
+                tracing::info!(%error, "no streaming port");
+                why = Some(reason(&error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("there is a configuration");
+}
+
+/// Detects an error that another port may not have.
+fn is_about_the_board(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Unsupported | ErrorKind::Config)
+}
+
+/// All that stands against a port, with the places.
+fn reason(error: &Error) -> String {
+    match error.details.as_slice() {
+        [] => error.to_string(),
+        all => all.join(" "),
+    }
+}
+
+/// The note about the port that the board got, with the reason where it is not the best one.
+pub(super) fn note(config: &Config, chosen: bool, why: Option<&str>) -> String {
+    let own = match chosen {
+        true => "as the configuration asks",
+        false => "which is the default where the board can have it",
+    };
+    match (config.streams(), why) {
+        (true, _) => format!(
+            "The port to PCIe is a stream of packets (`kind = \"stream\"`), {own}. The table below compares the two ports."
+        ),
+        (false, None) => format!(
+            "The port to PCIe is the hard IP's slave `Txs` (`kind = \"txs\"`), {own}. The table below compares the two ports."
+        ),
+        (false, Some(why)) => format!(
+            "The port to PCIe is the hard IP's slave `Txs`, and not a stream of packets, which is the better one (the table \
+             below compares them): {} With `kind = \"stream\"` below `[port]` this is an error.",
+            why.trim_end_matches('.').to_string() + "."
+        ),
+    }
+}
+
+/// The comparison as a section of the report.
+pub fn section(config: &Config) -> String {
+    let heads = match config.streams() {
+        true => ["`Txs`", "stream (this board's)"],
+        false => ["`Txs` (this board's)", "stream"],
+    };
+    let mut text = format!(
+        "## The port to PCIe\n\n| | {} | {} |\n| --- | --- | --- |\n",
+        heads[0], heads[1]
+    );
+    for line in DIFFERENCES {
+        text += &format!("| {} |\n", line.join(" | "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::Place;
+
+    fn parse(text: &str) -> Config {
+        Config::parse(Path::new("c.toml"), text).unwrap()
+    }
+
+    fn error(kind: ErrorKind) -> Error {
+        Error::new(kind, Place::line("s.qsys", 3), "it cannot be", "Change it.")
+    }
+
+    fn kinds(text: &str) -> Vec<Option<PortKind>> {
+        let (configs, _) = candidates(&parse(text));
+        configs.iter().map(|config| config.port.kind).collect()
+    }
+
+    #[test]
+    fn the_stream_is_tried_first_unless_the_file_says_otherwise() {
+        let (txs, stream) = (Some(PortKind::Txs), Some(PortKind::Stream));
+        assert_eq!(kinds(""), [stream, txs]);
+        assert_eq!(kinds("irq = \"msix\""), [stream, txs]);
+        assert_eq!(kinds("irq = \"rxm\""), [txs]);
+        assert_eq!(kinds("[port]\nkind = \"txs\""), [txs]);
+        assert_eq!(kinds("[port]\nkind = \"stream\""), [stream]);
+        assert_eq!(kinds("[port]\ngen = 3"), [stream]);
+        let (_, why) = candidates(&parse("irq = \"rxm\""));
+        assert!(why.unwrap().contains("rxm"));
+    }
+
+    #[test]
+    fn another_port_is_tried_only_for_what_stands_against_the_first() {
+        for (kind, tried) in [
+            (ErrorKind::Unsupported, 2),
+            (ErrorKind::Config, 2),
+            (ErrorKind::Io, 1),
+            (ErrorKind::NoDma, 1),
+        ] {
+            let mut count = 0;
+            let made = first(candidates(&parse("")), |config| {
+                count += 1;
+                match config.streams() {
+                    true => Err(error(kind)),
+                    false => Ok(()),
+                }
+            });
+            assert_eq!(count, tried, "{kind:?}");
+            match tried {
+                2 => assert_eq!(made.unwrap().1.unwrap(), "s.qsys:3: it cannot be"),
+                _ => assert_eq!(made.unwrap_err().kind, kind),
+            }
+        }
+        // The last one's error is the user's.
+        let made: Result<((), _)> = first(candidates(&parse("")), |config| {
+            let mut error = error(ErrorKind::Unsupported);
+            error.what = format!("{:?}", config.port.kind);
+            Err(error)
+        });
+        assert!(made.unwrap_err().what.contains("Txs"));
+    }
+}

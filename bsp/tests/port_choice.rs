@@ -1,0 +1,260 @@
+//! The port to PCIe that a board gets: the stream of packets where it can have it, else `Txs`, unless the file asks for one.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Work, edit, expect, finds_in, fixture, reference, reference_net, vendor_bsp};
+use peerlane_bsp::board::{Description, Options, make};
+use peerlane_bsp::build::Build;
+use peerlane_bsp::check::{Level, check};
+use peerlane_bsp::config::{Config, PortKind};
+use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::extend::report::Report;
+use peerlane_bsp::layout::Layout;
+
+const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const TXS: &str = "[port]\nkind = \"txs\"\n";
+const SYSTEM: &str = "acl_iface_system.qsys";
+
+/// The check finds no fault in the output, whose record has the port of the report.
+fn is_sound(out: &Path, report: &Report) {
+    let layout = Layout::find(out).unwrap();
+    let findings = check(&layout).unwrap().0;
+    let bad: Vec<_> = findings.iter().filter(|f| f.level == Level::Bad).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    let build = Build::read(&layout).unwrap();
+    assert_eq!(build.config.streams(), report.config.streams());
+    let text = fs::read_to_string(out.join("peerlane-report.md")).unwrap();
+    assert!(text.contains("## The port to PCIe"), "{text}");
+    let own = if report.config.streams() {
+        "| stream (this board's) |"
+    } else {
+        "`Txs` (this board's) |"
+    };
+    assert!(text.contains(own), "{text}");
+}
+
+/// Extends with no configuration.
+fn by_itself(bsp: &Path) -> (Work, Report) {
+    let work = Work::of(bsp);
+    let report = work
+        .extend_by_itself("")
+        .unwrap_or_else(|e| panic!("{}", e.message()));
+    is_sound(&work.out, &report);
+    (work, report)
+}
+
+/// All boards of Stratix V that the tests have: Quartus 13.1 and 14.0.
+#[test]
+fn a_board_of_stratix_v_gets_the_stream() {
+    let bsps: Vec<PathBuf> = [Some(reference()), Some(reference_net()), vendor_bsp()]
+        .into_iter()
+        .flatten()
+        .collect();
+    for bsp in bsps {
+        let (work, report) = by_itself(&bsp);
+        assert!(
+            report.config.streams(),
+            "{}: {}",
+            bsp.display(),
+            report.notes[0]
+        );
+        assert!(
+            report.notes[0].contains("which is the default"),
+            "{}",
+            report.notes[0]
+        );
+        // The same as where it is asked for.
+        let asked = Work::of(&bsp);
+        let other = asked.extend_by_itself(STREAM).unwrap();
+        assert_eq!(other.build_id, report.build_id);
+        assert!(other.notes[0].contains("as the configuration asks"));
+        drop(work);
+    }
+    let work = Work::new();
+    let report = work.extend_by_itself(TXS).unwrap();
+    assert!(!report.config.streams() && report.notes[0].contains("as the configuration asks"));
+    is_sound(&work.out, &report);
+}
+
+/// Arria V GZ has the hard IP of Stratix V under a name of its own.
+#[test]
+fn a_board_of_arria_v_gz_gets_the_stream() {
+    let work = Work::new();
+    work.edit(
+        SYSTEM,
+        "altera_pcie_sv_hip_avmm",
+        "altera_pcie_avgz_hip_avmm",
+    );
+    work.edit(
+        SYSTEM,
+        "\"INTENDED_DEVICE_FAMILY\" value=\"Stratix V\"",
+        "\"INTENDED_DEVICE_FAMILY\" value=\"Arria V GZ\"",
+    );
+    let report = work.extend_by_itself("").unwrap();
+    assert!(report.config.streams(), "{}", report.notes[0]);
+    is_sound(&work.out, &report);
+}
+
+/// The hard IP of Cyclone V and Arria V has no streaming form that is known here.
+#[test]
+fn another_family_gets_txs() {
+    for kind in ["altera_pcie_cv_hip_avmm", "altera_pcie_av_hip_avmm"] {
+        let work = Work::new();
+        work.edit(SYSTEM, "altera_pcie_sv_hip_avmm", kind);
+        let report = work.extend_by_itself("").unwrap();
+        assert!(!report.config.streams());
+        assert!(report.notes[0].contains(kind), "{}", report.notes[0]);
+        is_sound(&work.out, &report);
+        let other = Work::new();
+        other.edit(SYSTEM, "altera_pcie_sv_hip_avmm", kind);
+        expect(&other.refused(STREAM), ErrorKind::Unsupported, &[kind]);
+    }
+    let Some(c5p) = fixture("c5p-18.1") else {
+        return;
+    };
+    // Its link is Gen1 x4, which `Txs` cannot have either: that is what the user can mend.
+    let error = Work::of(&c5p).extend_by_itself("").unwrap_err();
+    expect(
+        &error,
+        ErrorKind::Unsupported,
+        &["width of 64 bits", "Gen2 x4"],
+    );
+}
+
+/// A board that cannot have it gets `Txs` with every reason, and is refused with them where the file asks for it.
+#[test]
+fn all_reasons_are_told() {
+    let spoilt = || {
+        let work = Work::new();
+        let two = "    <parameter name=\"use_ast_parity\" value=\"1\" />\n    <parameter name=\"a_new_one\" value=\"7\" />\n";
+        let line = "<parameter name=\"lane_mask_hwtcl\" value=\"x8\" />";
+        work.edit(SYSTEM, line, &format!("{line}\n{two}"));
+        work
+    };
+    let work = spoilt();
+    let report = work.extend_by_itself("").unwrap();
+    assert!(!report.config.streams());
+    let note = &report.notes[0];
+    for word in [
+        "use_ast_parity",
+        "a_new_one",
+        "acl_iface_system.qsys:",
+        "kind = \"stream\"",
+    ] {
+        assert!(note.contains(word), "{word}: {note}");
+    }
+    assert!(!note.contains(work.dir.path().to_str().unwrap()), "{note}");
+    is_sound(&work.out, &report);
+    let work = spoilt();
+    let error = work.refused(STREAM);
+    assert_eq!(error.kind, ErrorKind::Unsupported);
+    assert!(error.what.starts_with("2 things"), "{error}");
+    let said = error.message();
+    assert!(
+        said.contains("use_ast_parity") && said.contains("a_new_one"),
+        "{said}"
+    );
+}
+
+/// A streaming port must have all that the file asks for.
+#[test]
+fn keys_of_the_file_choose_too() {
+    let work = Work::new();
+    let report = work.extend_by_itself("irq = \"rxm\"").unwrap();
+    assert!(!report.config.streams());
+    assert!(
+        report.notes[0].contains("irq = \"rxm\""),
+        "{}",
+        report.notes[0]
+    );
+    is_sound(&work.out, &report);
+    for config in ["irq = \"msix\"", "[port]\ngen = 3"] {
+        let work = Work::new();
+        let report = work.extend_by_itself(config).unwrap();
+        assert!(report.config.streams(), "{config}");
+    }
+}
+
+/// A parameter that no description has is left out with a note where its value switches nothing on.
+#[test]
+fn an_unknown_parameter_that_is_off_is_a_note() {
+    let work = Work::of(&reference_net());
+    let line = "<parameter name=\"hip_tag_checking_hwtcl\" value=\"1\" />";
+    let new = "<parameter name=\"of_quartus_99_hwtcl\" value=\"0\" />";
+    work.edit("board.qsys", line, &format!("{line}\n  {new}"));
+    let report = work.extend_by_itself("").unwrap();
+    assert!(report.config.streams(), "{}", report.notes[0]);
+    let mut notes = report.notes.iter();
+    assert!(
+        notes.any(|note| note.contains("of_quartus_99_hwtcl = 0")),
+        "{:#?}",
+        report.notes
+    );
+    is_sound(&work.out, &report);
+    assert!(!work.made("board.qsys").contains("of_quartus_99"));
+}
+
+/// A receive buffer without the room for completions gets one that has it, with either port, and the check sees it.
+#[test]
+fn the_receive_buffer_gets_room() {
+    for (config, test) in [(STREAM, "packets"), (TXS, "parameters")] {
+        for was in ["Maximum", "High"] {
+            let work = Work::new();
+            let line = |value: &str| format!("name=\"rxbuffer_rxreq_hwtcl\" value=\"{value}\"");
+            work.edit(SYSTEM, &line("Low"), &line(was));
+            let report = work.extend_by_itself(config).unwrap();
+            is_sound(&work.out, &report);
+            let change = format!("rxbuffer_rxreq_hwtcl {was} → Low");
+            let mut all = report.changes.iter();
+            let change = all
+                .find(|one| one.what.contains(&change))
+                .expect("a change");
+            assert!(change.why.contains("completions"), "{}", change.why);
+            let made = work.made(SYSTEM);
+            for wrong in [was, "Balanced"] {
+                finds_in(
+                    &work,
+                    SYSTEM,
+                    &line("Low"),
+                    &line(wrong),
+                    test,
+                    "rxbuffer_rxreq_hwtcl",
+                );
+                fs::write(work.output(SYSTEM), &made).unwrap();
+            }
+        }
+        // A division that has the room is the vendor's choice.
+        let work = Work::new();
+        edit(
+            &work.input(SYSTEM),
+            "name=\"rxbuffer_rxreq_hwtcl\" value=\"Low\"",
+            "name=\"rxbuffer_rxreq_hwtcl\" value=\"Balanced\"",
+        );
+        let report = work.extend_by_itself(config).unwrap();
+        is_sound(&work.out, &report);
+        assert!(work.made(SYSTEM).contains("value=\"Balanced\""));
+    }
+}
+
+/// A board that `peerlane new` makes has the same choice.
+#[test]
+fn a_new_board_gets_the_stream() {
+    for (kind, streams) in [(None, true), (Some(PortKind::Txs), false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config::default();
+        config.port.kind = kind;
+        let out = dir.path().join("out");
+        let report = make(&Options {
+            description: Description::find(Path::new("de5net")).unwrap(),
+            out: out.clone(),
+            pins: None,
+            config,
+        })
+        .unwrap();
+        assert_eq!(report.config.streams(), streams);
+        is_sound(&out, &report);
+    }
+}

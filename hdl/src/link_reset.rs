@@ -1,0 +1,27 @@
+//! The reset of the PCIe side as the parts of the block take it.
+
+use crate::prim::BitSync;
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// Takes the reset of the PCIe side into its clock once, for all parts: so no part sees its begin or its end in another
+/// cycle, whatever its source. The hard IP's reset may begin without a clock, and stand for longer than the clock does.
+#[derive(DocBlock, Default)]
+pub struct LinkReset {
+    pub pcie_clk: Signal<In, Clock>,
+    /// Reset of the PCIe side. Of any clock.
+    pub pcie_reset: Signal<In, Bit>,
+    /// The same in this clock.
+    pub link_reset: Signal<Out, Bit>,
+
+    arrives: BitSync,
+}
+
+impl Logic for LinkReset {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, pcie_clk, arrives);
+        self.arrives.unsynced.next = self.pcie_reset.val();
+        self.link_reset.next = self.arrives.synced.val();
+    }
+}

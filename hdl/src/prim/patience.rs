@@ -1,0 +1,61 @@
+//! Times to wait.
+
+use peerlane_verilog::DocBlock;
+use rust_hdl::prelude::*;
+
+/// Macro of a simulation, beside `SIMULATION`, in which everything gives up soon: milliseconds are long there. Synthesis
+/// defines neither of the two, so the macro changes no build.
+pub const IMPATIENT: &str = "PEERLANE_IMPATIENT";
+
+/// A number of cycles, and the smaller one of a simulation that is [`IMPATIENT`].
+#[derive(DocBlock)]
+#[module_name(shape)]
+pub struct Patience<const N: usize> {
+    pub cycles: Signal<Out, Bits<N>>,
+    #[given]
+    _cycles: u64,
+    #[given]
+    _short: u64,
+}
+
+impl<const N: usize> Patience<N> {
+    /// So many cycles, or in such a simulation `short`, if those are fewer.
+    pub fn new(cycles: u64, short: u64) -> Self {
+        assert!(cycles < 1 << N, "{cycles} in {N} bits");
+        Self::fresh(PatienceGiven {
+            _cycles: cycles,
+            _short: short.min(cycles),
+        })
+    }
+
+    fn shape(&self) -> String {
+        format!("patience_{}", self._cycles)
+    }
+}
+
+impl<const N: usize> Logic for Patience<N> {
+    fn update(&mut self) {
+        self.cycles.next = self._cycles.into();
+    }
+    fn connect(&mut self) {
+        self.cycles.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (cycles, short) = (self._cycles, self._short);
+        Verilog::Custom(format!(
+            "`ifdef SIMULATION\n\
+             `ifdef {IMPATIENT}\n\
+             `define PEERLANE_CYCLES {N}'d{short}\n\
+             `endif\n\
+             `endif\n\
+             `ifndef PEERLANE_CYCLES\n\
+             `define PEERLANE_CYCLES {N}'d{cycles}\n\
+             `endif\n\
+             assign cycles = `PEERLANE_CYCLES;\n\
+             `undef PEERLANE_CYCLES\n"
+        ))
+    }
+    fn timing(&self) -> Vec<TimingInfo> {
+        vec![]
+    }
+}

@@ -1,0 +1,309 @@
+//! Ends of writes that the board cannot write by itself.
+//!
+//! A board whose [granularity of writes](peerlane_core::capability::Capabilities::write_granularity) is 4 bytes writes
+//! whole dwords of a peer's memory. It writes the middle of a transfer in place. An end of 1 to 3 bytes goes into memory of
+//! the queue's, together with the rest of its dwords of FPGA memory: these are the context's own, for its range is of whole
+//! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
+//!
+//! The copy is made with the queue locked, which keeps the order of writes. Into memory of the process it goes by the
+//! process's mapping, so it needs a page that may be written, and waits for whoever serves a fault there.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{Memory, MemoryKind};
+use crate::region::Region;
+use peerlane_core::att::{AttAddress, Permissions};
+use rustix::fd::{AsRawFd as _, OwnedFd};
+use rustix::fs::MemfdFlags;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Bytes of a dword: all granularities but 1.
+const DWORD: u64 = 4;
+
+/// Bytes of the queue's memory for one end: it may lie in two dwords of FPGA memory.
+const SLOT: u64 = 2 * DWORD;
+
+/// Writes a few bytes of memory that the library does not reach by itself: of a GPU, by the GPU's own copy.
+///
+/// It is called by a thread that waits for transfers or polls them, with the queue locked. It must not use the queue. It
+/// waits for the copy, but not for work of the program's that may wait for the transfer.
+pub trait Patch: Debug + Send + Sync {
+    /// Copies to the byte at `offset` of the region and on. The bytes have arrived when this returns well. Bytes beside them
+    /// are not written, not even with the value that they have.
+    ///
+    /// # Errors
+    /// [`Error::Forgotten`] if the memory is not there any more: the write ends as the board would end it then. The write
+    /// ends with any other error: [`Error::Ends`] is for those of the memory's device.
+    fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()>;
+}
+
+/// How the library writes a region by itself.
+#[derive(Debug, Clone)]
+pub(crate) enum Access {
+    /// Memory that is read and written by copying, from one of its bytes on.
+    Memory(Memory, usize),
+    /// Memory of this process, at an address.
+    Process(u64),
+    /// By its owner.
+    Owner(Arc<dyn Patch>),
+}
+
+impl Access {
+    /// Whether it is memory of the host's.
+    pub(crate) fn is_host(&self) -> bool {
+        match self {
+            Self::Memory(memory, _) => memory.kind() == MemoryKind::Host,
+            Self::Process(_) => true,
+            Self::Owner(_) => false,
+        }
+    }
+}
+
+/// Bytes at the start and the end of a write that the board does not write where they belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) head: u64,
+    pub(crate) tail: u64,
+    /// Where the board writes them: a slot for the head, and one for the tail behind it.
+    bounce: AttAddress,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Where it begins in the transfer.
+    pub(crate) start: u64,
+    /// Its bytes.
+    pub(crate) bytes: u64,
+    /// Where its slot begins in the queue's memory.
+    slot: u64,
+}
+
+/// A descriptor's places for an end.
+pub(crate) struct Fetch {
+    pub(crate) peer: AttAddress,
+    pub(crate) local: u64,
+    pub(crate) length: u32,
+}
+
+/// An end that the board has moved, and that is to be copied to where it belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scrap {
+    /// Where its first byte belongs.
+    pub(crate) to: AttAddress,
+    /// Where that is in the transfer.
+    pub(crate) start: u64,
+    /// Where it lies in the queue's memory.
+    at: usize,
+    bytes: usize,
+}
+
+/// Whether a write begins or ends between multiples of the granularity.
+pub(crate) fn is_ragged(peer: AttAddress, length: u64, granularity: u32) -> bool {
+    (peer.raw() | length) & (u64::from(granularity) - 1) != 0
+}
+
+/// Whether the board writes some of a write's bytes where they belong.
+pub(crate) fn has_middle(peer: AttAddress, length: u64, granularity: u32) -> bool {
+    let granularity = u64::from(granularity);
+    let head = peer.raw().wrapping_neg() % granularity;
+    length >= head + granularity
+}
+
+impl Ends {
+    /// Those of a write of so many bytes.
+    pub(crate) fn of(peer: AttAddress, length: u64, bounce: AttAddress) -> Self {
+        let head = (peer.raw().wrapping_neg() % DWORD).min(length);
+        let tail = (length - head) % DWORD;
+        Self { head, tail, bounce }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        u64::from(self.head > 0) + u64::from(self.tail > 0)
+    }
+
+    /// One of them, the head first, of a write of so many bytes.
+    pub(crate) fn get(&self, index: u64, length: u64) -> End {
+        match self.head > 0 && index == 0 {
+            true => End {
+                start: 0,
+                bytes: self.head,
+                slot: 0,
+            },
+            false => End {
+                start: length - self.tail,
+                bytes: self.tail,
+                slot: SLOT,
+            },
+        }
+    }
+
+    /// Has the board move an end, of a write from this byte of FPGA memory on. `None`: it has no ATT address.
+    pub(crate) fn fetch(&self, end: End, local: u64) -> Option<Fetch> {
+        let first = local + end.start;
+        let start = first - first % DWORD;
+        let length = (first + end.bytes).next_multiple_of(DWORD) - start;
+        Some(Fetch {
+            peer: self.bounce.checked_add(end.slot)?,
+            local: start,
+            length: length as u32,
+        })
+    }
+}
+
+impl End {
+    /// Its bytes in the queue's memory, of a write between these places.
+    pub(crate) fn scrap(&self, peer: AttAddress, local: u64) -> Option<Scrap> {
+        Some(Scrap {
+            to: peer.checked_add(self.start)?,
+            start: self.start,
+            at: (self.slot + (local + self.start) % DWORD) as usize,
+            bytes: self.bytes as usize,
+        })
+    }
+}
+
+/// Memory of a queue's, that the board moves ends into: those of one write at a time.
+#[derive(Debug)]
+pub(crate) struct Bounce {
+    memory: Memory,
+    region: Region,
+    /// From here the kernel copies into memory of the process, which may be there no more.
+    file: OwnedFd,
+}
+
+impl Bounce {
+    pub(crate) fn new(device: &Device) -> Result<Self> {
+        let memory = device.memory(MemoryKind::Host, 2 * SLOT as usize)?;
+        // It may read it to make sure that all has arrived.
+        let region = device.register_all(&memory, Permissions::ReadWrite)?;
+        let file = rustix::fs::memfd_create("peerlane-ends", MemfdFlags::CLOEXEC);
+        let file = file.map_err(|source| Error::map("memory for ends", SLOT as usize, source))?;
+        match is_ragged(region.att_address(), 0, DWORD as u32) {
+            false => Ok(Self {
+                memory,
+                region,
+                file,
+            }),
+            true => Err(Error::Broken {
+                reason: "the driver's memory does not begin at a dword".into(),
+            }),
+        }
+    }
+
+    /// The ends of a write.
+    pub(crate) fn ends(&self, peer: AttAddress, length: u64) -> Ends {
+        Ends::of(peer, length, self.region.att_address())
+    }
+
+    /// Copies an end to where it belongs, which is in this region.
+    ///
+    /// # Errors
+    /// As [`Patch::patch`].
+    pub(crate) fn place(&self, region: &Region, scrap: &Scrap) -> Result<()> {
+        let (Some(access), Some(offset)) =
+            (region.access(), scrap.to.offset_from(region.att_address()))
+        else {
+            return Err(Error::Forgotten);
+        };
+        let mut bytes = [0; DWORD as usize];
+        let bytes = &mut bytes[..scrap.bytes];
+        self.memory.read(scrap.at, bytes)?;
+        match access {
+            Access::Memory(memory, start) => memory.write(start + offset as usize, bytes),
+            Access::Process(address) => self.store(address + offset, bytes),
+            Access::Owner(owner) => owner.patch(offset, bytes),
+        }
+    }
+
+    /// Stores into memory of the process. The program may have unmapped it while the board did not look: the kernel stores,
+    /// which says so.
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let failed = |error: std::io::Error| Error::Ends {
+            reason: format!("address {address:#x}: {error}"),
+        };
+        let put = rustix::io::pwrite(&self.file, bytes, 0);
+        put.map_err(|error| failed(error.into()))?;
+        let to = std::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: the file is open. The bytes are of a region that was registered by this address, which the board may
+        // write until this transfer has ended, by the promise of `register_address`; where they are not mapped, the call
+        // says so.
+        let moved = unsafe { libc::pread(self.file.as_raw_fd(), to, bytes.len(), 0) };
+        match usize::try_from(moved) {
+            Ok(moved) if moved == bytes.len() => Ok(()),
+            Ok(_) => Err(Error::Forgotten),
+            Err(_) => match std::io::Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::EFAULT) => Err(Error::Forgotten),
+                error => Err(failed(error)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peerlane_core::att::PageSize;
+
+    fn at(offset: u64) -> AttAddress {
+        AttAddress::new(PageSize::Kib4, 3, offset).unwrap()
+    }
+
+    /// Head, middle and tail are the write, in this order and without a gap; the middle is of whole dwords.
+    #[test]
+    fn a_write_falls_into_ends_and_a_middle() {
+        for start in 0..4 {
+            for length in 1..40 {
+                let ends = Ends::of(at(start), length, at(4096));
+                assert!(ends.head < 4 && ends.tail < 4);
+                let middle = length - ends.head - ends.tail;
+                assert_eq!(has_middle(at(start), length, 4), middle > 0);
+                assert!(has_middle(at(start), length, 1));
+                assert!(middle.is_multiple_of(4), "{length} bytes at {start}");
+                assert!(middle == 0 || (start + ends.head).is_multiple_of(4));
+                let ragged = is_ragged(at(start), length, 4);
+                assert_eq!(ends.count() > 0, ragged, "{length} bytes at {start}");
+                assert!(!is_ragged(at(start), length, 1));
+                let mut left = 0..length;
+                for index in 0..ends.count() {
+                    let end = ends.get(index, length);
+                    match end.slot {
+                        0 => left.start += end.bytes,
+                        _ => left.end -= end.bytes,
+                    }
+                    let inside = end.start == 0 || end.start == left.end;
+                    assert!(inside, "{length} bytes at {start}: {end:?}");
+                }
+                assert_eq!(left.end - left.start, middle);
+            }
+        }
+    }
+
+    /// The dwords of FPGA memory around an end, and no more.
+    #[test]
+    fn an_end_is_fetched_in_whole_dwords() {
+        for local in 0..8 {
+            for (start, length) in [(1, 3), (3, 1), (2, 2), (0, 1), (0, 3), (3, 8)] {
+                let ends = Ends::of(at(start), length, at(0x1000));
+                for index in 0..ends.count() {
+                    let end = ends.get(index, length);
+                    let fetch = ends.fetch(end, local).unwrap();
+                    let first = local + end.start;
+                    assert!(fetch.local <= first && first - fetch.local < 4);
+                    let behind = fetch.local + u64::from(fetch.length);
+                    assert!(behind >= first + end.bytes && behind - (first + end.bytes) < 4);
+                    for place in [fetch.local, behind, fetch.peer.raw()] {
+                        assert!(place.is_multiple_of(4), "{end:?}");
+                    }
+                    let scrap = end.scrap(at(start), local).unwrap();
+                    assert_eq!(scrap.to, at(start + end.start));
+                    let slot = fetch.peer.offset_from(at(0x1000)).unwrap();
+                    assert_eq!(scrap.at as u64, slot + first - fetch.local);
+                    assert!(scrap.at + scrap.bytes <= (slot + SLOT) as usize);
+                }
+            }
+        }
+    }
+}

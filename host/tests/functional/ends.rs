@@ -1,0 +1,268 @@
+//! Ends of writes on a board that writes whole dwords only, where it matters which way they go and how they fail.
+
+use crate::common::{MIB, SECOND, fault_of, open, registered};
+use crate::fake::{Config, Fake};
+use peerlane_host::{
+    Course, Device, Direction, Error, Fault, Memory, MemoryKind, Patch, Permissions, Queue, Region,
+    Request, Result, Terms,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const GUARD: u8 = 0xee;
+
+fn open_coarse() -> (Fake, Device, Queue) {
+    let config = Config {
+        write_granularity: 4,
+        ..Config::default()
+    };
+    let (fake, _, device, queue) = open(config);
+    fake.fpga_write(0, &(0..=255).collect::<Vec<u8>>());
+    (fake, device, queue)
+}
+
+/// Memory of a GPU's behind a dma-buf, from byte 64 of it on.
+fn behind_a_dma_buf(fake: &Fake, device: &Device) -> (Memory, Region) {
+    let memory = device.memory(MemoryKind::Gpu, MIB as usize).unwrap();
+    memory.write(0, &[GUARD; 1024]).unwrap();
+    let file = rustix::fs::memfd_create("dma-buf", rustix::fs::MemfdFlags::CLOEXEC);
+    let file = std::fs::File::from(file.unwrap());
+    fake.set_dmabuf(&file, &memory, 0);
+    let region = device.register_dmabuf(&file, 64, 4096, Permissions::ReadWrite);
+    (memory, region.unwrap())
+}
+
+/// A GPU that copies bytes of the region, and how often it has.
+#[derive(Debug)]
+struct Gpu {
+    memory: Memory,
+    copies: AtomicUsize,
+    fails: Mutex<Option<Error>>,
+}
+
+impl Patch for Gpu {
+    fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        assert!((1..4).contains(&bytes.len()));
+        if let Some(error) = self.fails.lock().unwrap().take() {
+            return Err(error);
+        }
+        self.copies.fetch_add(1, Ordering::Relaxed);
+        self.memory.write(64 + offset as usize, bytes)
+    }
+}
+
+fn found(memory: &Memory, range: std::ops::Range<usize>) -> Vec<u8> {
+    let mut bytes = vec![0; range.len()];
+    memory.read(range.start, &mut bytes).unwrap();
+    bytes
+}
+
+fn refused<T>(result: Result<T>) -> bool {
+    let granularity = matches!(
+        &result,
+        Err(error @ Error::Granularity { granularity: 4, .. }) if error.to_string().contains("write_granularity")
+            && error.remedy().contains("pl_region_set_copy")
+    );
+    granularity
+}
+
+#[test]
+fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
+    let (fake, device, queue) = open_coarse();
+    let (memory, region) = behind_a_dma_buf(&fake, &device);
+    for (offset, length) in [(1, 3), (0, 3), (2, 8), (4, 4091)] {
+        let offset = offset as u64;
+        assert!(refused(queue.write(0, &region, offset, length)));
+        let request = Request {
+            direction: Direction::Write,
+            region: &region,
+            offset,
+            fpga_address: 0,
+            length,
+            piece: None,
+        };
+        assert!(refused(queue.check(&request)));
+        let good = Request {
+            offset: 0,
+            length: 4,
+            ..request
+        };
+        let list = queue.submit_list(&[good, request], Terms::default());
+        assert!(refused(list));
+        // Reads need none of it.
+        let read = Request {
+            direction: Direction::Read,
+            ..request
+        };
+        queue.check(&read).unwrap();
+    }
+    // The second slot of a stream begins inside of a dword, or the last one ends there.
+    for (slot, length) in [(6, 24), (8, 21)] {
+        let course = Course {
+            direction: Direction::Write,
+            region: region.clone(),
+            offset: 0,
+            slot,
+            slots: 2,
+            fpga: 0..10 * slot,
+            length: Some(length),
+        };
+        assert!(refused(queue.stream(course)), "slots of {slot}");
+    }
+    assert_eq!(queue.statistics().descriptors, 0);
+    assert_eq!(found(&memory, 0..1024), [GUARD; 1024]);
+    let write = queue.write(3, &region, 4, 8).unwrap();
+    assert_eq!(write.wait(SECOND).unwrap(), 8);
+    assert_eq!(found(&memory, 68..76), (3..11).collect::<Vec<u8>>());
+    // Nothing copies the ends of a descriptor that bypasses the queue, also in host memory.
+    let (_memory, host) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
+    let request = Request {
+        direction: Direction::Write,
+        region: &host,
+        offset: 2,
+        fpga_address: 0,
+        length: 8,
+        piece: None,
+    };
+    assert!(refused(device.describe(&request, 0)));
+    assert!(
+        device
+            .describe(
+                &Request {
+                    offset: 4,
+                    ..request
+                },
+                0
+            )
+            .is_ok()
+    );
+}
+
+#[test]
+fn the_memorys_owner_copies_the_ends() {
+    let (fake, device, queue) = open_coarse();
+    let (memory, region) = behind_a_dma_buf(&fake, &device);
+    let gpu = Arc::new(Gpu {
+        memory: memory.clone(),
+        copies: AtomicUsize::new(0),
+        fails: Mutex::default(),
+    });
+    region.set_patch(Arc::<Gpu>::clone(&gpu));
+    for (offset, length, copies) in [(8, 8, 0), (1, 2, 1), (6, 2, 1), (5, 6, 2), (4, 6, 1)] {
+        memory.write(0, &[GUARD; 1024]).unwrap();
+        let before = gpu.copies.load(Ordering::Relaxed);
+        let write = queue.write(7, &region, offset, length).unwrap();
+        assert_eq!(write.wait(SECOND).unwrap(), length);
+        assert_eq!(gpu.copies.load(Ordering::Relaxed) - before, copies);
+        let mut expected = vec![GUARD; 1024];
+        let at = 64 + offset as usize;
+        for (place, byte) in (at..at + length as usize).zip(7..) {
+            expected[place] = byte;
+        }
+        assert_eq!(
+            found(&memory, 0..1024),
+            expected,
+            "{length} bytes at {offset}"
+        );
+    }
+    // What it says is the write's end; what had to wait goes on.
+    let gone = Error::Ends {
+        reason: "CUDA_ERROR_ECC_UNCORRECTABLE".into(),
+    };
+    *gpu.fails.lock().unwrap() = Some(gone);
+    let failing = queue.write(0, &region, 1, 8).unwrap();
+    let behind = queue.write(0, &region, 100, 8).unwrap();
+    assert_eq!(behind.wait(SECOND).unwrap(), 8);
+    let error = failing.wait(SECOND).unwrap_err();
+    assert!(error.to_string().ends_with("ECC_UNCORRECTABLE"), "{error}");
+    // Memory that is not there any more ends it as the board would.
+    *gpu.fails.lock().unwrap() = Some(Error::Forgotten);
+    let write = queue.write(0, &region, 4, 7).unwrap();
+    match write.wait(SECOND) {
+        Err(Error::Fault {
+            fault: Fault::AttInvalid,
+            bytes_done: 4,
+            length: 7,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_region_that_is_forgotten_gets_no_end() {
+    let (fake, device, queue) = open_coarse();
+    let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
+    fake.lock().tricks.stuck = true;
+    let write = queue.write(0, &region, 1, 2).unwrap();
+    region.clone().forget().unwrap();
+    fake.lock().tricks.stuck = false;
+    // The board knows nothing of it: its descriptor names the queue's memory.
+    assert_eq!(fault_of(&write), Fault::AttInvalid);
+    assert_eq!(found(&memory, 0..8), [0; 8]);
+}
+
+/// `bytes_done` is true of a write that fails, and nothing is said to be done before its first bytes are in their places.
+#[test]
+fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
+    let (fake, device, queue) = open_coarse();
+    let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
+    memory.write(0, &[GUARD; 64]).unwrap();
+    // Head, tail, and the middle fails after 8 bytes.
+    fake.lock().tricks.fault = Some((0, 2, 8, 8));
+    let write = queue.write(10, &region, 3, 18).unwrap();
+    match write.wait(SECOND) {
+        Err(Error::Fault {
+            bytes_done: 9,
+            length: 18,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(
+        found(&memory, 0..12),
+        [GUARD, GUARD, GUARD, 10, 11, 12, 13, 14, 15, 16, 17, 18]
+    );
+    assert_eq!(found(&memory, 12..64), [GUARD; 52]);
+    // The head fails.
+    fake.lock().tricks.fault = Some((0, 0, 8, 0));
+    let write = queue.write(10, &region, 3, 18).unwrap();
+    match write.wait(SECOND) {
+        Err(Error::Fault {
+            bytes_done: 0,
+            offset: None,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
+    fake.lock().tricks.stuck = true;
+    let write = queue.write(10, &region, 3, 18).unwrap();
+    match write.wait(Duration::from_millis(1)) {
+        Err(Error::Timeout { bytes_done: 0, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    // Whoever ends it finds what was there.
+    memory.write(0, &[GUARD; 64]).unwrap();
+    assert!(matches!(write.stop(Duration::ZERO), Err(Error::Stopped)));
+    assert_eq!(found(&memory, 0..64), [GUARD; 64]);
+}
+
+/// Writes of whole dwords cost what they did, and the queue takes memory for ends when there are some.
+#[test]
+fn whole_dwords_cost_nothing() {
+    let (_, device, queue) = open_coarse();
+    let (_memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
+    let regions = || device.query().unwrap().regions[0];
+    let (before, descriptors) = (regions(), |queue: &Queue| queue.statistics().descriptors);
+    for round in 0..10 {
+        let write = queue.write(round, &region, 4 * round, 400).unwrap();
+        write.wait(SECOND).unwrap();
+    }
+    assert_eq!((regions(), descriptors(&queue)), (before, 10));
+    for _ in 0..3 {
+        let write = queue.write(0, &region, 1, 400).unwrap();
+        write.wait(SECOND).unwrap();
+    }
+    assert_eq!((regions(), descriptors(&queue)), (before + 1, 10 + 3 * 3));
+}

@@ -1,0 +1,162 @@
+//! From which GPUs is read: from those that have answered.
+
+use super::{Carrier, Name, Way, refused, with_gpu};
+use crate::fakegpu::GRANULE;
+use crate::faults;
+use crate::lab::{LIMIT, Lab, Mover, pci_device, told};
+use crate::raw;
+use crate::suite::skip;
+use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::uapi::{self, access, provider, register};
+use peerlane_guest::{Answer, Fault};
+use peerlane_host::{Device, Direction, Error, Permissions, Terms};
+use rustix::fd::AsRawFd;
+use rustix::io::Errno;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const SIZE: usize = 5 * GRANULE;
+
+/// What the driver has seen of peers.
+fn peers() -> Result<PathBuf> {
+    Ok(pci_device()?.join("peerlane/peers"))
+}
+
+fn seen() -> Result<String> {
+    let path = peers()?;
+    std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+}
+
+fn forget() -> Result<()> {
+    std::fs::write(peers()?, "forget")?;
+    let left = seen()?;
+    ensure!(left.is_empty(), "{left:?} is not forgotten");
+    Ok(())
+}
+
+/// Registers memory for both directions if the board is known to read it.
+fn known(device: &Device, name: &Name) -> Result<Option<u32>> {
+    let (provider, fd, address, identity) = match name {
+        Name::DmaBuf(fd) => (provider::DMABUF, fd.as_raw_fd(), 0, 0),
+        Name::Nvidia { address, id } => (provider::NVIDIA, -1, *address, *id),
+    };
+    let mut argument = uapi::Register {
+        provider,
+        access: access::READ | access::WRITE,
+        address,
+        length: SIZE as u64,
+        identity,
+        fd,
+        flags: register::PROVED_ONLY,
+        ..Default::default()
+    };
+    match raw::with(device, uapi::REGISTER, &mut argument) {
+        Ok(()) => Ok(Some(argument.handle)),
+        Err(Errno::XDEV) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The driver does not write ends of a write for a GPU.
+pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    let device = lab.open()?;
+    if device.capabilities().write_granularity == 1 {
+        return skip("the board writes single bytes");
+    }
+    with_gpu(|gpu| {
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let region = Name::of(&buffer, way)?
+            .register(&device, 0, SIZE)
+            .map_err(told)?;
+        let place = lab.place(&device)?;
+        for (offset, length, whole) in [(4, 8, true), (4, 7, false), (6, 8, false)] {
+            let terms = Terms::default();
+            match device.submit(Direction::Write, &region, offset, place, length, terms) {
+                Ok(submitted) if whole => {
+                    submitted.wait(Some(LIMIT)).map_err(told)?;
+                }
+                Err(Error::Call { source, .. }) if !whole && source == Errno::OPNOTSUPP => {}
+                other => bail!("{length} bytes at {offset}: {other:?}"),
+            }
+        }
+        Ok("")
+    })
+}
+
+/// Memory of a GPU is written and not read until the GPU was seen to answer. One that does not is not asked again, until the
+/// administrator says so.
+pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
+    let other = lab.open()?;
+    if !other.has(uapi::feature::PROVED_PEERS) {
+        return skip("reads of this board end one by one");
+    }
+    let took = with_gpu(|gpu| {
+        forget()?;
+        let mover = Mover::fast(lab)?;
+        let device = mover.device().clone();
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let name = Name::of(&buffer, way)?;
+        let place = lab.place(&device)?;
+        let before = lab.host.counters()?.bytes_read;
+        ensure!(known(&device, &name)?.is_none(), "a read is permitted");
+        let written = name
+            .register_for(&device, 0, SIZE, Permissions::Write)
+            .map_err(told)?;
+        let mut mover = mover;
+        let seed = 77;
+        lab.host.fpga_write(place, seed, SIZE as u64)?;
+        mover.transfer(Direction::Write, &written, 0, place, SIZE)?;
+        written.flush().map_err(told)?;
+        written.forget().map_err(told)?;
+        let mut expected = vec![0; SIZE];
+        peerlane_guest::pattern(seed, &mut expected);
+        let mut found = vec![0; SIZE];
+        buffer.read(0, &mut found)?;
+        ensure!(found == expected, "the GPU has other data");
+        let read = lab.host.counters()?.bytes_read - before;
+        ensure!(read == 0, "the board has read {read} bytes");
+
+        let resets = other.query().map_err(told)?.resets;
+        lab.host.fault(Fault::Reads {
+            answer: Answer::Never {},
+            skip: 0,
+            times: 1,
+        })?;
+        let errno = refused(name.register(&device, 0, SIZE))?;
+        lab.host.fault(Fault::Clear {})?;
+        ensure!(errno == Errno::XDEV, "a GPU without answers: {errno}");
+        let line = seen()?;
+        ensure!(line.ends_with(" silent\n"), "{line:?}");
+        let begin = Instant::now();
+        while other.query().map_err(told)?.resets == resets {
+            ensure!(begin.elapsed() < LIMIT, "reads stay down");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let took = begin.elapsed();
+        drop(mover);
+        faults::come_back_anew(lab)?;
+        let mover = Mover::fast(lab)?;
+        let device = mover.device().clone();
+        let resets = other.query().map_err(told)?.resets;
+        let errno = refused(name.register(&device, 0, SIZE))?;
+        ensure!(errno == Errno::XDEV, "once more: {errno}");
+        std::thread::sleep(Duration::from_secs(2));
+        ensure!(
+            other.query().map_err(told)?.resets == resets,
+            "it was asked again"
+        );
+
+        forget()?;
+        let mut carrier = Carrier::new(lab, mover)?;
+        let region = name.register(&device, 0, SIZE).map_err(told)?;
+        let line = seen()?;
+        ensure!(line.ends_with(" answers\n"), "{line:?}");
+        carrier.carry(&buffer, &region, 0, 0, SIZE)?;
+        region.forget().map_err(told)?;
+        let handle = known(&device, &name)?.context("what is known is refused")?;
+        let mut argument = uapi::Unregister { handle, flags: 0 };
+        raw::with(&device, uapi::UNREGISTER, &mut argument)?;
+        Ok(took)
+    })?;
+    Ok(format!("reset after {took:?}"))
+}
