@@ -197,7 +197,7 @@ fn the_kernels_interface_of_later_sdks_is_known() {
     assert_eq!(board.line.and_then(|line| line.kernels), Some(0));
 }
 
-/// The report: what to do in lines, effects of missing files, the lists of files last and folded.
+/// The report: tasks in lines, effects of missing files, the lists of files last and folded.
 #[test]
 fn the_report_can_be_read() {
     let work = net();

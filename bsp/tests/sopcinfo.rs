@@ -40,7 +40,7 @@ const DIFFERENCES: [(&str, &str); 1] = [(
     "the connection leaves two components: Quartus lists the slave at kernel_interface.kernel_cra, not at the bridge inside",
 )];
 
-/// What is known of a system: of each instance its facts, a line each.
+/// The facts of a system: of each instance, a line each.
 #[derive(Default)]
 struct Facts {
     instances: BTreeMap<String, BTreeSet<String>>,
@@ -76,7 +76,7 @@ fn compared(kind: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What the stand-in elaborates.
+/// The mock's elaboration.
 fn elaborated(file: &Path) -> (Facts, Vec<String>) {
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -343,7 +343,7 @@ fn real_systems_elaborate_as_quartus_elaborated_them() {
         ] {
             let at = usize::from(system != "system");
             let (ours, said) = elaborated(&file);
-            // The file does not say what of the parts was exported.
+            // The file does not say which parts were exported.
             let exported = |m: &String| {
                 m.starts_with("Error: parts.") && m.contains(" must be connected to a ")
             };

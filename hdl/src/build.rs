@@ -263,7 +263,7 @@ mod tests {
         assert!(mlabs > 1, "{mlabs}");
     }
 
-    /// The times of a build are its own, whatever a simulation defines.
+    /// The times of a build are its own. No macro of a simulation changes them.
     #[test]
     fn only_a_simulation_is_impatient() {
         let params = Params {

@@ -4,8 +4,8 @@ use crate::prim::BitSync;
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Takes the reset of the PCIe side into its clock once, for all parts: so no part sees its begin or its end in another
-/// cycle, whatever its source. The hard IP's reset may begin without a clock, and stand for longer than the clock does.
+/// Takes the reset of the PCIe side into its clock once, for all parts: so all parts see its begin and its end in one
+/// cycle, from any source. The hard IP's reset may begin without a clock, and stand for longer than the clock does.
 #[derive(DocBlock, Default)]
 pub struct LinkReset {
     pub pcie_clk: Signal<In, Clock>,

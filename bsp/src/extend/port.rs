@@ -28,7 +28,7 @@ const DIFFERENCES: [[&str; 3]; 8] = [
     ],
     [
         "poisoned data of a peer",
-        "taken for good",
+        "taken as good data",
         "ends the read with an error",
     ],
     ["generation of PCIe", "1 and 2", "1 to 3"],

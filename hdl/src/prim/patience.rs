@@ -3,7 +3,7 @@
 use peerlane_verilog::DocBlock;
 use rust_hdl::prelude::*;
 
-/// Macro of a simulation, beside `SIMULATION`, in which everything gives up soon: milliseconds are long there. Synthesis
+/// Macro of a simulation, next to `SIMULATION`, that shortens all time-outs: milliseconds are long there. Synthesis
 /// defines neither of the two, so the macro changes no build.
 pub const IMPATIENT: &str = "PEERLANE_IMPATIENT";
 

@@ -94,8 +94,8 @@ pub(super) fn garbage(clock: &str, width: usize) -> String {
 /// looks at it.
 ///
 /// On Altera's FPGAs it is a block of its own, unless it has 32 words at most and one clock: then it is a LUT memory
-/// (MLAB). That one may not be read while the word of the cycle before has not settled, so a register keeps what was
-/// written then. Between two clocks it stays a block of its own: see [`BlockRam::between_clocks`].
+/// (MLAB). That one may not be read while the word of the cycle before has not settled, so a register keeps that
+/// word. Between two clocks it stays a block of its own: see [`BlockRam::between_clocks`].
 #[derive(DocBlock)]
 #[module_name(shape)]
 pub struct BlockRam<T: Word, const A: usize> {

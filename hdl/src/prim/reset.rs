@@ -76,8 +76,8 @@ impl Logic for ResetCopy {
 ///
 /// Only one register sees `trigger`. It has the name by which timing constraints find the first stage of a synchroniser,
 /// for a path to an asynchronous input is one of another clock, too. It sets the next, and that clears the count. They fall
-/// one behind the other. So only the first can be caught at an edge, and it has a cycle to settle, which the constraints
-/// hold: they relax no path between the three. What is given out is a register of its own, which never glitches.
+/// one after the other. So only the first can be caught at an edge, and it has a cycle to settle, which the constraints
+/// hold: they relax no path between the three. The output is a register of its own, which never glitches.
 #[derive(DocBlock, Default)]
 pub struct ResetAtOnce {
     pub clock: Signal<In, Clock>,

@@ -114,7 +114,7 @@ pub struct AnswerSource<const W: usize> {
     /// A beat, in the cycle of its chunk or later.
     pub beat: Signal<Out, Bit>,
     pub data: Signal<Out, Bits<W>>,
-    /// The beat has no data, nor have those behind it in its chunk. Reported only of a read's last chunk.
+    /// The beat has no data, nor have the later ones of its chunk. Reported only of a read's last chunk.
     pub error: Signal<Out, Bit>,
 }
 

@@ -327,7 +327,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
             self.is_dead.d.next = false;
             self.opening.d.next = false;
             self.rinsing.d.next = true;
-            // What stands there may wait as long again until the port is dead again.
+            // The beat that stands there may wait as long again until the port is dead again.
             self.patience.d.next = self.timeout.val();
         }
         if self.reset.val() {

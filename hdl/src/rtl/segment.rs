@@ -1,6 +1,6 @@
 //! One direction's request maker: serves the channels in turn, a request at a time. A read has at most
-//! 512 bytes, or what one packet may ask for, a write what one burst may carry; neither crosses a multiple of that
-//! (so never 4 KiB) of the peer address; each is checked and translated by the ATT before it leaves.
+//! 512 bytes, or as many as one packet may ask for, a write as many as one burst may carry. Neither crosses a multiple
+//! of that of the peer address, so none crosses 4 KiB. Each is checked and translated by the ATT before it leaves.
 //!
 //! The channel that is served stands in registers; those that wait in the middle of a descriptor stand
 //! in a small memory. A channel that had nothing under way comes before the round, once, and at most

@@ -58,7 +58,7 @@ pub struct StreamAdapter<const W: usize, const B: usize> {
     pub answer_bytes: Signal<In, Bits<10>>,
     pub answer_code: Signal<In, Bits<3>>,
     pub answer_data: Signal<In, Bits<W>>,
-    /// The beat has no data, nor have those behind it in its chunk: they are lost. The read ends as given up, if it is its
+    /// The beat has no data, nor have later ones of its chunk: they are lost. The read ends as given up, if it is its
     /// last chunk; else no more of it comes.
     pub answer_error: Signal<In, Bit>,
 

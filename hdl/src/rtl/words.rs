@@ -47,7 +47,7 @@ words! {
     struct Sent {
         /// Bytes that have left.
         bytes: Bits<32>,
-        /// A burst was lost at a dead port; those behind it do not count.
+        /// A burst was lost at a dead port; later ones do not count.
         lost: Bit,
     }
 

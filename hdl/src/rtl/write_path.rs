@@ -170,7 +170,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),
             place_mask: Constant::new((64 / B as u64 - 1).into()),
             place_shift: Constant::new(u64::from(W.trailing_zeros()).into()),
-            // 64 words in all, 9 at most for the next request. What is accepted is out of turn: no more
+            // 64 words in all, 9 at most for the next request. Accepted requests are out of turn: no more
             // than covers about half a microsecond of memory latency.
             most_reserved: Constant::new((if B == 16 { 32 } else { 64 - 9 }).into()),
         })
