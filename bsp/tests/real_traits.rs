@@ -1,5 +1,5 @@
-//! Traits that real boards have, in small systems of our own: refusals give the real reason, a fault is one whoever made
-//! it, and the report can be read.
+//! Traits that real boards have, in small systems of our own: refusals give the real reason, faults of the vendor's are
+//! reported, too, and the report can be read.
 
 mod common;
 

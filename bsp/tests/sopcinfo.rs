@@ -1,4 +1,4 @@
-//! Real systems under the stand-in for Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that
+//! Real systems under the mock of Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that
 //! Quartus generated for them: every interface, port, width, unit, span and base. The systems are fixtures, which are
 //! no part of the project; without them the tests are skipped with a message.
 
@@ -272,7 +272,7 @@ impl<'a, 'i> Generated<'a, 'i> {
     }
 }
 
-/// Compares what was elaborated with what Quartus generated: the differences, and how many facts agree.
+/// Compares an elaboration with Quartus's: gives the differences, and the number of facts that agree.
 fn compare(ours: &Facts, real: &Facts) -> (Vec<String>, usize) {
     let mut differences = Vec::new();
     let mut agree = 0;

@@ -312,8 +312,8 @@ fn crossings_of(config: &str, top: &str) {
         .filter(|n| n.contains("meta_q"))
         .collect();
     assert_eq!(first_stages.iter().collect::<BTreeSet<_>>(), called);
-    // A path that has more time is one from another clock, or the hard IP's own word. No path within a clock has it: into a
-    // first stage there is none.
+    // A path that has more time is one from another clock, or the hard IP's own word. No path within a clock has it:
+    // none leads into a first stage.
     let registers = design.registers();
     let names: BTreeSet<_> = registers.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(relaxed(&own, "peerlane_dma.sdc", &names), first_stages);

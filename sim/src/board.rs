@@ -351,8 +351,8 @@ impl Board {
         self.pcie.reset();
     }
 
-    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge of `Txs` go on: answers that they
-    /// owe come to the block, and a burst that has begun must be finished. The host's registers are the block's.
+    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge of `Txs` go on: the answers that
+    /// are owed come to the block, and a burst that has begun must be finished. The host's registers are the block's.
     ///
     /// # Errors
     /// As [`Board::reset_side`].

@@ -34,7 +34,7 @@ const DIFFERENCES: [[&str; 3]; 8] = [
     ["generation of PCIe", "1 and 2", "1 to 3"],
     [
         "interrupts",
-        "one MSI for everything, or MSI-X",
+        "one MSI for everything, or MSI-X (Stratix V, Arria V GZ)",
         "MSI-X only",
     ],
     ["ran on a board", "no", "no"],

@@ -390,7 +390,7 @@ fn a_reset_of_the_memory_side_masks_no_vector() {
 }
 
 /// A read stands at the bus, untaken, when the port is given up. It is answered when the port goes on, and that answer
-/// is nobody's.
+/// is dropped.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_stands_at_a_dead_port_answers_no_other() {
