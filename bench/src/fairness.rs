@@ -47,7 +47,7 @@ pub(crate) fn measure(bench: &Bench<'_>, scenario: &Scenario, config: &BoardConf
             Way::Write => after.bytes_written - before.bytes_written,
             Way::Read => after.bytes_read - before.bytes_read,
         };
-        // The longest request behind `Txs`, in both directions.
+        // The longest request on `Txs`, in both directions.
         let request = 512.0;
         let each = (after.pcie_cycles - before.pcie_cycles) as f64 * request / moved as f64;
         let requests = longest as f64 / each;

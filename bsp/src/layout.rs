@@ -335,7 +335,7 @@ pub fn boards_directory(platform: &Path) -> PathBuf {
     named.unwrap_or_else(|| "hardware".into())
 }
 
-/// A board's directory that has a specification and no system beside it, with words on the place of systems.
+/// A board's directory that has a specification and no system next to it, with words on the place of systems.
 fn without_systems(dir: &Path) -> Option<(PathBuf, String)> {
     let entries = |dir: &Path| -> Vec<PathBuf> {
         let all = fs::read_dir(dir).into_iter().flatten().flatten();

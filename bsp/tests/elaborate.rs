@@ -413,7 +413,7 @@ fn what_is_not_connected_is_told() {
     );
 }
 
-/// A description in the form of SOPC Builder, with a command that the stand-in does not know, and a kind without one.
+/// A description in the form of SOPC Builder, with a command that the mock does not know, and a kind without one.
 #[test]
 fn components_of_others_elaborate() {
     const TIMER: &str = "package require -exact sopc 10.0\n\
@@ -631,7 +631,7 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
 
 const STREAM_PLACES: &str = "[bar]\nchan_base = 0x20000\natt_base = 0x28000\nmsix_base = 0x30000\n";
 
-/// The same system with a streaming port: the block beside Peerlane's component of the hard IP, and its slaves inside it.
+/// The same system with a streaming port: the block next to Peerlane's component of the hard IP, its slaves inside it.
 fn by_hand_streaming() -> String {
     let text = BY_HAND
         .replace("altera_pcie_sv_hip_avmm", "peerlane_pcie_hip")

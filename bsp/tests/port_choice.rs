@@ -115,7 +115,7 @@ fn another_family_gets_txs() {
     let Some(c5p) = fixture("c5p-18.1") else {
         return;
     };
-    // Its link is Gen1 x4, which `Txs` cannot have either: that is what the user can mend.
+    // Its link is Gen1 x4, which `Txs` cannot have either: the user can fix that.
     let error = Work::of(&c5p).extend_by_itself("").unwrap_err();
     expect(
         &error,

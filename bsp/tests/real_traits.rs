@@ -1,5 +1,5 @@
-//! Traits that real boards have, in small systems of our own: refusals give the real reason, a fault is one whoever made
-//! it, and the report can be read.
+//! Traits that real boards have, in small systems of our own: refusals give the real reason, faults of the vendor's are
+//! reported, too, and the report can be read.
 
 mod common;
 
@@ -197,7 +197,7 @@ fn the_kernels_interface_of_later_sdks_is_known() {
     assert_eq!(board.line.and_then(|line| line.kernels), Some(0));
 }
 
-/// The report: what to do in lines, effects of missing files, the lists of files last and folded.
+/// The report: tasks in lines, effects of missing files, the lists of files last and folded.
 #[test]
 fn the_report_can_be_read() {
     let work = net();

@@ -1,4 +1,4 @@
-//! Real systems under the stand-in for Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that
+//! Real systems under the mock of Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that
 //! Quartus generated for them: every interface, port, width, unit, span and base. The systems are fixtures, which are
 //! no part of the project; without them the tests are skipped with a message.
 
@@ -40,7 +40,7 @@ const DIFFERENCES: [(&str, &str); 1] = [(
     "the connection leaves two components: Quartus lists the slave at kernel_interface.kernel_cra, not at the bridge inside",
 )];
 
-/// What is known of a system: of each instance its facts, a line each.
+/// The facts of a system: of each instance, a line each.
 #[derive(Default)]
 struct Facts {
     instances: BTreeMap<String, BTreeSet<String>>,
@@ -76,7 +76,7 @@ fn compared(kind: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What the stand-in elaborates.
+/// The mock's elaboration.
 fn elaborated(file: &Path) -> (Facts, Vec<String>) {
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -272,7 +272,7 @@ impl<'a, 'i> Generated<'a, 'i> {
     }
 }
 
-/// Compares what was elaborated with what Quartus generated: the differences, and how many facts agree.
+/// Compares an elaboration with Quartus's: gives the differences, and the number of facts that agree.
 fn compare(ours: &Facts, real: &Facts) -> (Vec<String>, usize) {
     let mut differences = Vec::new();
     let mut agree = 0;
@@ -343,7 +343,7 @@ fn real_systems_elaborate_as_quartus_elaborated_them() {
         ] {
             let at = usize::from(system != "system");
             let (ours, said) = elaborated(&file);
-            // The file does not say what of the parts was exported.
+            // The file does not say which parts were exported.
             let exported = |m: &String| {
                 m.starts_with("Error: parts.") && m.contains(" must be connected to a ")
             };

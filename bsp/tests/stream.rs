@@ -69,7 +69,7 @@ fn every_parameter_of_quartus_16_is_known() {
     let hip = systems[0].modules.iter().find(|m| is_hip(m)).unwrap();
     let all: Vec<_> = hip.element.children("parameter").collect();
     assert!(all.len() > 200, "{}", all.len());
-    // What it was generated with, of which the file says a part: parameters that are not derived.
+    // A part of its parameters stands in the file: those that are not derived.
     let generated = fs::read_to_string(dir.join("pcie_hip_avmm.sopcinfo")).unwrap();
     let document = roxmltree::Document::parse(&generated).unwrap();
     let mut modules = document.descendants().filter(|n| n.has_tag_name("module"));

@@ -301,7 +301,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    // With this port the reference BSP has nothing that somebody has to act on.
+    // With this port the reference BSP needs no action of a person.
     assert!(!said.contains("\nTo do:\n"), "{said}");
     // That stands before what is fine; with the vendor's limit it is the interconnect alone.
     let config = work.path().join("vendor.toml");

@@ -186,8 +186,10 @@ typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
  * src_buffer  A buffer whose contents are on the board: see clGetBufferAddressPeerlane(). Its place is looked up
  *             within the call, which takes a read of one byte; by a blocking call after its events.
  * dst_memory  The peer memory.
- * src_offset  First byte in the buffer. No alignment is needed, here and below.
- * dst_offset  First byte in the peer memory.
+ * src_offset  First byte in the buffer. No alignment is needed.
+ * dst_offset  First byte in the peer memory. A board by Altera's Avalon-MM bridge writes whole dwords only. There a
+ *             copy to a dma-buf or to another OpenCL's buffer begins and ends at multiples of 4 bytes of it. Other
+ *             peer memory, and other boards, need no alignment.
  * size        Bytes; 0 copies nothing, but waits and completes like other copies.
  * blocking    CL_TRUE: the call returns when the copy has ended. CL_FALSE: it returns at once, and event is
  *             needed.
@@ -203,8 +205,9 @@ typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
  * direction, except blocking ones.
  *
  * Errors: CL_INVALID_PEER_MEMORY_PEERLANE. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer.
- * CL_INVALID_VALUE: bytes that do not all lie in the buffer or in the peer memory, or neither blocking nor an
- * event. CL_INVALID_EVENT_WAIT_LIST. CL_INVALID_OPERATION: the memory's flags; a forked child.
+ * CL_INVALID_VALUE: bytes that do not all lie in the buffer or in the peer memory, an end that the board cannot
+ * write (see dst_offset), or neither blocking nor an event. CL_INVALID_EVENT_WAIT_LIST. CL_INVALID_OPERATION: the
+ * memory's flags; a forked child.
  * CL_BUFFER_WITHOUT_ADDRESS_PEERLANE. CL_INVALID_DEVICE: the memory's board is not in the buffer's context.
  * CL_OUT_OF_RESOURCES: no thread, or too many copies that wait. CL_NO_OPENCL_PEERLANE. What OpenCL itself says of
  * the objects. And of the copy, from a blocking call or as the event's status:

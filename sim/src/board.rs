@@ -342,7 +342,7 @@ impl Board {
     }
 
     /// The link goes down and comes up again without a reset of the block: writes not yet
-    /// across are lost, and reads are no longer owed an answer. This resets the bridge behind `Txs`: tags begin again
+    /// across are lost, and reads are no longer owed an answer. This resets the bridge of `Txs`: tags begin again
     /// at 0, and no interrupt message waits. A burst that has begun is finished.
     pub fn link_reset(&mut self) {
         if let Some(txs) = &mut self.txs {
@@ -351,8 +351,8 @@ impl Board {
         self.pcie.reset();
     }
 
-    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge behind `Txs` go on: what they owe
-    /// the block comes, and a burst that has begun has to be finished. Registers that the host reaches are the block's.
+    /// Resets the block by its own inputs, both together. Link, hard IP and the bridge of `Txs` go on: the answers that
+    /// are owed come to the block, and a burst that has begun must be finished. The host's registers are the block's.
     ///
     /// # Errors
     /// As [`Board::reset_side`].

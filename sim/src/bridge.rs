@@ -18,13 +18,13 @@
 //! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right. Other enables
 //!   write bytes that are not enabled, or leave out bytes that are.
 //! - **Reads.** Eight may be owed. A read takes 8 cycles for each packet, of at most 512 bytes. Tags are 4 bits and go
-//!   up by one. Without a credit or a tag reads go aside and what is behind them passes. The request stands at the hard
+//!   up by one. Without a credit or a tag reads go aside and later commands pass them. The request stands at the hard
 //!   IP 13 cycles after the read was taken.
 //! - **Completions** ([`answers`]). One costs 4 cycles and one for each word. They are accepted by their tag alone,
 //!   whenever they come, poisoned or not. One without data is dropped: its tag is owed until a reset, and so are all
-//!   reads behind it. Nothing times out.
-//! - **Bus Master Enable** is looked at where a command would start. What was taken leaves, and a burst that has begun is
-//!   finished.
+//!   later reads. Nothing times out.
+//! - **Bus Master Enable** is looked at where a command would start. Commands that were taken leave, and a burst that
+//!   has begun is finished.
 //! - **Interrupts.** A rise of the request, with MSI enabled, waits for its turn in the command machine and goes through
 //!   the queue of commands, but not through the transmit FIFO: the hard IP may have it before the record in front of it.
 //!   While one waits for its turn, no command begins, and no completion for the host is written into that queue: with
@@ -39,11 +39,11 @@
 //! - [`ANSWER_CYCLES`]: the way of a host's read through the bridge is one wait; that it takes 29 cycles in all with a
 //!   slave of four, on an idle bridge, was measured. The host's reads and writes take no turn of the completions.
 //! - After a 4 KiB boundary inside a burst the translation takes 4 cycles: read in the RTL, not measured.
-//! - A packet whose first beat is a run of dwords and whose last is none is too long by some dwords in the RTL
+//! - A packet whose first beat is a run of dwords and whose last is not is too long by some dwords in the RTL
 //!   ([`enables::extent`]); the model ends it with its last beat.
-//! - `waitrequest` beyond the bridge's own, and gaps in what it gives out (`TxsConfig::backpressure`, `response_gaps`):
+//! - `waitrequest` beyond the bridge's own, and gaps in its read data (`TxsConfig::backpressure`, `response_gaps`):
 //!   those of an interconnect in front. The host is answered while that holds the master, also inside of a burst, where
-//!   the RTL answers nobody: tests read registers then.
+//!   the RTL answers no read: tests read registers then.
 //! - [`crate::Board::link_reset`] without a reset of the block: a burst that has begun goes on. On a board the block is
 //!   reset together with the bridge.
 
@@ -318,7 +318,7 @@ impl Bridge {
         Some(base? | (address & ((1 << windows.shift) - 1)))
     }
 
-    /// One cycle of the bridge. What the master shows has been taken where [`Bridge::waits`] was not so.
+    /// One cycle of the bridge. The master's command has been taken where [`Bridge::waits`] was not so.
     #[expect(clippy::too_many_arguments, reason = "one call, all of it different")]
     pub(crate) fn tick(
         &mut self,

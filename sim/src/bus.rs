@@ -43,8 +43,8 @@ pub struct Message {
     pub data: u32,
 }
 
-/// What the completer answers to a read that fails. `Txs` gives out whatever data come; what comes without data it gives
-/// no sign of, and answers no read behind it until a reset.
+/// The completer's answer to a read that fails. `Txs` gives out all data that come. It does not report a completion
+/// without data, and answers no later read until a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// All-ones as data, at the usual time: what software knows of an unsupported request, and
@@ -52,7 +52,7 @@ pub enum Answer {
     AllOnes,
     /// Pseudo-random bytes, at the usual time.
     Garbage,
-    /// Nothing ever. As `Txs` answers in order, nothing behind it is answered either; on the stream port the other tags
+    /// Nothing ever. As `Txs` answers in order, no later read is answered either; on the stream port the other tags
     /// are.
     Never,
     /// The right data, so many nanoseconds later than usual.
@@ -236,8 +236,8 @@ impl Bus {
         self.master = master;
     }
 
-    /// Whether requests of the board go anywhere. Behind `Txs` they do: the bridge takes none while it may send none, and
-    /// what it has taken leaves.
+    /// Whether requests of the board go anywhere. Those of `Txs` do: its bridge takes none while it may send none, and
+    /// the ones that it has taken leave.
     pub(crate) fn takes_requests(&self) -> bool {
         self.master || self.behind_bridge
     }

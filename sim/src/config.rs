@@ -32,7 +32,7 @@ impl Backpressure {
     }
 }
 
-/// The `Txs` port of the hard IP ([`crate::bridge`]), and the completer behind it.
+/// The `Txs` port of the hard IP ([`crate::bridge`]), and the completer at the link's other end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TxsConfig {
@@ -50,7 +50,7 @@ pub struct TxsConfig {
     /// In so many of 100 cycles a read word that is there is not yet given out, as by an interconnect.
     pub response_gaps: u8,
     /// Cycles by which the completer may be later with the answer to a request, at random, and so out of order; 0: it
-    /// answers in order, but for what a fault delays.
+    /// answers in order, except the answers that a fault delays.
     pub reorder_cycles: u32,
     /// Read requests for which the other end has credits at once; without a limit if not given.
     pub non_posted_credits: Option<u32>,

@@ -59,7 +59,7 @@ pub struct LinkConfig {
     pub lanes: u32,
     /// Largest payload of a packet in bytes (MPS): 128, 256 or 512.
     pub max_payload: u32,
-    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 512 whatever this says.
+    /// Largest read request in bytes (MRRS). `Txs` asks for no more than 512, also where this is larger.
     pub max_read_request: u32,
     /// Boundary at which a completer may cut a completion, in bytes (RCB): 64 or 128.
     pub read_completion_boundary: u32,

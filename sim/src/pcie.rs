@@ -1,9 +1,9 @@
-//! The link behind the block's port, and the completer at its other end.
+//! The link of the block's port, and the completer at its other end.
 //!
 //! Packets of posted writes wait for the link in a bounded buffer and reach memory some time after they have crossed it.
 //! Read requests follow the writes before them, find the memory as those writes left it, and come back in completions
 //! cut at RCB (ordering: Base Specification 2.4.1), tag by tag in any order ([`tagged`]); without a link
-//! (`StreamConfig::link`) packets take no time on it. `Txs` makes packets of what it takes by [`crate::bridge`]; behind
+//! (`StreamConfig::link`) packets take no time on it. `Txs` makes packets of commands by [`crate::bridge`]; on
 //! the hard IP's Avalon-ST interface requests and completions are packets ([`packets`]).
 //!
 //! Not modelled: flow-control credits of the other end but as a bound on what waits for the link,
@@ -46,7 +46,7 @@ struct PendingWrite {
 /// The port in front of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `Txs`, behind the bridge.
+    /// `Txs`, with the bridge.
     Txs,
     /// The stream port.
     Stream,
@@ -54,7 +54,7 @@ pub(crate) enum Kind {
     Packets,
 }
 
-/// What the port in front of the link is like.
+/// The shape of the port in front of the link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes of a word.

@@ -1,4 +1,4 @@
-//! The `Txs` port: what the design drives, the bridge's answers, and the contract between them.
+//! The `Txs` port: the design's signals, the bridge's answers, and the contract between them.
 
 use std::ops::Range;
 
@@ -157,7 +157,7 @@ impl Txs {
     ) {
         let (read, write) = (model.get(self.read) != 0, model.get(self.write) != 0);
         let active = read || write;
-        // The port of a 64-bit design is narrower than what `words` gives.
+        // The port of a 64-bit design is narrower than the array of `words`.
         let narrow;
         let mut shown = Shown {
             read: read && !self.held,
@@ -197,7 +197,7 @@ impl Txs {
         }
     }
 
-    /// Checks what the master shows, and counts its waiting.
+    /// Checks the master's command, and counts its waiting.
     fn check(&mut self, shown: &Shown<'_>, (read, write): (bool, bool), cycle: u64, log: &mut Log) {
         if self.block_in_reset {
             self.checker.forget_held();
@@ -240,7 +240,7 @@ impl Txs {
         }
     }
 
-    /// Drives the port after the edge. `waitrequest` answers what the design shows in this cycle.
+    /// Drives the port after the edge. `waitrequest` answers the design's command of this cycle.
     pub(crate) fn drive(&mut self, model: &mut Model) {
         self.wait = self.waits(model);
         model.set(self.waitrequest, u64::from(self.wait));

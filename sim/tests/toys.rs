@@ -385,7 +385,7 @@ fn injected_faults_do_what_they_say() {
     result.unwrap();
     assert_ne!(garbage.bar_read32(Space::Csr, 24).unwrap(), good);
     let at = |offset| Hits::Addresses(HOST + offset..HOST + offset + 1);
-    // Nobody looks at poison.
+    // The bridge ignores the mark of poisoned data.
     let (mut poisoned, result) = run(Answer::Poisoned, at(0x310));
     result.unwrap();
     assert_eq!(poisoned.bar_read32(Space::Csr, 24).unwrap(), good);
@@ -395,7 +395,7 @@ fn injected_faults_do_what_they_say() {
     result.unwrap();
     assert_eq!(ones.bar_read32(Space::Csr, 24).unwrap(), sum(&data, 16));
     assert_eq!(ones.stats().reads_failed, 1);
-    // Nothing behind a completion that is lost, or has no data, is answered, until the link is reset.
+    // No read after a completion that is lost, or has no data, is answered, until the link is reset.
     for answer in [Answer::Never, Answer::Unsupported, Answer::Abort] {
         let (mut never, result) = run(answer, at(0x500));
         assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
@@ -414,7 +414,7 @@ fn injected_faults_do_what_they_say() {
 fn a_reset_of_the_block_alone_clears_nothing_in_the_bridge() {
     let mut board = board(BoardConfig::default());
     board.host_mut().write(HOST, &noise(4096)).unwrap();
-    // What is owed comes to a block that knows nothing of it.
+    // Answers that are owed come to a block that knows nothing of them.
     program(&mut board, HOST, 4, 32, READ);
     board
         .run_until(|board| board.stats().txs.read_bursts == 4, 1000)

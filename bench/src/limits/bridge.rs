@@ -1,4 +1,4 @@
-//! Limits of `Txs`: the smallest of what the link carries and what the hard IP's Avalon-MM bridge does in its cycles.
+//! Limits of `Txs`: the smaller of the link's rate and the rate that the hard IP's Avalon-MM bridge reaches.
 //!
 //! The cycles are [`BridgeRates`]' of `peerlane_sim`, which tests compare with runs of the real bridge's RTL.
 

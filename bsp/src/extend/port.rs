@@ -28,13 +28,13 @@ const DIFFERENCES: [[&str; 3]; 8] = [
     ],
     [
         "poisoned data of a peer",
-        "taken for good",
+        "taken as good data",
         "ends the read with an error",
     ],
     ["generation of PCIe", "1 and 2", "1 to 3"],
     [
         "interrupts",
-        "one MSI for everything, or MSI-X",
+        "one MSI for everything, or MSI-X (Stratix V, Arria V GZ)",
         "MSI-X only",
     ],
     ["ran on a board", "no", "no"],

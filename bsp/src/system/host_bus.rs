@@ -173,7 +173,7 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
     }
 }
 
-/// Refuses a system in which two slaves stand at one address of a master: nobody knows which of them answers, and the
+/// Refuses a system in which two slaves stand at one address of a master: it is unknown which of them answers, and the
 /// driver takes these addresses.
 ///
 /// # Errors

@@ -129,7 +129,8 @@ fn irq_number(wire: &Connection) -> Option<u32> {
     number(text)?.try_into().ok()
 }
 
-/// The slaves of the OpenCL side in a BAR: that of the kernels' interface, `ctrl` of `acl_kernel_clk`, `version_id`, `temperature`, `uniphy_status`. Of two of a kind there is none: which one is meant is not known.
+/// The slaves of the OpenCL side in a BAR: that of the kernels' interface, `ctrl` of `acl_kernel_clk`, `version_id`,
+/// `temperature`, `uniphy_status`. If there are two of a kind, neither is taken.
 pub fn opencl(map: &BarMap) -> OpenCl {
     let only = |kind: &str, interface: &str| {
         let mut found = map.entries.iter().filter(|entry| {

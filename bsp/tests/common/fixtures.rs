@@ -7,7 +7,7 @@ pub fn vendor_bsp() -> Option<PathBuf> {
     fixture("de5net-13.1")
 }
 
-/// A fixture: below `$PEERLANE_FIXTURES`, or beside the workspace. `None`, with a message, on a machine without it.
+/// A fixture: below `$PEERLANE_FIXTURES`, or next to the workspace. `None`, with a message, on a machine without it.
 pub fn fixture(name: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures");
     let dir = std::env::var_os("PEERLANE_FIXTURES").map_or_else(beside, PathBuf::from);

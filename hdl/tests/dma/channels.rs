@@ -443,7 +443,7 @@ pub fn hostile(params: &Params, seed: u64, rounds: u32) {
                 5 => d.local = rng.random_range(0..0x10_0000),
                 _ => {}
             }
-            // What any port can write, mostly.
+            // Mostly writes that any port can do.
             if rng.random_range(0..4) != 0 {
                 d.peer &= !3;
                 d.length &= !3;

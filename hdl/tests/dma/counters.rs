@@ -36,7 +36,7 @@ fn each_channel_counts_its_own() {
         rig.queue_on(channel, read, d);
         rig.wait_on(channel, 50_000)
     };
-    // Channel 1 writes 3 × 1000 bytes from the start of a page: requests of 512, and one of what is left.
+    // Channel 1 writes 3 × 1000 bytes from the start of a page: requests of 512, and one of the rest.
     for _ in 0..3 {
         run(&mut rig, 1, false, 1000, peer);
     }

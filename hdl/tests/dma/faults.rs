@@ -149,7 +149,7 @@ fn a_read_that_is_never_answered_ends_and_the_rest_goes_on() {
         assert_eq!(run(&mut rig, false, peer, 0, 4096, 1 << 2).code, 0);
         let unconfirmed = run(&mut rig, false, peer, 0, 4096, 0);
         assert_eq!((unconfirmed.code, unconfirmed.bytes), (FLUSH, 4096));
-        // Nobody can let go of what the bridge waits for, and nothing more is asked for.
+        // Software cannot release the reads that the bridge waits for, and no other read leaves.
         let asked = rig.board.stats().read_requests;
         for _ in 0..9 {
             rig.csr(csr::QUARANTINE, 1);

@@ -135,7 +135,7 @@ fn hold(rig: &mut Rig, port: Port, backpressure: Backpressure) {
     }
 }
 
-/// A port that stands still for a little longer than it may, and goes on: it opens by itself. Whatever a record says
+/// A port that stands still for a little longer than it may, and goes on: it opens by itself. Each record
 /// is true, also of a descriptor that was under way before and after. No byte outside of the transfers is written.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

@@ -48,7 +48,7 @@ fn works(rig: &mut Rig, rng: &mut ChaCha8Rng, pages: &[u64], transfers: u32) {
     for _ in 0..transfers {
         let length = rng.random_range(1..6000u32);
         let [offset, local] = [0; 2].map(|_| rng.random_range(BESIDE as u64..MIB - 6100));
-        // What any port can write.
+        // Writes that any port can do.
         let (length, offset) = (length.next_multiple_of(4), offset / 4 * 4);
         let mut data = vec![0; length as usize];
         rng.fill_bytes(&mut data);
@@ -227,8 +227,8 @@ fn a_board_that_is_no_bus_master_is_drained_by_a_reset() {
     }
 }
 
-/// At `Txs` what is under way waits. The board goes on where it was when it is bus master again in time, and else its port
-/// opens by itself: no reset, and nothing is written beside what the transfers had.
+/// At `Txs` requests wait. The board goes on where it was when it is bus master again in time, and else its port
+/// opens by itself: no reset, and nothing is written outside the transfers' bytes.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_txs_board_that_is_bus_master_again_goes_on() {
@@ -390,7 +390,7 @@ fn a_reset_of_the_memory_side_masks_no_vector() {
 }
 
 /// A read stands at the bus, untaken, when the port is given up. It is answered when the port goes on, and that answer
-/// is nobody's.
+/// is dropped.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_stands_at_a_dead_port_answers_no_other() {

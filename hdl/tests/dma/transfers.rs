@@ -380,7 +380,7 @@ pub fn both_directions(params: &Params) {
     assert_eq!(rig.poll(), None);
 }
 
-/// Both directions alone reach what the bridge behind `Txs` can do: its cycles for a burst of 512 bytes, and eight reads
+/// Both directions alone reach the limits of the bridge of `Txs`: its cycles for a burst of 512 bytes, and eight reads
 /// in flight.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]

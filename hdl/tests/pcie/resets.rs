@@ -84,7 +84,7 @@ fn half_a_packet_behind_a_reset_gives_no_room() {
     }
 }
 
-/// What is under way while the link trains waits for it, and counting begins as it is up: until then the hard IP may show
+/// Packets that come while the link trains wait, and counting begins as it is up: until then the hard IP may show
 /// the numbers of the link before.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
@@ -97,19 +97,19 @@ fn nothing_leaves_before_the_link_is_up() {
         let mut rig = Rig::new(&library(bits), config);
         rig.hip.root.keep_writes();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        // The model tells of a packet without a link.
+        // The model reports a packet without a link.
         use_all(&mut rig, &mut rng);
         for _ in 0..3 {
             rig.reset();
             rig.posted.clear();
-            // Bus Master Enable comes meanwhile, and the function's number behind it: two turns of the words.
+            // Bus Master Enable comes meanwhile, and the function's number after it: two turns of the words.
             rig.run(400);
             use_all(&mut rig, &mut rng);
         }
     }
 }
 
-/// More than what is granted at first, of each kind.
+/// More than the credits granted at first, of each kind.
 fn use_all(rig: &mut Rig, rng: &mut ChaCha8Rng) {
     let before = (rig.hip.root.reads(), rig.hip.root.writes.len());
     for number in 0..80 {
@@ -129,7 +129,7 @@ fn use_all(rig: &mut Rig, rng: &mut ChaCha8Rng) {
     assert_eq!((after.0 - before.0, after.1 - before.1), (80, 80));
 }
 
-/// The link goes down and comes up without a reset of the layer: it counts from what the new one begins with.
+/// The link goes down and comes up without a reset of the layer: it counts from the first credits of the new one.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn credits_are_counted_again_with_each_link() {
@@ -146,7 +146,7 @@ fn credits_are_counted_again_with_each_link() {
     }
 }
 
-/// A state that is none, by an upset: reads go on without a reset.
+/// An illegal state, by an upset: reads go on without a reset.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn an_upset_state_machine_recovers() {
@@ -180,7 +180,7 @@ fn an_upset_state_machine_recovers() {
     assert!(rig.ends.iter().all(|end| end.code == 0));
 }
 
-/// The link goes down as a read waits behind a packet that is half sent: it leaves on the next link, and is counted there.
+/// The link goes down as a read waits for a packet that is half sent: it leaves on the next link, and is counted there.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_read_that_stands_waits_for_the_next_link() {

@@ -153,7 +153,7 @@ impl Printer<'_> {
                     self.arm(&self.expr(label), body, depth + 1, out);
                 }
                 if *recovers {
-                    // On one line: who looks at statements that a simulation can reach skips it.
+                    // On one line: tools that count the statements that a simulation can reach skip it.
                     let mut body = String::new();
                     self.statements(default, 0, &mut body);
                     line(out, depth + 1, &format!("default: {}", body.trim_end()));

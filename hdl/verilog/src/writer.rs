@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
                 Role::Hoisted { .. } => ("wire", true),
                 Role::Input | Role::Output | Role::Constant(_) => continue,
             };
-            // Quartus leaves what it cannot reach out of a state machine, unless that is to be safe (Quartus Prime
+            // Quartus drops unreachable states of a state machine, unless that is to be safe (Quartus Prime
             // Design Recommendations 683082, "State Machine HDL Guidelines").
             let safe = match (&signal.role, signal.states_with_spare_codes()) {
                 (Role::ChildOutput(child), Some(_)) if self.is_register(*child) => {

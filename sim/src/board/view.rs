@@ -80,7 +80,7 @@ impl Board {
         }
     }
 
-    /// Changes when the hard IP behind `Txs` takes nothing, from now on.
+    /// Changes the cycles in which the hard IP takes nothing from the bridge of `Txs`, from now on.
     pub fn set_txs_not_ready(&mut self, not_ready: Backpressure) {
         if let Some(txs) = &mut self.txs {
             txs.set_not_ready(not_ready);
@@ -119,7 +119,7 @@ impl Board {
         }
     }
 
-    /// What the function's MSI capability says from now on: address and data where MSI is enabled. A design that makes
+    /// Sets the function's MSI capability from now on: address and data where MSI is enabled. A design that makes
     /// packets sees it; of `Txs`' bridge a rise of the interrupt is lost while MSI is not enabled, which it is at first.
     pub fn set_msi(&mut self, msi: Option<(u64, u16)>) {
         if let Some(txs) = &mut self.txs {

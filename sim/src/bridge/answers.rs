@@ -1,7 +1,7 @@
 //! Completions in the bridge, and the words that it gives out of them.
 //!
 //! The bridge's memory for completions has 8 places of 512 bytes, and a tag's is its number modulo 8. The words of a tag
-//! are written one behind the other, the last one with a mark. When the last completion of the tag whose turn it is has
+//! are written one after the other, the last one with a mark. When the last completion of the tag whose turn it is has
 //! come, its place is read from its beginning up to the mark. Nothing compares the place's contents with the tag: with
 //! more than 8 tags under way, which takes requests of less than 512 bytes, an answer that comes early overwrites one
 //! that waits (RTL that Quartus 16.0 generates for the Stratix V Avalon-MM bridge, 128 bits).
@@ -122,8 +122,8 @@ impl Answers {
         self.free <= cycle
     }
 
-    /// The bridge takes a completion. It looks at nothing but its tag: whoever asked for it, and whether its data are
-    /// poisoned. One without data it drops, and the tag's turn never ends.
+    /// The bridge takes a completion. It looks at its tag alone, not at the requester or at a mark of poisoned
+    /// data. One without data it drops, and the tag's turn never ends.
     pub(super) fn take(&mut self, cycle: u64, completion: &Arrived<'_>) {
         let lane = (completion.address % self.width as u64) as usize;
         let count = (lane + completion.data.len()).div_ceil(self.width);
@@ -136,7 +136,7 @@ impl Answers {
         let mut words = Vec::with_capacity(count);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(self.width - from));
-            // The bytes beside the ones asked for are undefined.
+            // The bytes next to the ones asked for are undefined.
             let mut data = [0xEE; WIDEST];
             data[from..from + now.len()].copy_from_slice(now);
             let end = completion.last && later.is_empty();
@@ -156,7 +156,7 @@ impl Answers {
         tag % READS as usize * words + word % words
     }
 
-    /// A cycle: writes what has come into its place.
+    /// A cycle: writes the completions that have come into their places.
     #[inline]
     pub(super) fn store(&mut self, cycle: u64) {
         self.ending = self.ending << 1 & 0b11;

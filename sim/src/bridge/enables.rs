@@ -1,7 +1,7 @@
 //! The header that the bridge makes of a packet's byte enables.
 //!
 //! It looks at the enables of a burst's first beat and at those of a packet's last one, and compares them with a list:
-//! the runs of whole dwords. Whatever is not in the list is taken for the default, and the header then says something
+//! the runs of whole dwords. Enables that are not in the list count as the default, and the header then says something
 //! else than the enables (RTL that Quartus 16.0 generates for the Stratix V Avalon-MM bridge, 128 bits).
 
 /// Address and byte enables of a packet of dwords.

@@ -83,7 +83,7 @@ impl BridgeRates {
         f64::from(READS * BURST_BYTES) / self.round_trip
     }
 
-    /// Bytes a second of reads of 512 bytes: what completions and eight reads in flight allow.
+    /// Bytes a second of reads of 512 bytes: the smaller limit, of completions or of eight reads in flight.
     pub fn read(&self) -> f64 {
         self.completions().min(self.window())
     }
@@ -96,7 +96,7 @@ impl BridgeRates {
         self.clock / (write + read)
     }
 
-    /// Bytes a second of write bursts of so many bytes beside reads at this rate.
+    /// Bytes a second of write bursts of so many bytes, together with reads at this rate.
     pub fn write_beside(&self, bytes: u32, reads: f64) -> f64 {
         let taken = reads / f64::from(BURST_BYTES) * f64::from(READ_CYCLES);
         self.write(bytes) * (1.0 - taken / self.clock).max(0.0)

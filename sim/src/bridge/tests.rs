@@ -37,7 +37,7 @@ fn read(address: u64, beats: usize) -> Job {
     }
 }
 
-/// A bridge, a master in front of it, and memory behind it.
+/// A bridge with a master and a memory.
 struct Rig {
     bridge: Bridge,
     pcie: Pcie,
@@ -329,7 +329,7 @@ fn legal_enables_are_right_and_others_damage_the_peer() {
         (&[0xFFFE, 0x00FF], 0xFFFF_FFFE),
         (&[0x8000, 0xFFFF], 0xFFFF_FFF0),
         (&[0xFFFF, 0x0007], 0x7FFF_FFFF),
-        // Nobody looks at the middle.
+        // No one reads the enables of the middle.
         (&[0xFFFF, 0x0F00, 0xFFFF], 0xFFFF_FFFF_FFFF),
     ] {
         assert_eq!(reached(enables), expected, "{enables:x?}");
@@ -360,7 +360,7 @@ fn a_request_stands_at_the_hard_ip_13_cycles_after_the_read_was_taken() {
     rig.jobs = vec![read(HOST + 0xF80, 32)].into();
     let end = rig.until("left", |rig| rig.pcie.stats.read_requests == 1);
     assert_eq!(end - 1, rig.reads[0] + 13);
-    // The rest behind the edge of 4 KiB.
+    // The rest after the edge of 4 KiB.
     let end = rig.until("left", |rig| rig.pcie.stats.read_requests == 2);
     assert_eq!(end - 1, rig.reads[0] + 21);
 }
@@ -427,7 +427,7 @@ fn an_answer_that_comes_early_overwrites_one_that_waits() {
 
 #[test]
 fn the_data_of_tag_13_are_given_out_for_tag_5() {
-    // Sixteen packets of 256 bytes. The fifth is answered last, and those behind it wait in their places.
+    // Sixteen packets of 256 bytes. The fifth is answered last, and the later ones wait in their places.
     let mut rig = rig(|config| config.link.max_read_request = 256);
     let data = rig.fill(16 * 256);
     let late = HOST + 4 * 256;
@@ -487,7 +487,7 @@ fn completions_are_accepted_by_their_tag_alone() {
     let data = rig.fill(512);
     rig.jobs = vec![read(HOST, 32), read(HOST, 32)].into();
     rig.run(50);
-    // Somebody else's, for tag 0; one for the root port's half of the tags.
+    // Another requester's, for tag 0; one for the root port's half of the tags.
     for (tag, value) in [(16, 0x11), (0, 0x77)] {
         rig.bridge.answers.take(
             rig.cycle,
@@ -501,7 +501,7 @@ fn completions_are_accepted_by_their_tag_alone() {
     }
     rig.until("given", |rig| rig.words.len() == 32);
     assert!(rig.got() == [0x77; 512]);
-    // The true answer of tag 0 is nobody's now; that of tag 1 comes in its turn.
+    // No read waits for the true answer of tag 0 now; that of tag 1 comes in its turn.
     rig.until("given", |rig| rig.words.len() == 64);
     assert!(rig.got()[512..] == data);
 }
@@ -607,7 +607,7 @@ fn one_message_waits_and_rises_without_msi_are_lost() {
     rig.bridge.msi = true;
     rig.jobs = vec![whole(HOST, 32)].into();
     rig.until("begun", |rig| rig.beats.len() == 3);
-    // Twice in the middle of a burst, behind which the next one waits.
+    // Twice in the middle of a burst, after which the next one waits.
     rig.bridge.interrupt();
     rig.bridge.interrupt();
     rig.jobs.push_back(whole(HOST, 1));

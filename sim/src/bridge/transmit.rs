@@ -117,7 +117,7 @@ impl Transmit {
         self.commands.push_back((cycle + QUEUED, command));
     }
 
-    /// Forgets what is on its way.
+    /// Forgets all commands and packets on their way.
     pub(super) fn reset(&mut self, pcie: &mut Pcie) {
         let mut all: Vec<_> = self.commands.drain(..).map(|(_, one)| one).collect();
         all.extend(self.aside.drain(..));

@@ -1,4 +1,4 @@
-//! The completer: when it looks at its memory, what it answers, how it cuts that.
+//! The completer: the time at which it reads its memory, its answers, and their cuts.
 
 use super::{Pcie, index};
 use crate::{

@@ -236,7 +236,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// How a register that has values which are no state comes out of them: with what it begins with.
+    /// The statements by which a register with illegal states leaves them: they give it its first value.
     fn recovery(&self, test: &Expr) -> Option<Vec<Stmt>> {
         let register = self.signals.as_whole(test)?;
         let Role::ChildOutput(child) = self.signals[register].role else {

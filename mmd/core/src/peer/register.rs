@@ -310,7 +310,7 @@ mod cuda {
     type CopyIn = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void) -> c_int;
     type OfStream = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-    /// Copies to the ends of what a board writes that writes whole dwords only.
+    /// Copies the ends of a transfer from a board that writes whole dwords only.
     struct Ends {
         opencl: Arc<OpenCl>,
         /// Address of the region's first byte.

@@ -489,7 +489,7 @@ unsafe impl Lookup for Cuda {
 
 #[test]
 fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
-    // CUDA copies the ends of what the board writes.
+    // CUDA copies the ends of the board's writes.
     let toys = Toys::new(EMPTY);
     let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
     let program = Program::with(&toys, InProcess::keep(mmd));
@@ -523,7 +523,7 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     assert_eq!(program.mmd.release_peer(peer), 0);
     // The queue keeps its memory for ends.
     assert_eq!(toys.fake.lock().valid_entries(), before + 1);
-    // What is not CUDA's is asked of the driver, and so is what goes past an allocation's end. CUDA fails to copy there.
+    // Other memory than CUDA's is asked of the driver, and so is one past an allocation's end. CUDA fails there.
     let other = program.peer(4096);
     assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
     assert_eq!(program.copy(Direction::Write, &other, (0, 0), 99), FAILED);
