@@ -2,13 +2,12 @@
 //! descriptors are not mixed up with its own.
 
 use crate::channels::{descriptor, rig_with};
+use crate::port::stop;
 use crate::rig::{MIB, RECORD, Rig, near, same};
 use crate::stream;
 use peerlane_core::regs::csr;
-use peerlane_hdl::{Params, Port};
-use peerlane_sim::{
-    Answer, Backpressure, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, Side,
-};
+use peerlane_hdl::Params;
+use peerlane_sim::{Answer, BoardConfig, FaultRule, GpuConfig, Hits, LinkConfig, Side};
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -213,13 +212,9 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
         let pages = rig.board.gpu_mut().pin(0, 2 * PAGE).unwrap();
         let (peer, id) = rig.map_revocable(16, pages[0], 3);
         rig.map_revocable(16, pages[1], 3);
-        let hold = |rig: &mut Rig, backpressure| match params.port {
-            Port::Txs => rig.board.set_txs_backpressure(backpressure),
-            Port::Stream | Port::Tlp => rig.board.set_stream_backpressure(backpressure),
-        };
         rig.queue(false, descriptor(peer, 0, 60_000, RECORD, 1));
         rig.board.run(400).unwrap();
-        hold(&mut rig, Backpressure::Random(100));
+        stop(&mut rig, params.port, true);
         rig.board.run(100).unwrap();
         rig.entry(0, 0);
         rig.csr(csr::ATT_INVALIDATE, START);
@@ -231,7 +226,7 @@ fn a_burst_that_outlives_a_reset_of_the_memory_side_holds_the_fence() {
             assert_eq!(rig.read_csr(csr::CHANNEL_STATUS), 0b11, "{:?}", params.port);
         }
         assert_eq!(rig.read_csr(csr::ATT_INVALIDATE), BUSY, "{:?}", params.port);
-        hold(&mut rig, Backpressure::None);
+        stop(&mut rig, params.port, false);
         let begin = rig.board.cycles();
         while rig.read_csr(csr::ATT_INVALIDATE) & BUSY != 0 {
             assert!(rig.board.cycles() < begin + 1000, "no end of the burst");

@@ -9,7 +9,7 @@ const DEAD: u32 = csr::STATUS_PORT_DEAD_MASK;
 
 /// The port takes no command. The bridge answers registers meanwhile as long as no interrupt waits there and no burst has
 /// begun.
-fn stop(rig: &mut Rig, port: Port, stops: bool) {
+pub fn stop(rig: &mut Rig, port: Port, stops: bool) {
     match port {
         Port::Txs => {
             rig.csr(csr::CONTROL, 0b01);
