@@ -109,11 +109,15 @@ impl Board {
     }
 
     /// Has a block whose port has gone on end all that it has, before it loses the right to be bus master: a request that
-    /// stood then would stand again. Gives the failure.
+    /// stood then would stand again. It takes nothing new, and has forgotten nothing else. Gives the failure.
     fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
         if failure == Failure::Reopened {
-            let end = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
-            self.hw.upkeep(epoch, end)?;
+            let channels = 0..self.capabilities.channels;
+            let kept = Step::Write(Register::Csr(csr::CONTROL), csr::CONTROL_ENABLE_MASK);
+            self.hw.upkeep(epoch, steps::reset())?;
+            self.hw.upkeep(epoch, channels.flat_map(channel::close))?;
+            self.hw.upkeep(epoch, table::fence(Reach::Host))?;
+            self.hw.upkeep(epoch, [kept])?;
         }
         Err(failure)
     }
@@ -555,8 +559,13 @@ impl Fabric<Failure> for Restart<'_> {
         if board.reset_for_reads.load(ordering::Relaxed) && board.waits_for_answers(epoch)? {
             return Err(Failure::Unanswered);
         }
-        // One that waits for the right to be bus master may hold a write to memory that was let go since.
-        board.port_is_alive(epoch)
+        // One that waits for the right to be bus master may hold a write to memory that was let go since. One that has gone on
+        // since the block was reset has lost nothing that anybody waits for.
+        let alive = board.port_is_alive(epoch);
+        match alive.or_else(|failure| board.end_lost(epoch, failure)) {
+            Err(Failure::Reopened) => board.port_is_alive(epoch),
+            alive => alive,
+        }
     }
 
     /// Processes see their pages before they are told that their channels were started: what they
