@@ -50,11 +50,11 @@ impl Board {
     /// The same for what is more than steps.
     pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         let attempt = |epoch| {
-            let done = match attempt(epoch) {
-                // The port may say why.
-                unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
-                failed => return failed,
-            };
+            let done = attempt(epoch);
+            // The port may say why a fence had no answer.
+            if !matches!(done, Ok(()) | Err(Failure::Unflushed)) {
+                return done;
+            }
             self.port_is_alive(epoch).or_else(|failure| self.end_lost(epoch, failure))?;
             done?;
             // What it was told while it was being reset is lost, and looks as if it were done.
@@ -73,10 +73,10 @@ impl Board {
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
         let fence = Iterator::chain(table::fence(reach), table::answered(reach));
-        let fenced = match self.hw.run(fence) {
-            unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
-            failed => return failed,
-        };
+        let fenced = self.hw.run(fence);
+        if !matches!(fenced, Ok(()) | Err(Failure::Unflushed)) {
+            return fenced;
+        }
         self.port_is_alive(epoch)?;
         // A read that was sent is owed.
         if fenced.is_err() && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
