@@ -88,7 +88,7 @@ impl Board {
     }
 
     /// The steps after which nothing of memory is under way. Where a read that is refused is never answered, its answer is
-    /// part of that. A port with tags says so of a refusal, too, after which the fence has looked a few times.
+    /// part of that. A port with tags reports a refusal as a failure, too; there the fence's looks are enough.
     pub(crate) fn fence_of(&self, reach: Reach) -> impl Iterator<Item = Step> {
         let answered = table::answered(reach).filter(|_| !self.capabilities.tagged);
         Iterator::chain(table::fence(reach), answered)
