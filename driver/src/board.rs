@@ -362,7 +362,7 @@ impl Board {
         }
         dev_err!(
             self.device(),
-            "its Max Read Request Size stays at {} bytes, with which reads give wrong data; it needs 512: boot without pci=pcie_bus_perf\n",
+            "its Max Read Request Size stays at {} bytes, with which reads give wrong data, and the kernel does not let it be 512: boot without pci=pcie_bus_perf; if that is not set, the host bridge is the reason, and another slot or computer helps\n",
             bytes
         );
         Err(Failure::ReadRequest)

@@ -100,8 +100,8 @@ impl Fences {
         busy || turn.held_off
     }
 
-    /// Takes note of the block's word on the last fence with a read, at a look that finds the block free. Nobody begins a
-    /// fence before such a look, so the word of each is heard.
+    /// Takes note of the block's word on the last fence with a read, at a look that finds the block free. A fence
+    /// begins only after such a look, so no word is missed.
     pub fn hear(&mut self, failed: bool) {
         if failed {
             self.failed = self.begun;

@@ -28,7 +28,7 @@ pub enum Standing {
 /// Bytes of a caller's transfer that are moved another way than by its descriptor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Those before the descriptor's. They count as moved whatever becomes of it.
+    /// Those before the descriptor's. They count as moved also if it fails.
     pub before: u32,
     /// Those behind. They count if it ends well: the count of a failure is of the bytes that are moved without a gap.
     pub behind: u32,
@@ -151,7 +151,9 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
             seen(&record);
             let place = self.place(record.direction, record.cookie);
             let moved = match *place {
-                Standing::Pending { beside, .. } if record.outcome.is_ok() => beside.before + beside.behind,
+                Standing::Pending { beside, .. } if record.outcome.is_ok() => {
+                    beside.before + beside.behind
+                }
                 Standing::Pending { beside, .. } => beside.before,
                 Standing::None | Standing::Ended(_) => 0,
             };
@@ -304,7 +306,10 @@ mod tests {
     }
 
     fn refused(orders: &mut Orders<Vec<Standing>>, direction: Direction) {
-        assert_eq!(orders.submit(direction, Beside::default(), |_| Err("away")), Err("away"));
+        assert_eq!(
+            orders.submit(direction, Beside::default(), |_| Err("away")),
+            Err("away")
+        );
     }
 
     /// However often a doorbell cannot be rung, the queue has room when it can again.
@@ -388,7 +393,10 @@ mod tests {
             assert!(rung.unwrap().is_some());
         }
         assert_eq!(told, [0; SLOTS as usize]);
-        assert_eq!(orders.submit(Write, Beside::default(), |_| Ok::<_, ()>(())), Ok(None));
+        assert_eq!(
+            orders.submit(Write, Beside::default(), |_| Ok::<_, ()>(())),
+            Ok(None)
+        );
     }
 
     /// What was moved another way counts: with the rest, or alone.
@@ -415,7 +423,7 @@ mod tests {
             Standing::Ended(record) => record.bytes_done,
             standing => panic!("{standing:?}"),
         });
-        // Those behind the one that was lost do not count: there is a gap.
+        // A lost descriptor leaves a gap, so bytes behind it do not count.
         assert_eq!(bytes, [13, 2, 5]);
     }
 

@@ -225,6 +225,9 @@ mod tests {
         assert_eq!(peers.verdict(another), None);
         peers.note(another, Answers);
         let of_board: Vec<_> = peers.of_board(1).collect();
-        assert_eq!((peers.verdict(PAIR), of_board), (None, [(2, Answers)].to_vec()));
+        assert_eq!(
+            (peers.verdict(PAIR), of_board),
+            (None, [(2, Answers)].to_vec())
+        );
     }
 }

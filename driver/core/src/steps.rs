@@ -165,8 +165,8 @@ pub const fn new_edge() -> [Step; 2] {
     ]
 }
 
-/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. Anything else than the
-/// settings of a block at work stays no such setting: what the block has forgotten must not look as if it were kept.
+/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. Other values than the
+/// settings of a block at work give 0: a block that was reset must not look as if it had kept them.
 pub const fn quiet(control: u32) -> u32 {
     const KNOWN: u32 = csr::CONTROL_ENABLE_MASK | csr::CONTROL_IRQ_ENABLE_MASK;
     match control & !KNOWN {

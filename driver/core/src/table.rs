@@ -128,7 +128,9 @@ pub fn fence(reach: Reach) -> impl Iterator<Item = Step> + Clone {
 /// Follows the [`fence`] of a peer that may be read, and fails if its read was not answered: then writes may still be on
 /// their way.
 pub fn answered(reach: Reach) -> Option<Step> {
-    let Reach::Peer { flush } = reach else { return None };
+    let Reach::Peer { flush } = reach else {
+        return None;
+    };
     let place = Register::Csr(csr::ATT_INVALIDATE);
     flush.map(|_| Step::Check(place, csr::ATT_INVALIDATE_FAILED_MASK))
 }

@@ -50,11 +50,11 @@ impl Board {
     /// The same for what is more than steps.
     pub(crate) fn settle_by(&self, mut attempt: impl FnMut(Epoch) -> Result<(), Failure>) {
         let attempt = |epoch| {
-            let done = match attempt(epoch) {
-                // The port may say why.
-                unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
-                failed => return failed,
-            };
+            let done = attempt(epoch);
+            // The port may say why a fence had no answer.
+            if !matches!(done, Ok(()) | Err(Failure::Unflushed)) {
+                return done;
+            }
             self.port_is_alive(epoch).or_else(|failure| self.end_lost(epoch, failure))?;
             done?;
             // What it was told while it was being reset is lost, and looks as if it were done.
@@ -73,10 +73,10 @@ impl Board {
     pub(crate) fn fence(&self, reach: table::Reach) -> Result<(), Failure> {
         let epoch = self.hw.live().ok_or(Failure::Away)?;
         let fence = Iterator::chain(table::fence(reach), table::answered(reach));
-        let fenced = match self.hw.run(fence) {
-            unflushed @ (Ok(()) | Err(Failure::Unflushed)) => unflushed,
-            failed => return failed,
-        };
+        let fenced = self.hw.run(fence);
+        if !matches!(fenced, Ok(()) | Err(Failure::Unflushed)) {
+            return fenced;
+        }
         self.port_is_alive(epoch)?;
         // A read that was sent is owed.
         if fenced.is_err() && !self.capabilities.tagged && self.waits_for_answers(epoch)? {
@@ -88,7 +88,7 @@ impl Board {
     }
 
     /// The steps after which nothing of memory is under way. Where a read that is refused is never answered, its answer is
-    /// part of that. A port with tags takes a refusal for one, behind which the fence has looked a few times.
+    /// part of that. A port with tags reports a refusal as a failure, too; there the fence's looks are enough.
     pub(crate) fn fence_of(&self, reach: Reach) -> impl Iterator<Item = Step> {
         let answered = table::answered(reach).filter(|_| !self.capabilities.tagged);
         Iterator::chain(table::fence(reach), answered)
@@ -109,11 +109,15 @@ impl Board {
     }
 
     /// Has a block whose port has gone on end all that it has, before it loses the right to be bus master: a request that
-    /// stood then would stand again. Gives the failure.
+    /// stood then would stand again. It takes nothing new, and has forgotten nothing else. Gives the failure.
     fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
         if failure == Failure::Reopened {
-            let end = Iterator::chain(steps::reset().into_iter(), table::fence(Reach::Host));
-            self.hw.upkeep(epoch, end)?;
+            let channels = 0..self.capabilities.channels;
+            let kept = Step::Write(Register::Csr(csr::CONTROL), csr::CONTROL_ENABLE_MASK);
+            self.hw.upkeep(epoch, steps::reset())?;
+            self.hw.upkeep(epoch, channels.flat_map(channel::close))?;
+            self.hw.upkeep(epoch, table::fence(Reach::Host))?;
+            self.hw.upkeep(epoch, [kept])?;
         }
         Err(failure)
     }
@@ -555,8 +559,13 @@ impl Fabric<Failure> for Restart<'_> {
         if board.reset_for_reads.load(ordering::Relaxed) && board.waits_for_answers(epoch)? {
             return Err(Failure::Unanswered);
         }
-        // One that waits for the right to be bus master may hold a write to memory that was let go since.
-        board.port_is_alive(epoch)
+        // One that waits for the right to be bus master may hold a write to memory that was let go since. One that has gone on
+        // since the block was reset has lost nothing that anybody waits for.
+        let alive = board.port_is_alive(epoch);
+        match alive.or_else(|failure| board.end_lost(epoch, failure)) {
+            Err(Failure::Reopened) => board.port_is_alive(epoch),
+            alive => alive,
+        }
     }
 
     /// Processes see their pages before they are told that their channels were started: what they

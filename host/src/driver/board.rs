@@ -130,12 +130,14 @@ impl Board {
         let mut walk = Walk { board: self, start };
         steps::run(&mut walk, steps).map_err(|stopped| match stopped {
             Stopped::Bus(error) => error,
-            Stopped::Late { register, value } | Stopped::Failed { register, value } => Error::NotReady {
-                what,
-                waited: self.backend.now().saturating_sub(start),
-                register: register.offset(),
-                value,
-            },
+            Stopped::Late { register, value } | Stopped::Failed { register, value } => {
+                Error::NotReady {
+                    what,
+                    waited: self.backend.now().saturating_sub(start),
+                    register: register.offset(),
+                    value,
+                }
+            }
         })
     }
 }

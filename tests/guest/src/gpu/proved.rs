@@ -3,10 +3,11 @@
 use super::{Carrier, Name, Way, refused, with_gpu};
 use crate::fakegpu::GRANULE;
 use crate::faults;
-use crate::lab::{LIMIT, Lab, Mover, pci_device, told};
+use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
 use crate::raw;
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
+use peerlane_core::fault::Fault as End;
 use peerlane_core::uapi::{self, access, provider, register};
 use peerlane_guest::{Answer, Fault};
 use peerlane_host::{Device, Direction, Error, Permissions, Terms};
@@ -159,4 +160,53 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         Ok(took)
     })?;
     Ok(format!("reset after {took:?}"))
+}
+
+/// When reads are lost, by whomever, no GPU counts as one that answers. What is registered comes back for writing alone.
+pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    if !lab.open()?.has(uapi::feature::PROVED_PEERS) {
+        return skip("reads of this board end one by one");
+    }
+    with_gpu(|gpu| {
+        forget()?;
+        let mut mover = Mover::slow(lab)?;
+        let device = mover.device().clone();
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let name = Name::of(&buffer, way)?;
+        let region = name.register(&device, 0, SIZE).map_err(told)?;
+        let line = seen()?;
+        ensure!(line.ends_with(" answers\n"), "{line:?}");
+        let host = Buffer::new(&device, 4096)?;
+        let place = lab.place(&device)?;
+        let resets = device.query().map_err(told)?.resets;
+        lab.host.fault(Fault::Reads {
+            answer: Answer::Never {},
+            skip: 0,
+            times: 1,
+        })?;
+        let ended = mover.attempt(Direction::Read, &host.region, 0, place, 4096, LIMIT);
+        lab.host.fault(Fault::Clear {})?;
+        ensure!(ended.is_err(), "an unanswered read has ended well");
+        let begin = Instant::now();
+        while device.query().map_err(told)?.resets == resets {
+            ensure!(begin.elapsed() < LIMIT, "reads stay down");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let line = seen()?;
+        ensure!(line.is_empty(), "{line:?} is known still");
+        let read = loop {
+            match mover.attempt(Direction::Read, &region, 0, place, 4096, LIMIT) {
+                Err(Error::Fault { fault, .. }) => break fault,
+                Err(error) => ensure!(begin.elapsed() < LIMIT, "{error}"),
+                Ok(_) => bail!("the GPU is read"),
+            }
+        };
+        ensure!(read == End::AttPermission, "the GPU is not read: {read:?}");
+        mover.transfer(Direction::Write, &region, 0, place, SIZE)?;
+        region.forget().map_err(told)?;
+        ensure!(known(&device, &name)?.is_none(), "a read is permitted");
+        let region = name.register(&device, 0, SIZE).map_err(told)?;
+        mover.transfer(Direction::Read, &region, 0, place, SIZE)
+    })?;
+    Ok("")
 }
