@@ -6,7 +6,7 @@
 //! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
 //!
 //! The copy is made with the queue locked, which keeps the order of writes. Into memory of the process it goes by the
-//! process's mapping, so it needs a page that may be written, and waits for whoever serves a fault there.
+//! process's mapping, so it needs a page that may be written, and waits for a thread that serves a fault there.
 
 use crate::device::Device;
 use crate::error::{Error, Result};

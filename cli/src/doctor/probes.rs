@@ -26,7 +26,7 @@ pub enum Where {
     Simulated,
 }
 
-/// What the board may read of a GPU's memory.
+/// Reads of a GPU's memory that the board may make.
 #[derive(Debug, Clone, Copy)]
 pub struct Reads {
     /// Anything at all.

@@ -6,9 +6,9 @@ use peerlane_host::driver::{BackendError, BackendResult, MemoryId, Pinned};
 use peerlane_host::{Memory, MemoryKind};
 use peerlane_sim::{Answer, FaultRule, GPU_PAGE, Hits, RangeId, WriteFault};
 
-/// What the computer around board and GPU does to accesses between them. All but the first are faults. Nobody reports those of
-/// writes, which are posted. A refused read is told to a board with reads by tag; to one without, it is a read that is never
-/// answered.
+/// What the computer around board and GPU does to accesses between them. All but the first are faults. Those of
+/// writes, which are posted, are not reported. A refused read is reported to a board with reads by tag; one without never gets
+/// an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Platform {
     /// Writes and reads pass.
