@@ -58,7 +58,7 @@ fn known(device: &Device, name: &Name) -> Result<Option<u32>> {
     }
 }
 
-/// The driver does not write ends of a write for a GPU.
+/// Nobody writes ends of a write for a GPU, unless the program says how.
 pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
     let device = lab.open()?;
     if device.capabilities().write_granularity == 1 {
@@ -76,7 +76,7 @@ pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
                 Ok(submitted) if whole => {
                     submitted.wait(Some(LIMIT)).map_err(told)?;
                 }
-                Err(Error::Call { source, .. }) if !whole && source == Errno::OPNOTSUPP => {}
+                Err(Error::Granularity { .. }) if !whole => {}
                 other => bail!("{length} bytes at {offset}: {other:?}"),
             }
         }
