@@ -319,7 +319,7 @@ mod tests {
             contract: 0.038,
             by: BRIDGE,
         };
-        let row = row("read.64b.rate", 0.037, limit);
+        let row = row("tlp.gen2.read.64b.rate", 0.037, limit);
         assert_eq!(row.verdict, Verdict::LimitBelow);
         assert!(row.notes[1].contains("the hard IP's bridge allows 0.0380"));
     }

@@ -604,7 +604,7 @@ mod tests {
         );
         assert_eq!(chosen(&["thesis.*"]).len(), 4);
         assert_eq!(chosen(&["read.4k"]), ["read.4k"]);
-        assert_eq!(chosen(&["read.bulk"]).len(), 4);
+        assert_eq!(chosen(&["read.bulk"]).len(), 6);
         let unknown = select(&["writ".into()]).unwrap_err();
         assert_eq!(unknown, UnknownName("writ".into()));
     }

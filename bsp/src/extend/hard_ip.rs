@@ -1,19 +1,17 @@
 //! The hard IP with an Avalon-ST interface in place of the one with Avalon-MM ports: which parameters it has.
 //!
-//! The table (`hard_ip/table`) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. One that it does
-//! not know is left out if its value switches nothing on, and refused with any other: its effect on
-//! the hardware is not known.
-
-mod table;
+//! The table (`system/hip_parameters`) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. One that
+//! it does not know is left out if its value switches nothing on, and refused with any other: its effect on the hardware
+//! is not known.
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Problems, Result};
 use crate::keys::Key;
+use crate::system::hip_parameters::{BUFFER, Fate, fate};
 use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Module, System, number};
 use crate::system::xml::Element;
 use crate::text::either;
-use table::{BUFFER, Fate, fate};
 
 /// Kinds of the hard IP that are replaced: that of Stratix V, and that of Arria V GZ, which has the same parameters,
 /// interfaces and Verilog under its name (component descriptions of ACDS 13.1).
@@ -149,11 +147,6 @@ const RATE: &str = "it is the generation of the configuration's port.gen, or the
 const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, which is gone";
 const ONE_BAR: &str = "the block serves one BAR";
 const UNKNOWN: &str = "no description known here has it, and its value switches nothing on";
-
-/// Whether a parameter is one of the Avalon-MM variant in a version that is known.
-pub fn has_parameter(name: &str) -> bool {
-    fate(name).is_some()
-}
 
 /// Settings of a hard IP whose ports stay that its receive buffer needs: name, value, and the reason.
 pub fn receive_buffer(hip: &Module) -> Vec<(&'static str, &'static str, &'static str)> {

@@ -179,10 +179,10 @@ fn board(config: &Config) -> Board {
                     offset: parts.kernels,
                     bytes: 0x4000,
                 }),
-                // Up to the next slave.
+                // The span of `acl_kernel_clk`.
                 clock: Some(Range {
                     offset: parts.clock,
-                    bytes: 0x1000,
+                    bytes: 0x800,
                 }),
                 // In a system of its own, which is not looked into.
                 version: None,

@@ -14,7 +14,7 @@ use crate::check::result::addresses::{DEPTH, base, reached, span};
 use crate::check::result::names::{OWN_HIP, is_avmm, is_hard_ip, is_streaming};
 use crate::check::result::parameters::same;
 use crate::check::result::{BLOCK, Bsp, OLD, bad, gen3, identity, interrupts};
-use crate::extend::hard_ip;
+use crate::system::hip_parameters::is_parameter;
 use crate::text::either;
 
 pub(super) const TEST: &str = "packets";
@@ -459,7 +459,7 @@ fn parameters(
                 let advanced = name.starts_with("advanced_default_hwtcl_");
                 let counts = was.number("advanced_default_parameter_override");
                 let idle = is_off(value) || advanced && counts.unwrap_or(0) == 0;
-                idle && !hard_ip::has_parameter(name)
+                idle && !is_parameter(name)
             }
             (None, None) => true,
         };

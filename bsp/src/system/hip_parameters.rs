@@ -10,7 +10,7 @@
 
 /// What becomes of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It goes over as it stands.
     Keep,
     /// It goes over with one of these values; another cannot be had, for this reason.
@@ -26,7 +26,7 @@ pub(super) enum Fate {
 }
 
 /// Parameters of one fate.
-pub(super) struct Group {
+pub(crate) struct Group {
     fate: Fate,
     /// What all names begin with.
     prefix: &'static str,
@@ -62,10 +62,10 @@ const ROOM: &str = "the other settings leave less room for completions than the 
 const BY_HAND: &str =
     "credits that are set by hand may leave less room for completions than the block's reads bring";
 /// Parameters of that rule.
-pub(super) const BUFFER: [&str; 2] = ["rxbuffer_rxreq_hwtcl", "override_rxbuffer_cred_preset"];
+pub(crate) const BUFFER: [&str; 2] = ["rxbuffer_rxreq_hwtcl", "override_rxbuffer_cred_preset"];
 
 /// The table.
-pub(super) const TABLE: &[Group] = &[
+pub(crate) const TABLE: &[Group] = &[
     group(
         Fate::Keep,
         "",
@@ -250,12 +250,17 @@ fn is(pattern: &str, name: &str) -> bool {
 }
 
 /// What becomes of a parameter; `None` for one that is not in the table.
-pub(super) fn fate(name: &str) -> Option<Fate> {
+pub(crate) fn fate(name: &str) -> Option<Fate> {
     let has = |group: &&Group| {
         name.strip_prefix(group.prefix)
             .is_some_and(|rest| group.names.split(", ").any(|pattern| is(pattern, rest)))
     };
     TABLE.iter().find(has).map(|group| group.fate)
+}
+
+/// Whether a parameter is one of the Avalon-MM variant in a version that is known.
+pub(crate) fn is_parameter(name: &str) -> bool {
+    fate(name).is_some()
 }
 
 #[cfg(test)]
