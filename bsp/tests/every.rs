@@ -52,8 +52,10 @@ fn other(old: &str) -> String {
     match old.parse::<i64>() {
         Ok(number) => (number + 1).to_string(),
         Err(_) if old.starts_with("0x") => {
-            let number = u64::from_str_radix(&old[2..], 16).unwrap();
-            format!("{:#06x}", number + 0x10_0000)
+            // Of a list the first.
+            let (number, others) = old.split_at(old.find(',').unwrap_or(old.len()));
+            let number = u64::from_str_radix(&number[2..], 16).unwrap();
+            format!("{:#06x}{others}", number + 0x10_0000)
         }
         Err(_) => format!("{old}x"),
     }

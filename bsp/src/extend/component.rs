@@ -18,8 +18,9 @@ use crate::system::library::{NEW_DMA, Role};
 /// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
 /// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
 const FIRST_STAGE: &str = "meta_q";
-/// The same of the registers that take the words of `tl_cfg` (`hdl/src/pcie/config.rs`).
-const EARLY: &str = "early_";
+/// The same of the registers that take the words of `tl_cfg`, `early_add` and `early_ctl` (`hdl/src/pcie/config.rs`).
+/// `?` stands for one character.
+const EARLY: &str = "early_???_q";
 /// Most skew between the bits of a Gray-coded pointer, of a period of the sending clock: two bits may not
 /// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is kept back
 /// for the clocks' own uncertainty.
