@@ -861,22 +861,6 @@ fn resets_and_interrupts_through_unknown_kinds() {
     assert_eq!(other, (false, None));
 }
 
-/// Where a bridge takes the width that its slaves need, its old width says nothing.
-#[test]
-fn bridges_of_automatic_width() {
-    let mut planted = Planted::new(extended_net());
-    let automatic = |e: &str, width: &str| {
-        let from = "\"USE_AUTO_ADDRESS_WIDTH\" value=\"0\"";
-        let auto = replaced(e, from, "\"USE_AUTO_ADDRESS_WIDTH\" value=\"1\"");
-        replaced(
-            &auto,
-            "\"ADDRESS_WIDTH\" value=\"29\"",
-            &format!("\"ADDRESS_WIDTH\" value=\"{width}\""),
-        )
-    };
-    planted.all_were_found();
-}
-
 /// The SDK takes the platform for what the vendor's was, though the file that it would go by is gone.
 #[test]
 fn automigration() {
