@@ -259,7 +259,7 @@ pub(crate) fn fate(name: &str) -> Option<Fate> {
 }
 
 /// Whether a parameter is one of the Avalon-MM variant in a version that is known.
-pub(crate) fn is_parameter(name: &str) -> bool {
+pub fn is_parameter(name: &str) -> bool {
     fate(name).is_some()
 }
 

@@ -2,7 +2,7 @@
 //! where the DMA is in it, and what hangs on the host's bus. Nothing here changes anything.
 
 pub mod clocks;
-pub(crate) mod hip_parameters;
+pub mod hip_parameters;
 pub mod host_bus;
 pub mod interrupts;
 pub mod kinds;

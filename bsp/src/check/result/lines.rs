@@ -249,13 +249,17 @@ fn differences<'a>(
         let is = |a: &str, b: &str| a == b || name.ends_with("_FILE") && path(a) == path(b);
         let new = now.get(key).map_or(&[][..], Vec::as_slice);
         let before = found.len();
+        let other = new
+            .iter()
+            .find(|(new, _)| !old.iter().any(|(old, _)| is(old, new)));
+        // A file may say the same thousands of times.
+        let mut least_of = BTreeMap::new();
         for (says, vendor) in old {
             let of = vendors(bsp, vendor);
-            let same = new.iter().filter(|(new, _)| is(new, says));
-            let least = same.min_by_key(|(_, a)| a.runs);
-            let other = new
-                .iter()
-                .find(|(new, _)| !old.iter().any(|(old, _)| is(old, new)));
+            let least = *least_of.entry(says).or_insert_with(|| {
+                let same = new.iter().filter(|(new, _)| is(new, says));
+                same.min_by_key(|(_, a)| a.runs)
+            });
             let words = words(key);
             let gone = least.is_none() && other.is_none();
             let (place, what) = match (least, other) {
