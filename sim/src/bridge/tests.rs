@@ -57,8 +57,10 @@ struct Rig {
 }
 
 fn rig(change: impl FnOnce(&mut BoardConfig)) -> Rig {
-    let mut config = BoardConfig::default();
-    config.host = (HOST, 1 << 20);
+    let mut config = BoardConfig {
+        host: (HOST, 1 << 20),
+        ..BoardConfig::default()
+    };
     config.gpu.bytes = 1 << 20;
     change(&mut config);
     assert_eq!(config.problem(), None);
