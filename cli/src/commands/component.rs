@@ -15,7 +15,7 @@ use peerlane_bsp::config::Config;
 /// (with irq = "msix") msix are those of section bar in the configuration. In Platform Designer the component compares
 /// the build with what it is connected to, and its help page says what to connect.
 ///
-/// With kind = "stream" below [port] the block has a streaming port, and the hard IP's component that goes with it
+/// With kind = "stream" in the section `port` the block has a streaming port, and the hard IP's component that goes with it
 /// (peerlane_pcie_hip) is written, too; without a kind the port is txs, which every device family has.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
