@@ -9,18 +9,18 @@
 //! windows ("Avalon-MM to PCI Express address translation").
 //!
 //! # Rules
-//! - **Commands** ([`Bridge::tick`]). One machine takes reads, writes and requests for interrupt messages. `waitrequest`
+//! - **Commands** (`Bridge::tick`). One machine takes reads, writes and requests for interrupt messages. `waitrequest`
 //!   is high but for the beats of a burst and the one cycle of a read.
 //! - **Writes.** The first beat is taken in the sixth cycle. A burst is cut every 128 bytes where Max Payload Size is
 //!   128, else every 256, from its first beat on, and at each 4 KiB. From command to command it takes `n + 5 + 2p`
 //!   cycles for `n` beats in `p` packets. A packet leaves when its last beat has come: 10 cycles later its first beat
 //!   stands at the hard IP. About 44 beats, or 15 bursts of one beat, are taken while the hard IP is not ready.
-//! - **Byte enables** ([`enables`]). Runs of whole dwords at the ends of a burst are right. Other enables
+//! - **Byte enables** (`enables`). Runs of whole dwords at the ends of a burst are right. Other enables
 //!   write bytes that are not enabled, or leave out bytes that are.
 //! - **Reads.** Eight may be owed. A read takes 8 cycles for each packet, of at most 512 bytes. Tags are 4 bits and go
 //!   up by one. Without a credit or a tag reads go aside and later commands pass them. The request stands at the hard
 //!   IP 13 cycles after the read was taken.
-//! - **Completions** ([`answers`]). One costs 4 cycles and one for each word. They are accepted by their tag alone,
+//! - **Completions** (`answers`). One costs 4 cycles and one for each word. They are accepted by their tag alone,
 //!   whenever they come, poisoned or not. One without data is dropped: its tag is owed until a reset, and so are all
 //!   later reads. Nothing times out.
 //! - **Bus Master Enable** is looked at where a command would start. Commands that were taken leave, and a burst that
@@ -34,17 +34,17 @@
 //!
 //! # Assumptions: no public source
 //! - All of it with 64 or 256 bits: the rules above with other words. No RTL of these was run.
-//! - [`MSI_CYCLES`]: how soon the hard IP acknowledges a message.
-//! - [`CREDIT_CYCLES`], and the bytes that the hard IP holds for the link (`TxsConfig::write_buffer`).
-//! - [`ANSWER_CYCLES`]: the way of a host's read through the bridge is one wait; that it takes 29 cycles in all with a
+//! - `MSI_CYCLES`: how soon the hard IP acknowledges a message.
+//! - `CREDIT_CYCLES`, and the bytes that the hard IP holds for the link (`TxsConfig::write_buffer`).
+//! - `ANSWER_CYCLES`: the way of a host's read through the bridge is one wait; that it takes 29 cycles in all with a
 //!   slave of four, on an idle bridge, was measured. The host's reads and writes take no turn of the completions.
 //! - After a 4 KiB boundary inside a burst the translation takes 4 cycles: read in the RTL, not measured.
 //! - A packet whose first beat is a run of dwords and whose last is not is too long by some dwords in the RTL
-//!   ([`enables::extent`]); the model ends it with its last beat.
+//!   (`enables::extent`); the model ends it with its last beat.
 //! - `waitrequest` beyond the bridge's own, and gaps in its read data (`TxsConfig::backpressure`, `response_gaps`):
 //!   those of an interconnect in front. The host is answered while that holds the master, also inside of a burst, where
 //!   the RTL answers no read: tests read registers then.
-//! - [`crate::Board::link_reset`] without a reset of the block: a burst that has begun goes on. On a board the block is
+//! - `crate::Board::link_reset` without a reset of the block: a burst that has begun goes on. On a board the block is
 //!   reset together with the bridge.
 
 mod answers;
