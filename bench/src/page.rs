@@ -46,7 +46,7 @@ struct Plot<'a> {
     title: &'static str,
     svg: String,
     legend: Vec<(usize, &'a str)>,
-    limit: String,
+    limits: Vec<String>,
     points: Vec<(String, Vec<String>)>,
 }
 
@@ -115,9 +115,9 @@ fn plot(drawing: &Drawing) -> Result<Plot<'_>> {
     let Drawing {
         title,
         curves,
-        limit,
+        limits,
     } = drawing;
-    let (title, limit) = (*title, *limit);
+    let title = *title;
     let mut sizes: Vec<u64> = curves
         .iter()
         .flat_map(|c| c.points.iter().map(|p| p.bytes))
@@ -128,17 +128,25 @@ fn plot(drawing: &Drawing) -> Result<Plot<'_>> {
         let point = curve.points.iter().find(|p| p.bytes == bytes);
         point.map_or(String::new(), |p| format!("{:.1}", p.rate / 1e6))
     };
+    let rates: Vec<f64> = limits.iter().map(|(_, limit)| limit.smaller()).collect();
+    let highest = rates.iter().copied().fold(0.0, f64::max);
     let frame = Frame {
         sizes: (6.0, 26.0),
-        // Room for the name of the line above it.
-        top: (limit / 1e6 * 1.15).ceil(),
-        limit: Some(limit),
+        // Room above the line.
+        top: (highest / 1e6 * 1.15).ceil(),
+        limits: rates,
     };
     Ok(Plot {
         title,
         svg: plot::draw(title, &frame, curves.iter().enumerate())?,
         legend: curves.iter().map(|c| c.name).enumerate().collect(),
-        limit: figure(limit, "B/s"),
+        limits: limits
+            .iter()
+            .map(|(block, limit)| {
+                let rate = figure(limit.smaller(), "B/s");
+                format!("limit, {block}: {rate} ({})", limit.set_by())
+            })
+            .collect(),
         points: sizes
             .into_iter()
             .map(|bytes| {

@@ -19,14 +19,14 @@ const WIDTH: u32 = 640;
 const HEIGHT: u32 = 400;
 
 /// What a drawing's axes show.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
     /// log2 of the sizes at both ends.
     pub(crate) sizes: (f64, f64),
     /// The highest rate, in MB/s.
     pub(crate) top: f64,
-    /// A rate that nothing goes beyond, in bytes a second: a line across.
-    pub(crate) limit: Option<f64>,
+    /// Rates that nothing goes beyond, in bytes a second: a line across for each.
+    pub(crate) limits: Vec<f64>,
 }
 
 impl Frame {
@@ -44,7 +44,7 @@ impl Frame {
         Self {
             sizes: (first, last.max(first + 1.0)),
             top: (top * 1.1).max(1.0),
-            limit: None,
+            limits: Vec::new(),
         }
     }
 
@@ -121,7 +121,7 @@ fn paint<'a>(
         .y_desc("MB/s")
         .axis_desc_style(text(14))
         .draw()?;
-    if let Some(limit) = frame.limit {
+    for limit in &frame.limits {
         let limit = limit / 1e6;
         chart.draw_series(DashedLineSeries::new(
             [(from, limit), (to, limit)],
@@ -260,7 +260,7 @@ mod tests {
         ];
         let curve = Curve { name: "a", points };
         let frame = Frame {
-            limit: Some(3.657e9),
+            limits: vec![3.657e9],
             ..Frame::around([&curve].into_iter())
         };
         assert_eq!(frame.sizes, (6.0, 20.0));

@@ -259,16 +259,15 @@ fn assemble(options: &Options, done: Vec<Done>) -> Report {
                 if picture.thesis {
                     drawn.extend(sweep::thesis(&config.link));
                 }
-                // The first build is the one whose ceiling is drawn.
-                let (params, config) = (
-                    picture.builds[0].params(options.params),
-                    picture.builds[0].config(),
-                );
-                let port = Port::of(&config, &params);
+                let limits = picture.builds.iter().map(|build| {
+                    let config = build.config();
+                    let port = Port::of(&config, &build.params(options.params));
+                    (build.words(), limits::bulk(&config, port, picture.way))
+                });
                 Drawing {
                     title: picture.title,
                     curves: drawn,
-                    limit: limits::bulk(&config, port, picture.way).smaller(),
+                    limits: limits.collect(),
                 }
             })
             .collect(),

@@ -5,10 +5,10 @@ use peerlane_sim::LinkConfig;
 use crate::thesis;
 use peerlane_verilated::Library;
 
-use crate::Result;
 use crate::measure::{self, Bench};
 use crate::rig::Way;
 use crate::scenario::{Stream, Variant};
+use crate::{Limit, Result};
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,15 +28,15 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// A direction on a link: its curves beside its ceiling.
+/// A direction on a link: its curves next to their limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     /// Direction and link.
     pub title: &'static str,
     /// The curves.
     pub curves: Vec<Curve>,
-    /// The smallest of what link, port and, for packets, tags and completions' room allow.
-    pub limit: f64,
+    /// The limits of each measured block, with the block's name.
+    pub limits: Vec<(&'static str, Limit)>,
 }
 
 /// Both directions of each link.

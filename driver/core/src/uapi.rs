@@ -253,8 +253,9 @@ pub mod feature {
     pub const CVP: u64 = 1 << 20;
     /// One read that a peer does not answer ends all reads of the board until its link is reset. So memory of another device
     /// is registered for reading only if the board was seen to read from that device: [`REGISTER`](super::REGISTER) makes
-    /// that proof, and gives `EXDEV` without it. Boards without [`TAGGED_READS`] have this, unless the administrator trusts
-    /// all peers (`peer_reads=2`).
+    /// that proof, and gives `EXDEV` without it. Boards without
+    /// [`TAGGED_READS`](super::feature::TAGGED_READS) have this, unless the administrator trusts all peers
+    /// (`peer_reads=2`).
     pub const PROVED_PEERS: u64 = 1 << 21;
 }
 

@@ -158,7 +158,7 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
     Ok(())
 }
 
-/// Whether the computer passes reads between devices shows in what a probe has read, and in nothing else.
+/// A probe shows whether the computer passes reads between devices.
 #[test]
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_probe_tells_what_the_board_reads() -> Result<()> {
@@ -194,11 +194,6 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         let (code, data) = probe(region, AT, address + 5);
         ensure!(code == PL_OK, "{}", text());
         ensure!(data == bytes[AT as usize..][..PL_PROBE_BYTES], "{data:?}");
-        // Where such reads are answered with ones, nothing else says so.
-        board.set_platform(Platform::WritesOnly);
-        let (code, data) = probe(region, AT, address);
-        ensure!(code == PL_OK && data == [0xff; PL_PROBE_BYTES], "{data:?}");
-        board.set_platform(Platform::Good);
 
         let end = 8192 - PL_PROBE_BYTES as u64;
         ensure!(probe(region, end, address).0 == PL_OK, "{}", text());
@@ -231,14 +226,15 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         pl_unregister(region);
         pl_close(device);
 
-        // What is never answered is a fault. The board reads nothing more after that, so it comes last.
+        // A read that is refused is never answered on `Txs`, which is a fault. The board reads nothing more after that,
+        // so this comes last.
         let device = pl_device::over(driver.open()?);
         let code = pl_allocate(device, LENGTH, &raw mut address);
         ensure!(code == PL_OK, "{}", text());
         let place = &raw mut region;
         let code = pl_register_nvidia(device, memory.address(), 8192, 1, both, place);
         ensure!(code == PL_OK, "{}", text());
-        board.set_platform(Platform::Silent);
+        board.set_platform(Platform::WritesOnly);
         let (code, data) = probe(region, 0, address);
         ensure!(code == PL_FAULT && data == [0xee; PL_PROBE_BYTES]);
         pl_unregister(region);

@@ -40,6 +40,8 @@ type Look = unsafe extern "C" fn(*const GpuQueue) -> u32;
 const WRITE: u32 = 0;
 const READ: u32 = 1;
 const LATE: u32 = u32::MAX;
+/// `PEERLANE_STATUS_CODE_ALIGNMENT`.
+const ALIGNMENT: u32 = 16;
 /// Nanoseconds: the simulator's time, not the board's.
 const LIMIT: u64 = 60_000_000_000;
 const PIECE: u64 = 4096;
@@ -124,7 +126,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     // Once around the ring and further, both ways, in pieces that change.
     let rounds = u64::from(channel.slots()) / 2 + 20;
     for round in 0..rounds {
-        let length = 1 + round * 37 % PIECE;
+        let length = 4 + (round * 37 % PIECE & !3);
         let data: Vec<u8> = (0..length).map(|i| (i * 7 + round * 13) as u8).collect();
         memory.write(0, &data)?;
         let local = fpga.base() + round % 64;
@@ -140,6 +142,15 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
         memory.read(PIECE as usize, &mut found)?;
         ensure!(found == data, "round {round}: other bytes came back");
     }
+    // The queue's owner takes care of ends within a dword: the board refuses them, and writes nothing.
+    memory.write(PIECE as usize, &[0x5A; 64])?;
+    for (at, length) in [(output + 1, 64), (output, 63)] {
+        let status = run(WRITE, at, fpga.base(), length, LIMIT);
+        ensure!(status >> 16 & 0xFF == ALIGNMENT, "{status:#x}");
+    }
+    let mut found = [0; 64];
+    memory.read(PIECE as usize, &mut found)?;
+    ensure!(found == [0x5A; 64], "a write that was refused was made");
     // A transfer that is refused, and one that is late, whose record comes before the next one's.
     let outside = fpga.base() + fpga.length();
     let status = run(READ, input, outside, 64, LIMIT);
@@ -161,7 +172,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     memory.read(PIECE as usize, &mut found)?;
     ensure!(found.iter().any(|byte| *byte != 0), "nothing was written");
     let bells = carrier.stop()?;
-    ensure!(u64::from(bells) == 2 * rounds + 3, "{bells} doorbells");
+    ensure!(u64::from(bells) == 2 * rounds + 5, "{bells} doorbells");
     Ok(())
 }
 

@@ -82,7 +82,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Slaves> for Engine<W, 
         self.was_dead.d.next = self.port.dead.val();
         if self.port.dead.val() {
             self.port_lost.d.next = true;
-        } else if self.registers.control_reset.val() {
+        } else if self.registers.control_reset.val() | self.resets[0].held.val() {
             self.port_lost.d.next = false;
         }
         self.registers.status_port_lost.next = self.port_lost.q.val() | self.port.dead.val();

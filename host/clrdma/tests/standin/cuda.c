@@ -224,15 +224,31 @@ CUresult cuMemExportToShareableHandle(int *file, unsigned long long handle, int 
 	return kind == 1 ? 0 : INVALID_VALUE;
 }
 
-CUresult cuPointerGetAttribute(unsigned long long *value, int attribute, CUdeviceptr address)
+CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address)
 {
 	const struct memory *memory = at(address);
 
-	/* CU_POINTER_ATTRIBUTE_BUFFER_ID */
-	if (attribute != 7 || !memory)
+	if (!memory)
 		return INVALID_VALUE;
-	*value = memory->identity;
-	return 0;
+	switch (attribute) {
+	case 1: /* CU_POINTER_ATTRIBUTE_CONTEXT: memory of virtual memory management has none. */
+		*(void **)value = NULL;
+		return 0;
+	case 7: /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
+		*(unsigned long long *)value = memory->identity;
+		return 0;
+	case 9: /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+		*(int *)value = 0;
+		return 0;
+	default:
+		return INVALID_VALUE;
+	}
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, void *stream)
+{
+	(void)stream;
+	return gpu_write((void *)(uintptr_t)to, from, bytes);
 }
 
 /* What does nothing that anybody here would see: memory is new, so it is zero, and copies end at once. */
@@ -254,7 +270,6 @@ NOTHING(cuThreadExchangeStreamCaptureMode)
 
 #include "../../../../tests/fake-cuda/absent.h"
 LACKS(cuMemFree_v2)
-LACKS(cuMemcpyHtoDAsync_v2)
 LACKS(cuMemcpyDtoHAsync_v2)
 LACKS(cuStreamIsCapturing)
 LACKS(cuPointerSetAttribute)

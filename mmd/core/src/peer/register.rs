@@ -230,7 +230,11 @@ mod cuda {
 
     /// `CU_POINTER_ATTRIBUTE_CONTEXT`.
     const CONTEXT: c_int = 1;
+    /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
+    const DEVICE_ORDINAL: c_int = 9;
 
+    type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+    type OfDevice = unsafe extern "C" fn(c_int) -> c_int;
     type Push = unsafe extern "C" fn(*mut c_void) -> c_int;
     type Pop = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
     type Allocation = unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int;
@@ -241,12 +245,18 @@ mod cuda {
         opencl.find(name).map(std::ptr::NonNull::as_ptr)
     }
 
-    /// Memory's context, which is the thread's until this is dropped.
-    struct Current(Pop);
+    /// A context that is the thread's until this is dropped.
+    struct Current {
+        pop: Pop,
+        /// The device whose primary context was retained for this, and the function that releases it.
+        retained: Option<(c_int, OfDevice)>,
+    }
 
     impl Current {
-        /// The context of the memory at an address. Functions of CUDA's go by the thread's, and a thread of the program's
-        /// may have none, or another GPU's.
+        /// The context of the memory at an address. Functions of CUDA's go by the thread's context, and a thread of the
+        /// program's may have none, or another GPU's. Memory of virtual memory management or of a pool belongs to no context
+        /// (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", Pointer Attributes): its device's primary one
+        /// serves.
         fn of(opencl: &OpenCl, address: u64) -> Option<Self> {
             let found = find(opencl, c"cuPointerGetAttribute")?;
             // SAFETY: that is its type in `cuda.h`, here and below.
@@ -259,13 +269,35 @@ mod cuda {
             let pop: Pop = unsafe { std::mem::transmute(found) };
             let mut context: *mut c_void = std::ptr::null_mut();
             // SAFETY: there is room for the pointer that this attribute is.
-            let told = unsafe { attribute((&raw mut context).cast(), CONTEXT, address) };
-            if told != 0 || context.is_null() {
-                return None;
+            let found = unsafe { attribute((&raw mut context).cast(), CONTEXT, address) };
+            let mut retained = None;
+            if found != 0 || context.is_null() {
+                let mut device: c_int = -1;
+                // SAFETY: there is room for the number that this attribute is.
+                if unsafe { attribute((&raw mut device).cast(), DEVICE_ORDINAL, address) } != 0 {
+                    return None;
+                }
+                let found = find(opencl, c"cuDevicePrimaryCtxRetain")?;
+                // SAFETY: as above.
+                let retain: Retain = unsafe { std::mem::transmute(found) };
+                let found = find(opencl, c"cuDevicePrimaryCtxRelease_v2")?;
+                // SAFETY: as above.
+                let release: OfDevice = unsafe { std::mem::transmute(found) };
+                // SAFETY: there is room for the context.
+                if unsafe { retain(&raw mut context, device) } != 0 {
+                    return None;
+                }
+                retained = Some((device, release));
             }
-            // SAFETY: the context is the memory's, which the program keeps.
-            let pushed = unsafe { push(context) };
-            (pushed == 0).then_some(Self(pop))
+            // SAFETY: the context is the memory's, which the program keeps, or was retained.
+            if unsafe { push(context) } == 0 {
+                return Some(Self { pop, retained });
+            }
+            if let Some((device, release)) = retained {
+                // SAFETY: it was retained above.
+                let _ = unsafe { release(device) };
+            }
+            None
         }
     }
 
@@ -273,7 +305,11 @@ mod cuda {
         fn drop(&mut self) {
             let mut ours = std::ptr::null_mut();
             // SAFETY: there is room for the context, which was pushed.
-            let _ = unsafe { (self.0)(&raw mut ours) };
+            let _ = unsafe { (self.pop)(&raw mut ours) };
+            if let Some((device, release)) = self.retained {
+                // SAFETY: its context was retained once for this.
+                let _ = unsafe { release(device) };
+            }
         }
     }
 
