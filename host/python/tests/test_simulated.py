@@ -587,20 +587,25 @@ def test_dma_bufs(device):
     file = os.memfd_create("dma-buf")
     os.truncate(file, 1 << 16)
     os.pwrite(file, pattern(4), 100)
-    fpga = device.allocate(LENGTH)
+    fpga = device.allocate(LENGTH + 3)
     queue = device.queue()
     region = device.register_dmabuf(file, LENGTH, offset=100)
     assert len(region) == LENGTH and region.is_gpu
     with open(file, "r+b") as other:
-        back = device.register_dmabuf(other, LENGTH, offset=20_000, read=False)
-    # Both are kept by their regions.
+        back = device.register_dmabuf(other, LENGTH + 3, offset=20_000, read=False)
+        ragged = device.register_dmabuf(other, LENGTH, offset=20_000, read=False)
+    # Each file stays open as long as its regions.
     copy = os.memfd_create("copy")
-    os.truncate(copy, LENGTH)
-    last = device.register_dmabuf(copy, LENGTH)
+    os.truncate(copy, LENGTH + 3)
+    last = device.register_dmabuf(copy, LENGTH + 3)
     queue.copy(fpga, region).wait(10.0)
+    # The board writes whole dwords, and only the exporter reaches the bytes beside them.
+    with pytest.raises(peerlane.InvalidError, match="multiples of 4 bytes"):
+        queue.copy(ragged, fpga)
     queue.copy(back, fpga).wait(10.0)
     queue.copy(last, fpga).wait(10.0)
     assert os.pread(copy, LENGTH, 0) == pattern(4)
+    assert os.pread(file, LENGTH, 20_000) == pattern(4)
     for wrong in [{"length": 0}, {"offset": LENGTH - 2}, {"read": False, "write": False}]:
         with pytest.raises(peerlane.InvalidError):
             device.register_dmabuf(copy, **{"length": 4} | wrong)

@@ -80,6 +80,7 @@ pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
                 other => bail!("{length} bytes at {offset}: {other:?}"),
             }
         }
+        region.forget().map_err(told)?;
         Ok("")
     })
 }
