@@ -587,6 +587,7 @@ def test_dma_bufs(device):
     file = os.memfd_create("dma-buf")
     os.truncate(file, 1 << 16)
     os.pwrite(file, pattern(4), 100)
+    same = os.dup(file)
     fpga = device.allocate(LENGTH + 3)
     queue = device.queue()
     region = device.register_dmabuf(file, LENGTH, offset=100)
@@ -605,7 +606,8 @@ def test_dma_bufs(device):
     queue.copy(back, fpga).wait(10.0)
     queue.copy(last, fpga).wait(10.0)
     assert os.pread(copy, LENGTH, 0) == pattern(4)
-    assert os.pread(file, LENGTH, 20_000) == pattern(4)
+    assert os.pread(same, LENGTH, 20_000) == pattern(4)
+    os.close(same)
     for wrong in [{"length": 0}, {"offset": LENGTH - 2}, {"read": False, "write": False}]:
         with pytest.raises(peerlane.InvalidError):
             device.register_dmabuf(copy, **{"length": 4} | wrong)
