@@ -241,7 +241,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         peer_reads: u32 {
             default: 1,
-            description: "From which devices a board reads whose reads all end with one that is not answered: 0: none, 1: those that have answered a first read, 2: all (default 1)",
+            description: "From which other devices a board with a Txs port reads, where one read that is not answered ends all: 0: none, 1: those that have answered a first read, 2: all (default 1)",
         },
         any_distance: bool {
             default: false,

@@ -202,7 +202,7 @@ pub enum Error {
     )]
     PortDead,
     /// Answers to reads are owed, and the board's port takes no other reads before they have come.
-    #[error("the board's PCIe port waits for answers to reads, and passes on no later ones")]
+    #[error("the board waits for answers to reads, and its PCIe port sends no more reads until they have come")]
     ReadsOwed,
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]

@@ -137,6 +137,9 @@ impl Fault {
             (Self::AttInvalid, _) => {
                 "The region was given back during the transfer, or the memory's owner took it back: register the memory again."
             }
+            (Self::AttPermission, Direction::Read) => {
+                "Register the memory again, for reading. A board with a Txs port that was reset for lost reads only writes other devices' memory until that memory is registered again."
+            }
             (Self::AttPermission | Self::AttBounds | Self::AttPageSize, _) => {
                 "The board's ATT does not hold what was registered: register the memory again, and see that no other program uses the board."
             }
@@ -225,6 +228,9 @@ mod tests {
         // FPGA memory is a context's, and a channel is not opened with any.
         let local = Fault::LocalRange.remedy(Direction::Read);
         assert!(local.contains("allocate"), "{local}");
+        // The driver takes the right to read away after lost reads.
+        let permission = Fault::AttPermission.remedy(Direction::Read);
+        assert!(permission.contains("lost reads"), "{permission}");
         assert!(Fault::Poisoned.remedy(Direction::Read).contains("damaged"));
         assert!(
             Fault::Poisoned

@@ -126,7 +126,7 @@ fn the_functions_for_kernels_move_data() -> Result<()> {
     // Once around the ring and further, both ways, in pieces that change.
     let rounds = u64::from(channel.slots()) / 2 + 20;
     for round in 0..rounds {
-        let length = 4 + (round * 37 % PIECE & !3);
+        let length = 4 + (round * 37 % PIECE) / 4 * 4;
         let data: Vec<u8> = (0..length).map(|i| (i * 7 + round * 13) as u8).collect();
         memory.write(0, &data)?;
         let local = fpga.base() + round % 64;
