@@ -102,16 +102,19 @@ pub fn write(options: &Options) -> Result<Made> {
     })
 }
 
+/// An error of the configuration.
+fn refused<T>(file: &Path, what: String, remedy: &str) -> Result<T> {
+    Err(Error::new(
+        ErrorKind::Config,
+        Place::file(file),
+        what,
+        remedy,
+    ))
+}
+
 /// What the options say of the board.
 fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
-    let wrong = |what: String, remedy: &str| {
-        Err(Error::new(
-            ErrorKind::Config,
-            Place::file(file),
-            what,
-            remedy,
-        ))
-    };
+    let wrong = |what: String, remedy: &str| refused(file, what, remedy);
     let memory_log2 = options
         .memory
         .checked_next_power_of_two()
@@ -215,14 +218,7 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
         bar_bytes,
         clock_mhz,
     } = options.stream;
-    let wrong = |what: String, remedy: &str| {
-        Err(Error::new(
-            ErrorKind::Config,
-            Place::file(file),
-            what,
-            remedy,
-        ))
-    };
+    let wrong = |what: String, remedy: &str| refused(file, what, remedy);
     if !config.streams() {
         return match (bar_bytes, clock_mhz) {
             (None, None) => Ok((None, build::USUAL_CLOCK)),
