@@ -109,6 +109,18 @@ pub struct Poster<const W: usize, const B: usize> {
     next_record: Signal<Local, Bit>,
     next_message: Signal<Local, Bit>,
     next_other: Signal<Local, Bit>,
+    /// Where the next burst goes, and its beats; which of four that is.
+    there: Signal<Local, Bits<64>>,
+    count: Signal<Local, Bits<6>>,
+    upper_place: Signal<Local, Bit>,
+    odd_place: Signal<Local, Bit>,
+    /// The next beat and its bytes; which of four that is, and when it is loaded.
+    word: Signal<Local, Bits<W>>,
+    bytes: Signal<Local, Bits<B>>,
+    half: Signal<Local, Bit>,
+    upper_word: Signal<Local, Bit>,
+    odd_word: Signal<Local, Bit>,
+    loads: Signal<Local, Bit>,
 
     lanes: Constant<Bits<B>>,
     /// Those that the last beat of any burst of several has.
@@ -218,47 +230,30 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
                 self.next_record.val() | self.next_message.val() | self.next_other.val();
         }
 
-        // The bus. What is loaded means something only with `post` or `ask`.
+        // The bus. What is loaded means something only with `post` or `ask`. Address and data have two selects each, which is
+        // one LUT a bit.
+        self.upper_place.next = self.at_message.q.val() | self.at_other.q.val();
+        self.odd_place.next = self.at_record.q.val() | self.at_other.q.val();
+        self.there.next = self.write.address.val();
+        self.count.next = self.write.beats.val();
+        if self.upper_place.val() {
+            self.there.next = self.message.address.val() & !self.lane_mask.val();
+            self.count.next = 1.into();
+            if self.odd_place.val() {
+                self.there.next = self.other_address.val();
+                self.count.next = self.other_beats.val();
+            }
+        } else if self.odd_place.val() {
+            self.there.next = self.record.address.val();
+            self.count.next = self.record_beats.val();
+        }
         if self.free.val() {
             self.post.d.next =
                 self.take_beat.val() | self.record_step.val() | self.message_step.val();
             self.ask.d.next = self.other_step.val();
-            self.data_at.d.next = self.write.data.val();
-            self.enable_at.d.next = self.lanes.val();
-            if self.at_record.q.val() {
-                self.data_at.d.next = bit_cast::<W, 256>(self.record.data.val());
-                if self.amid.q.val() {
-                    self.data_at.d.next = bit_cast::<W, 128>(self.half_at.q.val());
-                }
-            } else if self.at_message.q.val() {
-                self.data_at.d.next = bit_cast::<W, 256>(
-                    bit_cast::<256, 32>(self.message.data.val())
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 32)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 64)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 96)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 128)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 160)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 192)
-                        | (bit_cast::<256, 32>(self.message.data.val()) << 224),
-                );
-                self.enable_at.d.next = self.dword_lanes.val()
-                    << bit_cast::<6, 64>(self.message.address.val() & self.lane_mask.val());
-            } else if !self.away.q.val() {
-                self.enable_at.d.next = self.write.enable.val();
-            }
             if !self.amid.q.val() {
-                self.address_at.d.next = self.write.address.val();
-                self.beats_at.d.next = self.write.beats.val();
-                if self.at_record.q.val() {
-                    self.address_at.d.next = self.record.address.val();
-                    self.beats_at.d.next = self.record_beats.val();
-                } else if self.at_message.q.val() {
-                    self.address_at.d.next = self.message.address.val() & !self.lane_mask.val();
-                    self.beats_at.d.next = 1.into();
-                } else if self.at_other.q.val() {
-                    self.address_at.d.next = self.other_address.val();
-                    self.beats_at.d.next = self.other_beats.val();
-                }
+                self.address_at.d.next = self.there.val();
+                self.beats_at.d.next = self.count.val();
             }
         }
 
@@ -293,23 +288,61 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
         } else {
             self.address_at.d.next = self.address_at.q.val();
             self.beats_at.d.next = self.beats_at.q.val();
-            self.data_at.d.next = self.data_at.q.val();
-            self.enable_at.d.next = self.enable_at.q.val();
             self.post.d.next = self.post.q.val();
             self.ask.d.next = self.ask.q.val();
             if !self.stands.val() {
                 self.ask.d.next = false;
                 self.post.d.next = self.bus_left.q.val().any();
-                self.data_at.d.next = 0.into();
-                self.enable_at.d.next = self.lanes.val();
-                if self.bus_record.q.val() {
-                    self.data_at.d.next = bit_cast::<W, 128>(self.half_at.q.val());
-                } else if self.bus_left.q.val() == 1 {
-                    self.enable_at.d.next = self.last_lanes.val();
-                }
                 if self.bus_left.q.val().any() {
                     self.bus_left.d.next = self.bus_left.q.val() - 1;
                 }
+            }
+        }
+
+        // A beat: of a write burst, a record's first, a message, a record's second. Once the engine has dropped the burst, a
+        // beat of zeros.
+        self.loads.next = self.free.val();
+        self.half.next = self.at_record.q.val() & self.amid.q.val();
+        if self.frozen.val() {
+            self.loads.next = !self.stands.val();
+            self.half.next = self.bus_record.q.val();
+        }
+        self.upper_word.next = self.half.val() | self.at_message.q.val();
+        self.odd_word.next = self.half.val() | self.at_record.q.val();
+        self.word.next = self.write.data.val();
+        if self.upper_word.val() {
+            self.word.next = bit_cast::<W, 256>(
+                bit_cast::<256, 32>(self.message.data.val())
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 32)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 64)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 96)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 128)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 160)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 192)
+                    | (bit_cast::<256, 32>(self.message.data.val()) << 224),
+            );
+            if self.odd_word.val() {
+                self.word.next = bit_cast::<W, 128>(self.half_at.q.val());
+            }
+        } else if self.odd_word.val() {
+            self.word.next = bit_cast::<W, 256>(self.record.data.val());
+        }
+        self.bytes.next = self.lanes.val();
+        if self.frozen.val() {
+            if !self.bus_record.q.val() & (self.bus_left.q.val() == 1) {
+                self.bytes.next = self.last_lanes.val();
+            }
+        } else if self.at_message.q.val() {
+            self.bytes.next = self.dword_lanes.val()
+                << bit_cast::<6, 64>(self.message.address.val() & self.lane_mask.val());
+        } else if !self.away.q.val() {
+            self.bytes.next = self.write.enable.val();
+        }
+        if self.loads.val() {
+            self.data_at.d.next = self.word.val();
+            self.enable_at.d.next = self.bytes.val();
+            if self.frozen.val() & !self.bus_record.q.val() {
+                self.data_at.d.next = 0.into();
             }
         }
 
