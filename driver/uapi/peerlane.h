@@ -230,10 +230,10 @@ struct peerlane_info {
 /* Each channel has an interrupt of its own. */
 #define PEERLANE_FEATURE_MSIX (1ULL << 17)
 /*
- * The board tells by its status code how a read failed, and other reads go on. Without this, a
- * read that is refused is never answered (READ_TIMEOUT), other reads end with PORT_DOWN until
- * the driver has reset the board by its link, and data that are known to be damaged (poisoned)
- * are taken for good ones.
+ * The board reports by its status code how a read failed, and other reads go on. Without this,
+ * a read that is refused is never answered (READ_TIMEOUT). Other reads then end with PORT_DOWN
+ * until the driver has reset the board by its link. Data that their sender marked as damaged
+ * (poisoned) are taken as good data.
  */
 #define PEERLANE_FEATURE_TAGGED_READS (1ULL << 18)
 /* The driver reaches the board's OpenCL side: PEERLANE_IOC_OPENCL. */
@@ -280,19 +280,25 @@ struct peerlane_info {
  * identity, and costs nothing then.
  *
  * With PEERLANE_FEATURE_PROVED_PEERS, the first call that wants to read (PEERLANE_ACCESS_READ)
- * from the memory of another PCI device has the board read 64 bytes of it. If no answer comes,
- * the call fails with EXDEV, the device counts as one that cannot be read until the
- * administrator or a new driver says otherwise, and the board is reset by its link: all
- * transfers of all contexts end, and peerlane_query.resets is raised.
+ * from the memory of another PCI device has the board read one word of it, of the width of its
+ * port. If no answer comes, the call fails with EXDEV, the device counts as one that cannot be
+ * read until the administrator or a new driver says otherwise, and the board is reset by its
+ * link: all transfers of all contexts end, and peerlane_query.resets is raised.
  * PEERLANE_REGISTER_PROVED_ONLY avoids that risk. A region for writing alone needs no proof.
  *
+ * The proof holds until the board loses reads and is reset by its link, for nobody knows which
+ * device did not answer. peerlane_query.resets is raised then, and a region of another
+ * device's memory is only written from then on: reads of it fail with the status
+ * ATT_PERMISSION. Give the region back and register it again, which makes the proof again.
+ *
  * EXDEV: the board cannot read from the device whose memory it is, or is not allowed to
- * (peer_reads=0), or nobody knows yet (PEERLANE_REGISTER_PROVED_ONLY): register it for writing
- * alone. EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes,
- * no or unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the
- * owner has taken the memory back. EDQUOT, ENOSPC, ENOMEM: too many ATT entries, or too much
- * memory. EREMOTEIO: the kernel does not know that the board can reach the device. EOPNOTSUPP:
- * no such provider.
+ * (peer_reads=0), or nobody knows yet (PEERLANE_REGISTER_PROVED_ONLY), or the driver has no
+ * room for another device (64 pairs of a board and a device): register it for writing alone.
+ * EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes, no or
+ * unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the owner
+ * has taken the memory back. EDQUOT, ENOSPC, ENOMEM: too many ATT entries, or too much memory.
+ * EREMOTEIO: the kernel does not know that the board can reach the device. EOPNOTSUPP: no such
+ * provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -469,8 +475,10 @@ struct peerlane_query {
 	 * driver's back. What FPGA memory, the OpenCL kernels, their registers and their clock
 	 * held before is unknown then, and whoever counts on it begins anew. Each raises
 	 * generation, too, but this before, so who finds another generation finds this raised.
-	 * Where only generation was raised, the block was reset alone: of the rest only what
-	 * transfers were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
+	 * With PEERLANE_FEATURE_PROVED_PEERS it may be a reset for lost reads, after which other
+	 * devices' memory is registered again before it is read (struct peerlane_register). Where
+	 * only generation was raised, the block was reset alone: of the rest only what transfers
+	 * were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
 	 */
 	__u64 resets;
 	/* Zero. */
