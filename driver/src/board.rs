@@ -264,6 +264,11 @@ impl Board {
         self.resets.load(ordering::Acquire)
     }
 
+    /// Times that reads were lost.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.doubts.load(ordering::Acquire)
+    }
+
     /// Takes note of one, before the board is started: before anybody is told of the new generation.
     pub(crate) fn note_reset(&self) {
         self.resets.fetch_add(1, ordering::Release);

@@ -400,6 +400,11 @@ impl Hw {
         )
     }
 
+    /// How many fences were begun, by anybody.
+    pub(crate) fn fences_begun(&self) -> u64 {
+        self.block.lock().fences.begun()
+    }
+
     /// Looks at one register in this start of the board.
     pub(crate) fn read_in(&self, epoch: Epoch, register: Register) -> Result<u32, Failure> {
         self.access(Right::Upkeep(epoch), self.patience)

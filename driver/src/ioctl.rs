@@ -304,10 +304,11 @@ impl Context {
     }
 
     fn query(&self, query: &mut uapi::Query) -> Result<Seen> {
-        zero(&query.reserved)?;
+        zero(&[query.reserved])?;
         let seen = self.events.seen();
         // After the generation: who is told of a new one is told of what has raised it.
         let resets = self.board.resets();
+        let doubts = self.board.doubts();
         let (regions, region_bytes) = self.regions.lock().usage();
         *query = uapi::Query {
             events: seen.events,
@@ -318,7 +319,8 @@ impl Context {
             region_bytes,
             revoked: seen.revoked,
             resets,
-            reserved: [0; 2],
+            doubts,
+            reserved: 0,
         };
         Ok(seen)
     }
@@ -330,7 +332,7 @@ impl Context {
             code,
             argument,
             |arguments: &mut uapi::Register| {
-                zero(&arguments.reserved)?;
+                zero(&[arguments.reserved])?;
                 self.register(arguments)?;
                 handle = Some(arguments.handle);
                 Ok(())

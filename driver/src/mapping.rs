@@ -24,7 +24,7 @@ use crate::{
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{atomic::ordering, Arc, Mutex},
+    sync::{Arc, Mutex},
     time::{Instant, Monotonic},
 };
 
@@ -166,7 +166,7 @@ impl Mapping {
             return Err(ESTALE);
         }
         let placed = state.placed.as_mut().ok_or(ESTALE)?;
-        let doubts = self.board.doubts.load(ordering::Acquire);
+        let doubts = self.board.doubts();
         let mut is_a_peer = false;
         for page in placed.pages() {
             is_a_peer |= proofs.may_read(page)?;
@@ -185,7 +185,7 @@ impl Mapping {
             return Err(ESTALE);
         }
         let placed = state.placed.as_mut().ok_or(ESTALE)?;
-        if placed.proof.is_some_and(|doubts| doubts != self.board.doubts.load(ordering::Acquire)) {
+        if placed.proof.is_some_and(|doubts| doubts != self.board.doubts()) {
             return Err(EAGAIN);
         }
         placed.stage.begin();
@@ -220,12 +220,19 @@ impl Mapping {
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
         match &mut self.state.lock().placed {
             Some(placed) if placed.stage.is_known() => {
-                let doubts = self.board.doubts.load(ordering::Acquire);
+                let doubts = self.board.doubts();
                 placed.in_doubt = placed.proof.is_some_and(|before| before != doubts);
                 self.board.hw.upkeep(epoch, placed.entries())
             }
             _ => Ok(()),
         }
+    }
+
+    /// The number of doubts with which the proof of its reads ends; 0: they need no proof.
+    pub(crate) fn proof(&self) -> u64 {
+        let state = self.state.lock();
+        let proof = state.placed.as_ref().and_then(|placed| placed.proof);
+        proof.map_or(0, |doubts| doubts + 1)
     }
 
     /// Whether the board may not read any more where it could.

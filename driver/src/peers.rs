@@ -109,12 +109,19 @@ impl Board {
         if self.waits_for_answers(epoch)? {
             return Err(Failure::Away);
         }
-        let before = self.time_of_reads(epoch)?;
+        // Reads are answered in turn, those of descriptors, of writes that were flushed, and of other fences. None of them
+        // must be under way with this one: one fence before it, and this one.
+        let ours = self.hw.fences_begun() + 2;
+        self.fence(Reach::Host)?;
+        let before = self.time_of_transfers(epoch)?;
         let flush = Some(address);
         match self.fence(Reach::Peer { flush }) {
             Ok(()) => Ok(true),
-            // The channels' reads are answered in turn with this one.
-            Err(Failure::Unanswered) if self.time_of_reads(epoch)? == before => Ok(false),
+            Err(Failure::Unanswered)
+                if self.time_of_transfers(epoch)? == before && self.hw.fences_begun() == ours =>
+            {
+                Ok(false)
+            }
             Err(
                 Failure::Unanswered
                 | Failure::Unflushed
@@ -126,11 +133,11 @@ impl Board {
         }
     }
 
-    /// The time for which descriptors of any channel have read.
-    fn time_of_reads(&self, epoch: Epoch) -> Result<u64, Failure> {
+    /// The time for which descriptors of any channel have written, and that for which they have read.
+    fn time_of_transfers(&self, epoch: Epoch) -> Result<[u64; 2], Failure> {
         self.hw.upkeep(epoch, counters::snapshot())?;
         let counters = BlockCounters::read(|register| self.hw.read_in(epoch, register))?;
-        Ok(counters.read_busy)
+        Ok([counters.write_busy, counters.read_busy])
     }
 }
 

@@ -91,6 +91,7 @@ impl Region {
 
     /// Says where it is, in the ATT.
     fn describe(&self, arguments: &mut Register) -> Result {
+        arguments.proof = self.mapping.proof();
         self.mapping.region(|region| {
             arguments.page_shift = region.page_size().shift();
             arguments.entries = region.run().count();

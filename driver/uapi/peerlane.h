@@ -287,9 +287,11 @@ struct peerlane_info {
  * PEERLANE_REGISTER_PROVED_ONLY avoids that risk. A region for writing alone needs no proof.
  *
  * The proof holds until the board loses reads and is reset by its link, for nobody knows which
- * device did not answer. peerlane_query.resets is raised then, and a region of another
+ * device did not answer. peerlane_query.doubts is raised then, and a region of another
  * device's memory is only written from then on: reads of it fail with the status
- * ATT_PERMISSION. Give the region back and register it again, which makes the proof again.
+ * ATT_PERMISSION, and a record of a write says nothing of its arrival, as for a region that is
+ * registered for writing alone. Give the region back and register it again, which makes the
+ * proof again.
  *
  * EXDEV: the board cannot read from the device whose memory it is, or is not allowed to
  * (peer_reads=0), or nobody knows yet (PEERLANE_REGISTER_PROVED_ONLY), or the driver has no
@@ -328,8 +330,13 @@ struct peerlane_register {
 	__u32 entries;
 	/* Out: 1 if the region was found, 0 if it was made. */
 	__u32 found;
+	/*
+	 * Out: 0 if the board reads the memory without a proof (PEERLANE_FEATURE_PROVED_PEERS), or
+	 * not at all. Else the proof holds as long as peerlane_query.doubts is less than this.
+	 */
+	__u64 proof;
 	/* Zero. */
-	__u64 reserved[2];
+	__u64 reserved;
 };
 
 /* Bits of peerlane_register.flags. */
@@ -475,14 +482,17 @@ struct peerlane_query {
 	 * driver's back. What FPGA memory, the OpenCL kernels, their registers and their clock
 	 * held before is unknown then, and whoever counts on it begins anew. Each raises
 	 * generation, too, but this before, so who finds another generation finds this raised.
-	 * With PEERLANE_FEATURE_PROVED_PEERS it may be a reset for lost reads, after which other
-	 * devices' memory is registered again before it is read (struct peerlane_register). Where
-	 * only generation was raised, the block was reset alone: of the rest only what transfers
-	 * were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
+	 * Where only generation was raised, the block was reset alone: of the rest only what
+	 * transfers were writing is lost. Without PEERLANE_FEATURE_RESETS it is 0.
 	 */
 	__u64 resets;
+	/*
+	 * Times that the board lost reads and any device that it reads may be the cause
+	 * (peerlane_register.proof). It is raised before generation.
+	 */
+	__u64 doubts;
 	/* Zero. */
-	__u64 reserved[2];
+	__u64 reserved;
 };
 
 /* Bits of peerlane_query.state. */
@@ -1284,7 +1294,8 @@ PEERLANE_PLACE_(peerlane_register, page_shift, 44);
 PEERLANE_PLACE_(peerlane_register, att_address, 48);
 PEERLANE_PLACE_(peerlane_register, entries, 56);
 PEERLANE_PLACE_(peerlane_register, found, 60);
-PEERLANE_PLACE_(peerlane_register, reserved, 64);
+PEERLANE_PLACE_(peerlane_register, proof, 64);
+PEERLANE_PLACE_(peerlane_register, reserved, 72);
 PEERLANE_SIZE_(peerlane_unregister, 8);
 PEERLANE_PLACE_(peerlane_unregister, handle, 0);
 PEERLANE_PLACE_(peerlane_unregister, flags, 4);
@@ -1314,7 +1325,8 @@ PEERLANE_PLACE_(peerlane_query, regions, 24);
 PEERLANE_PLACE_(peerlane_query, region_bytes, 32);
 PEERLANE_PLACE_(peerlane_query, revoked, 48);
 PEERLANE_PLACE_(peerlane_query, resets, 56);
-PEERLANE_PLACE_(peerlane_query, reserved, 64);
+PEERLANE_PLACE_(peerlane_query, doubts, 64);
+PEERLANE_PLACE_(peerlane_query, reserved, 72);
 PEERLANE_SIZE_(peerlane_eventfd, 8);
 PEERLANE_PLACE_(peerlane_eventfd, fd, 0);
 PEERLANE_PLACE_(peerlane_eventfd, flags, 4);

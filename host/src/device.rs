@@ -1,7 +1,7 @@
 //! An open device: one context, one channel.
 
 use crate::context::{Context, RawChannel, SlowPath};
-use crate::ends::has_middle;
+use crate::ends::is_ragged;
 use crate::error::{Error, Result};
 use crate::flow::Keep as _;
 use crate::kernel::Node;
@@ -20,6 +20,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     owner: Process,
     /// Whether somebody holds the board's window by this value.
     pub(crate) window_seat: Seat,
+    /// The most [`Query::doubts`](uapi::Query::doubts) that the driver has said.
+    doubts: AtomicU64,
 }
 
 impl Device {
@@ -138,6 +141,7 @@ impl Device {
                     range: Mutex::new(info.local_base..info.local_end),
                     queue: Mutex::new(None),
                     window_seat: Seat::default(),
+                    doubts: AtomicU64::new(0),
                     changes_range: Mutex::new(()),
                     context: Box::new(context),
                 };
@@ -152,6 +156,10 @@ impl Device {
 
     pub(crate) fn context(&self) -> &dyn Context {
         &*self.0.context
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
     }
 
     /// The board, for messages: its device node, for one.
@@ -258,6 +266,9 @@ impl Device {
         } = request;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
+        if direction == Direction::Read && region.is_doubted() {
+            return Err(Error::Doubted);
+        }
         let peer = region.at(offset)?;
         if direction == Direction::Write {
             region.check_ends(peer, length, |_| true)?;
@@ -265,11 +276,11 @@ impl Device {
         Ok(peer)
     }
 
-    /// Whether the board writes some of a write's bytes where they belong.
-    pub(crate) fn writes_middle(&self, request: &Request<'_>) -> bool {
+    /// Whether the board writes all bytes of a write where they belong.
+    pub(crate) fn writes_all(&self, request: &Request<'_>) -> bool {
         let granularity = self.0.write_granularity();
         let peer = request.region.at(request.offset);
-        peer.is_ok_and(|peer| has_middle(peer, request.length, granularity))
+        peer.is_ok_and(|peer| !is_ragged(peer, request.length, granularity))
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
@@ -315,7 +326,7 @@ impl Device {
                 shared.query()
             }
             // No queue comes to be meanwhile: this may admit the channel after a restart.
-            None => self.context().query(),
+            None => self.0.query(),
         }
     }
 
@@ -367,6 +378,19 @@ impl Device {
 }
 
 impl Shared {
+    /// The state of the context, which is noted.
+    pub(crate) fn query(&self) -> Result<uapi::Query> {
+        let query = self.context.query()?;
+        self.doubts.fetch_max(query.doubts, Ordering::Relaxed);
+        Ok(query)
+    }
+
+    /// Whether a region with this [`Register::proof`](uapi::Register::proof) is only written from now on, as far as the driver has
+    /// said.
+    pub(crate) fn doubts(&self, proof: u64) -> bool {
+        proof != 0 && proof <= self.doubts.load(Ordering::Relaxed)
+    }
+
     /// The device's queue; `None` if it never had one.
     pub(crate) fn queue_place(&self) -> MutexGuard<'_, Option<Weak<queue::Shared>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -16,6 +16,7 @@ use peerlane_core::att::{AttAddress, Permissions};
 use rustix::fd::{AsRawFd as _, OwnedFd};
 use rustix::fs::MemfdFlags;
 use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes of a dword: all granularities but 1.
@@ -34,7 +35,7 @@ pub trait Patch: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Error::Forgotten`] if the memory is not there any more: the write ends as the board would end it then. The write
-    /// ends with any other error: [`Error::Ends`] is for those of the memory's device.
+    /// ends with any other error: [`Error::Ends`] is for those of the memory's device, and for a panic of this function.
     fn patch(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 }
 
@@ -102,13 +103,6 @@ pub(crate) struct Scrap {
 /// Whether a write begins or ends between multiples of the granularity.
 pub(crate) fn is_ragged(peer: AttAddress, length: u64, granularity: u32) -> bool {
     (peer.raw() | length) & (u64::from(granularity) - 1) != 0
-}
-
-/// Whether the board writes some of a write's bytes where they belong.
-pub(crate) fn has_middle(peer: AttAddress, length: u64, granularity: u32) -> bool {
-    let granularity = u64::from(granularity);
-    let head = peer.raw().wrapping_neg() % granularity;
-    length >= head + granularity
 }
 
 impl Ends {
@@ -214,7 +208,14 @@ impl Bounce {
         match access {
             Access::Memory(memory, start) => memory.write(start + offset as usize, bytes),
             Access::Process(address) => self.store(address + offset, bytes),
-            Access::Owner(owner) => owner.patch(offset, bytes),
+            Access::Owner(owner) => {
+                // The queue is locked, and the write must end.
+                let patched = catch_unwind(AssertUnwindSafe(|| owner.patch(offset, bytes)));
+                patched.unwrap_or_else(|_| {
+                    let reason = "the function that copies them panicked".into();
+                    Err(Error::Ends { reason })
+                })
+            }
         }
     }
 
@@ -259,8 +260,6 @@ mod tests {
                 let ends = Ends::of(at(start), length, at(4096));
                 assert!(ends.head < 4 && ends.tail < 4);
                 let middle = length - ends.head - ends.tail;
-                assert_eq!(has_middle(at(start), length, 4), middle > 0);
-                assert!(has_middle(at(start), length, 1));
                 assert!(middle.is_multiple_of(4), "{length} bytes at {start}");
                 assert!(middle == 0 || (start + ends.head).is_multiple_of(4));
                 let ragged = is_ragged(at(start), length, 4);

@@ -98,6 +98,12 @@ pub enum Error {
     /// The region belongs to another device.
     #[error("the region belongs to another device")]
     Foreign,
+    /// The board only writes the region from now on. It has lost reads since the memory was registered, and the region's
+    /// device may be the cause ([`Query::doubts`](peerlane_core::uapi::Query::doubts)).
+    #[error(
+        "the board has lost reads since the memory was registered, and only writes it from now on"
+    )]
+    Doubted,
     /// The region was forgotten: its entries of the board's table are another's, or will be.
     #[error("the board was told to forget the region")]
     Forgotten,
@@ -202,7 +208,9 @@ pub enum Error {
     )]
     PortDead,
     /// Answers to reads are owed, and the board's port takes no other reads before they have come.
-    #[error("the board waits for answers to reads, and its PCIe port sends no more reads until they have come")]
+    #[error(
+        "the board waits for answers to reads, and its PCIe port sends no more reads until they have come"
+    )]
     ReadsOwed,
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
@@ -530,6 +538,7 @@ mod tests {
             }),
             Error::Empty { what: "a region" },
             Error::Course { reason: "why" },
+            Error::Doubted,
             Error::Forgotten,
             Error::Inherited,
             Error::PortDead,

@@ -58,8 +58,11 @@ impl Queue {
             let followed = (parts.get(index + 1)).is_some_and(|next| {
                 let same = next.region.handle() == part.region.handle();
                 let writes = [part, next].map(|part| part.direction) == [Direction::Write; 2];
-                // The board makes sure of what it writes there itself.
-                same && writes && self.device().writes_middle(next)
+                // The library copies ends, and the board writes the rest of both and then makes sure of it.
+                same && writes
+                    && [part, next]
+                        .iter()
+                        .all(|part| self.device().writes_all(part))
             });
             let terms = Terms {
                 after_writes: terms.after_writes && first,

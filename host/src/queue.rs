@@ -154,7 +154,7 @@ impl Queue {
             return Err(Error::Taken);
         }
         // The page takes doorbells from the first question on.
-        if context.query()?.state & state::GONE != 0 {
+        if device.shared().query()?.state & state::GONE != 0 {
             return Err(Error::Gone);
         }
         *place = Some(Weak::new());
@@ -196,7 +196,7 @@ impl Queue {
         if !is_unused(context, device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
-        state.generation = state.query(context)?.generation;
+        state.generation = state.query(device)?.generation;
         // While the channel is being stopped, or the board started, the page does not say it. After a
         // start it is asked for again.
         let slots = match slots(context) {
@@ -347,7 +347,7 @@ impl Queue {
                 length,
                 piece: piece - piece % granularity,
                 terms,
-                unreadable: !region.permissions().read(),
+                unreadable: !region.is_readable(),
                 ends,
             };
             let id = state.flow.submit(order, region.clone());
@@ -475,7 +475,7 @@ impl Shared {
     pub(crate) fn query(&self) -> Result<Query> {
         let context = self.device.context();
         let mut state = self.lock();
-        let query = context.query().and_then(|query| {
+        let query = self.device.shared().query().and_then(|query| {
             if query.state & state::GONE == 0 {
                 state.admit(context, query.generation)?;
             }
@@ -526,7 +526,7 @@ impl Shared {
             Err(error) => return Err(error),
         }
         let begin = context.now();
-        while !state.notice(context)? {
+        while !state.notice(&self.device)? {
             state.note_refused(context);
             // The channel is at rest, and the driver has read so from the board: its records are in
             // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
@@ -542,7 +542,7 @@ impl Shared {
                 Ok(records) => state.statistics.records += records,
                 // The board may have been started meanwhile, which empties the ring.
                 Err(error) => {
-                    if !state.notice(context)? {
+                    if !state.notice(&self.device)? {
                         return Err(error);
                     }
                     break;
@@ -567,7 +567,7 @@ impl Shared {
     fn until_started(&self, state: &mut State, error: Error) -> Result<()> {
         let context = self.device.context();
         let begin = context.now();
-        while !state.notice(context)? {
+        while !state.notice(&self.device)? {
             if context.now().saturating_sub(begin) > STARTED {
                 return Err(error);
             }
@@ -603,7 +603,7 @@ impl Shared {
             }
             // After a reset the ring starts anew, and after an unbind it is a page of zeros.
             Err(error) => {
-                let restarted = state.notice(context);
+                let restarted = state.notice(&self.device);
                 self.wake(state);
                 restarted?.then_some(()).ok_or(error)
             }
@@ -643,9 +643,9 @@ impl Shared {
 
 impl State {
     /// The state of the context, whose events are acknowledged by that.
-    fn query(&mut self, context: &dyn Context) -> Result<Query> {
+    fn query(&mut self, device: &Device) -> Result<Query> {
         self.statistics.system_calls += 1;
-        match context.query()? {
+        match device.shared().query()? {
             query if query.state & state::GONE != 0 => Err(Error::Gone),
             query => Ok(query),
         }
@@ -653,9 +653,9 @@ impl State {
 
     /// Takes note of what the driver says; whether the block was reset. Then the ring starts at
     /// its first slot, and doorbells were refused from the reset to this question.
-    fn notice(&mut self, context: &dyn Context) -> Result<bool> {
-        let generation = self.query(context)?.generation;
-        self.admit(context, generation)
+    fn notice(&mut self, device: &Device) -> Result<bool> {
+        let generation = self.query(device)?.generation;
+        self.admit(device.context(), generation)
     }
 
     /// Takes note of the generation that the driver has said; whether it is a new one.
@@ -690,12 +690,15 @@ impl Drop for Shared {
         if self.is_inherited() {
             return;
         }
-        let state = (self.state.get_mut()).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if state.flow.under_way() > 0 {
             // Before the regions of what is under way are given back, and their memory is used for something else. A
             // board that is gone has nothing under way.
             let context = self.device.context();
             let _ = context.stop(Duration::ZERO);
+            // Ends of writes that the board has ended well.
+            let _ = state.flow.drain(&mut Records(context));
+            self.finish(&mut state);
             let mut regions = BTreeSet::new();
             state.flow.each_write(|region| {
                 regions.insert(region.handle());
@@ -704,5 +707,6 @@ impl Drop for Shared {
                 let _ = context.flush(handle);
             }
         }
+        self.unlock(state);
     }
 }

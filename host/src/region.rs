@@ -53,6 +53,8 @@ struct Inner {
     base: AttAddress,
     length: u64,
     permissions: Permissions,
+    /// [`Register::proof`].
+    proof: u64,
     found: bool,
     /// Who registered it: a child's copy gives nothing back.
     owner: Process,
@@ -284,6 +286,7 @@ impl Region {
             handle: register.handle,
             length: register.length,
             permissions,
+            proof: register.proof,
             found: register.found != 0,
             owner: Process::current(),
             forgotten: AtomicBool::new(false),
@@ -313,6 +316,17 @@ impl Region {
     /// What the board may do.
     pub fn permissions(&self) -> Permissions {
         self.0.permissions
+    }
+
+    /// Whether the board only writes it, though it was registered for reading: reads were lost since then, and its device
+    /// may be the cause. Of a restart of the board this knows what [`Device::query`] or the device's queue has learned.
+    pub fn is_doubted(&self) -> bool {
+        self.0.device.doubts(self.0.proof)
+    }
+
+    /// Whether the board reads it, so that it also proves that writes have arrived.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.permissions().read() && !self.is_doubted()
     }
 
     /// Whether it was still mapped from an earlier registration.

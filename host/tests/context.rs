@@ -475,3 +475,46 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
         other => panic!("{other:?}"),
     }
 }
+
+/// After lost reads the driver has the board only write memory whose device was proved before. The library does not take a
+/// write to it for one that has arrived, and reads nothing from it.
+#[test]
+fn a_region_whose_proof_has_ended_is_only_written() {
+    let least = Least::new();
+    let doubts = |doubts| least.query.lock().unwrap().doubts = doubts;
+    doubts(6);
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let host = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    least.proof.store(7, Ordering::Relaxed);
+    let peer = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    let queue = device.queue().unwrap();
+    assert!(!host.is_doubted() && !peer.is_doubted());
+    queue.read(&peer, 0, 0, 64).unwrap().wait(WHILE).unwrap();
+    doubts(7);
+    device.query().unwrap();
+    assert!(!host.is_doubted() && peer.is_doubted());
+    let read = queue.read(&peer, 0, 0, 64);
+    assert!(matches!(read, Err(Error::Doubted)), "{read:?}");
+    // Its descriptors are no others, so whoever makes them asks.
+    let request = Request {
+        direction: Direction::Write,
+        region: &peer,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    device.describe(&request, 0).unwrap();
+    queue.write(0, &peer, 0, 64).unwrap().wait(WHILE).unwrap();
+    // It is registered again.
+    least.proof.store(8, Ordering::Relaxed);
+    let again = device
+        .register_all(&memory, Permissions::ReadWrite)
+        .unwrap();
+    queue.read(&again, 0, 0, 64).unwrap().wait(WHILE).unwrap();
+}

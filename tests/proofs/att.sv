@@ -68,8 +68,9 @@ module proof #(parameter MUTANT = 0) (
     assert (!(write_answer & read_answer));
     if (write_answer) assert (asked_write);
     if (read_answer) assert (asked_read);
-    if (write_answer & write_index_before == which) assert (entry == before);
-    if (read_answer & read_index_before == which) assert (entry == before);
+    // What is not valid says nothing else.
+    if (write_answer & write_index_before == which) assert (entry == before | !(entry[0] | before[0]));
+    if (read_answer & read_index_before == which) assert (entry == before | !(entry[0] | before[0]));
     // Channels' memories are cleared beside the first entries.
     if (sweeping) assert (sweep_at == sweep_age);
     // Four entries are cleared in four cycles. Where the driver leaves two cycles, an engine has its turn.

@@ -53,6 +53,8 @@ module proof #(
   wire [4:0] mem_count;
   wire reset = PART == 1 & reset_now;
   wire has_data = code == 0;
+  // A port of whole dwords, or of bytes.
+  (* anyconst *) wire whole;
   wire write_done, beat_take, mem_valid;
   wire [511:0] mem_data;
   // Flush reads that the port has taken and not answered.
@@ -84,7 +86,7 @@ module proof #(
     .may_flush(may_flush), .request_tag(seen_tag), .request_channel(channel), .sweep(sweep_now),
     .sweep_channel({4'd0, sweep_channel}), .write_valid(write), .write_address(write_address),
     .write_beats(write_beats), .write_beat(beat), .write_data(beat_data), .write_enable(beat_enable),
-    .write_take(seen_take), .write_done(write_done), .port_dead(seen_dead), .flush_valid(flush),
+    .write_take(seen_take), .write_done(write_done), .port_dead(seen_dead), .whole_dwords(whole), .flush_valid(flush),
     .flush_address(flush_address), .flush_take(flush_take), .flush_done(seen_flushed),
     .flush_error(seen_error), .end_valid(end_pin), .end_code(end_code), .end_bytes(end_bytes),
     .end_tag(end_tag), .end_fault(end_fault), .end_irq(end_irq), .end_urgent(end_urgent),
@@ -136,6 +138,7 @@ module proof #(
   reg [6:0] in_flight = 0;
   always @* begin
     assume (channel < 4);
+    assume (!whole | !request | (bus[1:0] | bytes[1:0]) == 0);
     assume (code == 0 ? bytes != 0 & bytes <= 512 : bytes == 0 & last);
     assume (!sweep_now | (!request & in_flight == 0));
   end

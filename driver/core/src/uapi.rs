@@ -293,8 +293,9 @@ pub mod access {
 /// region for writing alone needs no proof.
 ///
 /// The proof holds until the board loses reads and is reset by its link, for nobody knows which device did not answer.
-/// [`Query::resets`] is raised then, and a region of another device's memory is only written from then on: reads of it
-/// fail with the status `ATT_PERMISSION`. Give the region back and register it again, which makes the proof again.
+/// [`Query::doubts`] is raised then, and a region of another device's memory is only written from then on: reads of it
+/// fail with the status `ATT_PERMISSION`, and a record of a write says nothing of its arrival, as for a region that is
+/// registered for writing alone. Give the region back and register it again, which makes the proof again.
 ///
 /// `EXDEV`: the board cannot read from the device whose memory it is, or is not allowed to (`peer_reads=0`), or nobody
 /// knows yet ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device):
@@ -330,8 +331,11 @@ pub struct Register {
     pub entries: u32,
     /// Out: 1 if the region was found, 0 if it was made.
     pub found: u32,
+    /// Out: 0 if the board reads the memory without a proof ([`feature::PROVED_PEERS`]), or not at all. Else the proof
+    /// holds as long as [`Query::doubts`] is less than this.
+    pub proof: u64,
     /// Zero.
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 /// Bits of [`Register::flags`].
@@ -464,12 +468,14 @@ pub struct Query {
     /// configuration of the FPGA, by [`REPROGRAM`] or behind the driver's back. What FPGA memory, the OpenCL
     /// kernels, their registers and their clock held before is unknown then, and whoever counts on it
     /// begins anew. Each raises `generation`, too, but this before, so who finds another `generation`
-    /// finds this raised. With [`feature::PROVED_PEERS`] it may be a reset for lost reads, after which other devices' memory
-    /// is registered again before it is read ([`Register`]). Where only `generation` was raised, the block was reset alone: of the rest only what
+    /// finds this raised. Where only `generation` was raised, the block was reset alone: of the rest only what
     /// transfers were writing is lost. Without [`feature::RESETS`] it is 0.
     pub resets: u64,
+    /// Times that the board lost reads and any device that it reads may be the cause ([`Register::proof`]). It is raised
+    /// before `generation`.
+    pub doubts: u64,
     /// Zero.
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 /// Bits of [`Query::state`].

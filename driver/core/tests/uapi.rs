@@ -164,6 +164,7 @@ fn expected() -> Expected {
             att_address,
             entries,
             found,
+            proof,
             reserved,
         }
     );
@@ -208,6 +209,7 @@ fn expected() -> Expected {
             region_bytes,
             revoked,
             resets,
+            doubts,
             reserved,
         }
     );

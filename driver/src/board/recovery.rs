@@ -112,12 +112,15 @@ impl Board {
     /// stood then would stand again. It takes nothing new, and has forgotten nothing else. Gives the failure.
     fn end_lost(&self, epoch: Epoch, failure: Failure) -> Result<(), Failure> {
         if failure == Failure::Reopened {
-            let channels = 0..self.capabilities.channels;
-            let kept = Step::Write(Register::Csr(csr::CONTROL), csr::CONTROL_ENABLE_MASK);
-            self.hw.upkeep(epoch, steps::reset())?;
-            self.hw.upkeep(epoch, channels.flat_map(channel::close))?;
+            let channels = || 0..self.capabilities.channels;
+            let [_, idle] = steps::reset();
+            // Whoever looks meanwhile is not to find a block that was reset by somebody else.
+            let reset = csr::CONTROL_RESET_MASK | csr::CONTROL_ENABLE_MASK;
+            let reset = [Step::Write(Register::Csr(csr::CONTROL), reset), idle];
+            let stop = channels().map(|channel| channel::drain(channel)[0]);
+            self.hw.upkeep(epoch, Iterator::chain(stop, reset))?;
+            self.hw.upkeep(epoch, channels().flat_map(channel::close))?;
             self.hw.upkeep(epoch, table::fence(Reach::Host))?;
-            self.hw.upkeep(epoch, [kept])?;
         }
         Err(failure)
     }
@@ -420,13 +423,7 @@ impl Board {
     /// that was refused never comes: of a lost tag only the hard IP's reset knows, which comes with a reset of the link.
     /// Late ones are waited for, as long as the function should. Where reads have tags, only a lost one's is out of use.
     fn is_answered(&self, epoch: Epoch) -> Result<(), Failure> {
-        if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
-            return Ok(());
-        }
-        // Whoever made the function wait for ever since the probe looks for an error. Reads are needed all the same.
-        let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
-        // Twice: it may begin to count when its request leaves.
-        if !self.keeps_waiting(epoch, longest + longest)? {
+        if !self.reads_are_lost(epoch)? {
             return Ok(());
         }
         // Writes that end in time arrive. The others are lost, as reads are.
@@ -435,6 +432,17 @@ impl Board {
         let drain = Iterator::chain(stop, channels().flat_map(channel::drain));
         let _ = self.hw.upkeep(epoch, drain);
         Err(Failure::Unanswered)
+    }
+
+    /// Whether answers are owed that do not come any more, where that ends all reads.
+    fn reads_are_lost(&self, epoch: Epoch) -> Result<bool, Failure> {
+        if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
+            return Ok(false);
+        }
+        // Whoever made the function wait for ever since the probe looks for an error. Reads are needed all the same.
+        let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
+        // Twice: it may begin to count when its request leaves.
+        self.keeps_waiting(epoch, longest + longest)
     }
 
     /// Whether reads are down, for answers that are owed.
@@ -458,17 +466,17 @@ impl Board {
     /// Starts a board again that was cut off, just now for this failure: by a reset of the block, or
     /// of the function. That is tried once: who starts it then is the reset's owner, and gives it up for good.
     fn revive(&self, failure: Option<Failure>) {
-        if failure == Some(Failure::Unanswered) {
+        let started = match failure {
+            Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
+            Some(Failure::Unanswered) => Err(NotStarted::Failed(Failure::Unanswered)),
+            // No reset of the block alone brings reads back.
+            _ if self.needs_link.load(ordering::Relaxed) => Err(NotStarted::CutOff),
+            _ => self.start(Starter::Watchdog),
+        };
+        if let Err(NotStarted::Failed(Failure::Unanswered)) = started {
             self.needs_link.store(true, ordering::Relaxed);
             self.doubt_peers();
         }
-        let for_reads = self.needs_link.load(ordering::Relaxed);
-        let started = match failure {
-            Some(Failure::Gone) => Err(NotStarted::Failed(Failure::Gone)),
-            // No reset of the block alone brings reads back.
-            _ if for_reads => Err(NotStarted::CutOff),
-            _ => self.start(Starter::Watchdog),
-        };
         match started {
             Ok(()) => {
                 dev_warn!(self.device(), "the block was reset and started again\n");
@@ -492,6 +500,7 @@ impl Board {
             }
             Err(NotStarted::Failed(_) | NotStarted::CutOff) => {}
         }
+        let for_reads = self.needs_link.load(ordering::Relaxed);
         self.reset_for_reads.store(for_reads, ordering::Relaxed);
         // SAFETY: a valid device, and no lock is held. Unbind holds the device's own lock, which
         // is only tried here. The rest is the callbacks' work.
@@ -534,6 +543,10 @@ impl Fabric<Failure> for Restart<'_> {
         }
         board.is_the_one_found(epoch)?;
         if *who == Starter::Watchdog {
+            // Whoever cut the board off may not have looked. A reset of the function would hide it.
+            if board.reads_are_lost(epoch)? {
+                return Err(Failure::Unanswered);
+            }
             match Board::remembers(|register| board.hw.read_in(epoch, register)) {
                 // Whoever reset it may have reset all of the FPGA. The table of vectors has gone with the rest,
                 // and only the PCI core writes it again: after a reset of the function, which is counted there.

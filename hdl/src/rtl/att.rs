@@ -72,11 +72,8 @@ impl Logic for Att {
         self.ram.write_data.next.owner = self.owner.val();
         if !self.swept.q.val() {
             self.ram.write_address.next = self.sweep.q.val().get_bits::<16>(0);
+            // The rest of an entry that is not valid means nothing: a write replaces all of it.
             self.ram.write_data.next.valid = false;
-            self.ram.write_data.next.permits = 0.into();
-            self.ram.write_data.next.page_size = 0.into();
-            self.ram.write_data.next.address = 0.into();
-            self.ram.write_data.next.owner = 0.into();
             self.sweep.d.next = self.sweep.q.val() + 1;
             self.swept.d.next = self.sweep.q.val() == self.last.val();
         } else if self.write.val() & !self.address.val().get_bit(0) {

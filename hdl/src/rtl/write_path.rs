@@ -35,6 +35,8 @@ pub struct WritePath<const W: usize, const B: usize> {
     pub write: WriteSource<W, B>,
     /// The port drops what it takes.
     pub port_dead: Signal<In, Bit>,
+    /// All requests begin and end at whole dwords of the peer.
+    pub whole_dwords: Signal<In, Bit>,
     /// Flush reads, answered in order.
     pub flush: FlushSource,
     pub flush_error: Signal<In, Bit>,
@@ -150,6 +152,9 @@ pub struct WritePath<const W: usize, const B: usize> {
     needs_flush: Signal<Local, Bit>,
     end_pop: Signal<Local, Bit>,
 
+    enables_in: Signal<Local, Bits<B>>,
+    /// The first lane of each dword.
+    first_lanes: Constant<Bits<B>>,
     lane_mask: Constant<Bits<5>>,
     beat_round: Constant<Bits<11>>,
     beat_shift: Constant<Bits<3>>,
@@ -165,6 +170,7 @@ impl<const W: usize, const B: usize> WritePath<W, B> {
         Self::fresh(WritePathGiven {
             done: ForwardRam::new(channels_log2),
             ends: BlockFifo::new(8),
+            first_lanes: Constant::new((0x1111_1111_u64 >> (32 - B)).into()),
             lane_mask: Constant::new((B as u64 - 1).into()),
             beat_round: Constant::new((B as u64 - 1).into()),
             beat_shift: Constant::new(u64::from(B.trailing_zeros()).into()),

@@ -368,13 +368,13 @@ const SINGLE_FAULTS: [Fault; 6] = [
     )],
     &[(
         "peerlane_pcie_settings",
-        "msi_d = ctl[0] & msi_seen_q;",
-        "msi_d = ctl[0];",
+        "msi_d = early_ctl_q[0] & msi_seen_q;",
+        "msi_d = early_ctl_q[0];",
     )],
     &[(
         "peerlane_pcie_settings",
-        "({44'd0, ctl[31:12]} << 4'hc)",
-        "({44'd0, ctl[31:12]} << 4'hd)",
+        "({44'd0, early_ctl_q[31:12]} << 4'hc)",
+        "({44'd0, early_ctl_q[31:12]} << 4'hd)",
     )],
 ];
 

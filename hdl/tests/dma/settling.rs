@@ -5,7 +5,7 @@
 use crate::rig::{Descriptor, MIB, RECORD, Rig, library, library_of, near, same};
 use crate::stream;
 use peerlane_core::regs::{chan, csr};
-use peerlane_hdl::{Params, generate};
+use peerlane_hdl::{Params, Port, generate};
 use peerlane_sim::{BoardConfig, Space};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -149,6 +149,9 @@ fn setting(memory: &str) -> (Params, BoardConfig) {
         // On this port alone a read's data come in pieces.
         params = stream::params(256);
         config.stream.short_completions = 100;
+    } else if memory == "done" {
+        // On this port the ends of a descriptor are bursts of their own, and follow each other at once.
+        params.port = Port::Stream;
     }
     (params, config)
 }

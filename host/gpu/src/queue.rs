@@ -400,6 +400,9 @@ impl GpuQueue {
                 permissions,
             })));
         }
+        if region.is_doubted() {
+            return Err(Error::Board(BoardError::Doubted));
+        }
         // The cookie is the GPU's own.
         let dwords = self.device.describe(request, 0)?;
         let quad = |low: usize| u64::from(dwords[low + 1]) << 32 | u64::from(dwords[low]);

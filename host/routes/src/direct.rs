@@ -60,8 +60,12 @@ impl Reached {
         permissions: Permissions,
         under_way: bool,
     ) -> Result<(Range<u64>, Reach)> {
-        let fits = |(range, known, _): &(Range<u64>, Permissions, Reach)| {
-            range.contains(&place) && *known == permissions
+        // The board reads it again once it is registered again.
+        (self.ranges).retain(|(_, _, reach)| {
+            !reach.region.is_doubted() || reach.region.clone().forget().is_err()
+        });
+        let fits = |(range, known, reach): &(Range<u64>, Permissions, Reach)| {
+            range.contains(&place) && *known == permissions && !reach.region.is_doubted()
         };
         if let Some(found) = self.ranges.iter().position(fits) {
             let entry = self.ranges.remove(found);

@@ -52,7 +52,10 @@ impl Error {
                 true
             }
             Self::Board(
-                BoardError::Restarted | BoardError::Stopped | BoardError::ChannelsTaken { .. },
+                BoardError::Restarted
+                | BoardError::Stopped
+                | BoardError::Doubted
+                | BoardError::ChannelsTaken { .. },
             ) => true,
             // Not its layout, which stays.
             Self::Board(error) => board_lacks_room(error),

@@ -112,6 +112,9 @@ impl Error {
                 "Allocate it by the GPU's driver, and register its dma-buf or its device pointer."
             }
             Self::Forgotten => "Register the memory again.",
+            Self::Doubted => {
+                "Have the board forget the region, and register the memory again: that proves once more that its device answers."
+            }
             Self::Inherited => {
                 "Open the device anew in this process, or leave transfers to the process that began them."
             }

@@ -102,7 +102,7 @@ impl Queue {
         // itself, and wakes the tasks; it would miss those that were acknowledged here.
         let noticed = match state.sleeping {
             true => Ok(()),
-            false => state.notice(self.0.device.context()).map(drop),
+            false => state.notice(&self.0.device).map(drop),
         };
         self.0.turn(state, noticed)
     }

@@ -87,7 +87,7 @@ impl Shared {
         let context = self.device.context();
         state.note_refused(context);
         if state.refused.is_some() || state.flow.under_way() > 0 {
-            let restarted = state.notice(context);
+            let restarted = state.notice(&self.device);
             self.wake(state);
             // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
             if restarted? {
@@ -190,7 +190,7 @@ impl Shared {
         state.sleeping = false;
         self.wake(&mut state);
         let noticed = match event {
-            Ok(true) => state.notice(context).map(drop),
+            Ok(true) => state.notice(&self.device).map(drop),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };

@@ -190,6 +190,40 @@ fn the_memorys_owner_copies_the_ends() {
     }
 }
 
+/// A function that panics.
+#[derive(Debug)]
+struct Panics;
+
+impl Patch for Panics {
+    fn patch(&self, _: u64, _: &[u8]) -> Result<()> {
+        panic!("as the test wants");
+    }
+}
+
+#[test]
+fn a_function_that_panics_ends_its_write() {
+    let (fake, device, queue) = open_coarse();
+    let (_memory, region) = behind_a_dma_buf(&fake, &device);
+    region.set_patch(Arc::new(Panics));
+    let write = queue.write(7, &region, 1, 2).unwrap();
+    let error = write.wait(SECOND).unwrap_err();
+    assert!(error.to_string().ends_with("panicked"), "{error}");
+    // Others do not wait for it.
+    let next = queue.write(0, &region, 100, 8).unwrap();
+    assert_eq!(next.wait(SECOND).unwrap(), 8);
+}
+
+#[test]
+fn ends_are_copied_when_the_queue_goes() {
+    let (_fake, device, queue) = open_coarse();
+    let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
+    memory.write(0, &[GUARD; 16]).unwrap();
+    drop(queue.write(7, &region, 1, 2).unwrap());
+    assert!(device.poll(Some(SECOND)).unwrap());
+    drop(queue);
+    assert_eq!(found(&memory, 0..4), [GUARD, 7, 8, GUARD]);
+}
+
 #[test]
 fn a_region_that_is_forgotten_gets_no_end() {
     let (fake, device, queue) = open_coarse();

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -58,6 +58,8 @@ pub struct State {
     pub refuse: Mutex<Option<(Errno, u32)>>,
     /// The last handle of a region.
     last: AtomicU32,
+    /// [`uapi::Register::proof`] of all regions.
+    pub proof: AtomicU64,
     /// What it says of itself.
     pub query: Mutex<uapi::Query>,
     /// It says nothing of itself any more.
@@ -169,6 +171,7 @@ impl Context for Least {
             });
         }
         region.handle = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        region.proof = self.proof.load(Ordering::Relaxed);
         self.regions.lock().unwrap().insert(region.handle, *region);
         region.att_address = AttAddress::new(PageSize::Kib64, 0, 0).unwrap().raw();
         Ok(())

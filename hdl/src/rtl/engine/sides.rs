@@ -38,6 +38,7 @@ impl<const W: usize, const B: usize, const E: usize> Part<Sides> for Engine<W, B
         // The bridge at `Txs` enables whole dwords, at both ends of a burst. A transaction layer enables bytes,
         // but of bursts of a single beat only.
         self.write_segment.whole_dwords.next = !self.port.tagged.val();
+        self.write_path.whole_dwords.next = !self.port.tagged.val();
         self.write_segment.split_ends.next = self.port.tagged.val();
         self.read_segment.whole_dwords.next = false;
         self.read_segment.split_ends.next = false;

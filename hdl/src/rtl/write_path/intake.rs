@@ -128,10 +128,21 @@ impl<const W: usize, const B: usize> Part<Placing> for WritePath<W, B> {
         self.beats_out.push.next = self.align.out.val();
         self.beats_out.data_in.next = self.align.out_data.val();
         self.enables_out.push.next = self.align.out.val();
-        self.enables_out.data_in.next = self.align.out_enable.val();
+        // Of whole dwords one lane says it for all four, so the others are no logic at all.
+        self.enables_in.next = self.align.out_enable.val();
+        if self.whole_dwords.val() {
+            self.enables_in.next = self.align.out_enable.val() & self.first_lanes.val();
+        }
+        self.enables_out.data_in.next = self.enables_in.val();
         self.write.beat.next = self.beats_out.valid.val();
         self.write.data.next = self.beats_out.data.val();
         self.write.enable.next = self.enables_out.data.val();
+        if self.whole_dwords.val() {
+            self.write.enable.next = self.enables_out.data.val()
+                | (self.enables_out.data.val() << 1)
+                | (self.enables_out.data.val() << 2)
+                | (self.enables_out.data.val() << 3);
+        }
         self.beats_out.pop.next = self.write.take.val();
         self.enables_out.pop.next = self.write.take.val();
         self.claimed.d.next = 0.into();
