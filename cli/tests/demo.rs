@@ -7,11 +7,12 @@ use std::path::Path;
 use common::{peerlane, text};
 
 /// Runs the demo with 1 MiB each way; checks what it prints and what it writes.
-fn demo(bsp: Option<&Path>) {
+fn demo(bsp: Option<&Path>, port: &[&str]) {
     let work = tempfile::tempdir().unwrap();
     let json = work.path().join("demo.json");
     let kept = work.path().join("kept");
     let mut arguments = vec!["demo", "--size", "1"];
+    arguments.extend(port);
     arguments.extend(["--json", text(&json), "--keep", text(&kept)]);
     if let Some(bsp) = bsp {
         arguments.extend(["--bsp", text(bsp)]);
@@ -46,6 +47,7 @@ fn demo(bsp: Option<&Path>) {
             "{row}"
         );
         assert!(row["of_ceiling"].as_f64().unwrap() < 1.0, "{row}");
+        assert!(row["of_port"].as_f64().unwrap() < 1.001, "{row}");
     }
 
     let check = peerlane(&["check", text(&kept)]);
@@ -60,20 +62,28 @@ fn demo(bsp: Option<&Path>) {
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_the_second_reference_bsp() {
-    demo(Some(&common::reference().with_file_name("reference-net")));
+    let bsp = common::reference().with_file_name("reference-net");
+    demo(Some(&bsp), &[]);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_the_reference_bsp() {
-    demo(None);
+    demo(None, &[]);
+}
+
+/// The limit is the bridge's there, and not the link's.
+#[test]
+#[ignore = "external tools: cargo xtask test bsp"]
+fn on_the_reference_bsp_with_txs() {
+    demo(None, &["--port", "txs"]);
 }
 
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_a_vendors_bsp() {
     if let Some(bsp) = common::vendor_bsp() {
-        demo(Some(&bsp));
+        demo(Some(&bsp), &[]);
     }
 }
 

@@ -72,8 +72,8 @@ module proof #(parameter MUTANT = 0) (
   // The ends of the last cycle, which stand until they are taken.
   reg write_waits = 0;
   reg read_waits = 0;
-  reg [8:0] write_before = 0;
-  reg [8:0] read_before = 0;
+  reg [9:0] write_before = 0;
+  reg [9:0] read_before = 0;
   reg offered = 0;
   reg record_taken = 0;
   reg offered_side = 0;
@@ -226,8 +226,8 @@ module proof #(parameter MUTANT = 0) (
               == {gone_irq, gone_urgent, gone_fault, 5'd0, gone_channel});
     if (\dut.chosen_q & \dut.found_q )
       assert ({\dut.end_channel_q , \dut.wants_urgent_q , \dut.code_q , \dut.tag_q , \dut.wants_irq_q }
-              == (\dut.is_read_q ? {5'd0, read_before[8:3], 30'd0, read_before[2:0]}
-                                  : {5'd0, write_before[8:3], 30'd0, write_before[2:0]}));
+              == (\dut.is_read_q ? {5'd0, read_before[9:3], 30'd0, read_before[2:0]}
+                                  : {5'd0, write_before[9:3], 30'd0, write_before[2:0]}));
     if (\dut.chosen_q ) assert (\dut.is_read_q ? read_waits : write_waits);
     assert (idle <= 4 & (\dut.chosen_q | idle == 0));
     if (\dut.chosen_q & !\dut.over_q ) assert (idle <= 1 + \dut.found_q + \dut.offering_q );

@@ -350,8 +350,9 @@ module proof #(
     reg [3:0] addresses [0:7];
     reg [15:0] bad = 0;
     reg dead_before = 0;
-    // Channels of whose descriptor a burst was lost.
+    // Channels of whose descriptor a burst was lost. What is remembered of that is cleared by the sweep.
     reg [3:0] broken = 0;
+    reg [3:0] swept = 0;
     // Cycles in which something is under way and nothing is asked for.
     reg [2:0] quiet = 0;
     wire [13:0] oldest = list[0];
@@ -370,6 +371,8 @@ module proof #(
       if (accepted) list[place[2:0]] <= {channel[1:0], last, may_flush, want_record | want_irq, code, bus[7:4]};
       listed <= place + accepted;
       if (ended) for (i = 0; i < 7; i = i + 1) ends[i] <= ends[i + 1];
+      if (sweep_now) broken[sweep_channel] <= 0;
+      if (sweep_now) swept[sweep_channel] <= 1;
       if (retired) broken[oldest[13:12]] <= !oldest[11] & any_lost;
       if (retired & oldest[11]) begin
         ends[end_place[2:0]] <= {flushes, reports, code_out, made};
@@ -396,6 +399,7 @@ module proof #(
       write_before <= {write_beats, write_address[63:4]};
     end
     always @* begin
+      assume (!request | swept[channel[1:0]]);
       if (retired) assert (listed != 0);
       if (ended | end_pin) begin
         assert (ends_listed != 0 & end_pin == front[9]);

@@ -84,7 +84,7 @@ const TXS_LONG_READ: u64 = 24;
 const TXS_QUARANTINE: Reach = Reach::Cycles(11);
 
 /// Enough for three requests whose ends wait for their flush reads.
-const WRITE_FLUSHES: Reach = Reach::Cycles(18);
+const WRITE_FLUSHES: Reach = Reach::Cycles(19);
 
 /// Enough for a burst of three beats: the first takes 16 cycles through the clock of the memory and back.
 const WRITE_BEATS: Reach = Reach::Cycles(19);

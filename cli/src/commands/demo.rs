@@ -109,7 +109,8 @@ fn print(summary: &Summary) {
         [
             "",
             "MB/s",
-            "of ceiling",
+            "of link",
+            "of port",
             "time (µs)",
             "cycles",
             "requests",
@@ -130,6 +131,10 @@ fn print(summary: &Summary) {
     }
 }
 
+fn percent(part: Option<f64>) -> String {
+    part.map_or(String::new(), |part| format!("{:.1} %", part * 100.0))
+}
+
 fn cells(row: &Row) -> Vec<Cell> {
     let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     let data = match row.correct {
@@ -143,10 +148,8 @@ fn cells(row: &Row) -> Vec<Cell> {
             (Some(rate), _) => format!("{:.0}", rate / 1e6),
             (None, word) => word.clone(),
         }),
-        Cell::new(
-            row.of_ceiling
-                .map_or(String::new(), |part| format!("{:.1} %", part * 100.0)),
-        ),
+        Cell::new(percent(row.of_ceiling)),
+        Cell::new(percent(row.of_port)),
         Cell::new(
             row.ns
                 .map_or(String::new(), |ns| format!("{:.0}", ns / 1e3)),

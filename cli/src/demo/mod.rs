@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> Result<Summary> {
     );
 
     let config = board(&build);
-    let link = config.link.clone();
+    let (limits, link) = (config.clone(), describe(&config.link));
     let model = library.instance().map_err(|e| broken(&out, &e))?;
     let board = SimBoard::new(model, config).map_err(|e| broken(&out, &e))?;
     let moved = moves::both_ways(&board, build.build_id, options.bytes, options.seed)
@@ -101,8 +101,8 @@ pub fn run(options: &Options) -> Result<Summary> {
     Ok(Summary::new(
         name,
         &build,
-        &link,
-        describe(&link),
+        &limits,
+        link,
         options.bytes,
         &moved,
     ))

@@ -2,7 +2,7 @@
 
 use peerlane_bench::thesis;
 use peerlane_core::descriptor::Direction;
-use peerlane_sim::LinkConfig;
+use peerlane_sim::{BoardConfig, BridgeRates};
 use serde::Serialize;
 
 use super::moves::Moved;
@@ -16,8 +16,11 @@ const PUBLISHED: [(&str, f64); 3] = [
     ("thesis, published: GPU → FPGA through the host", 525e6),
 ];
 
-/// Part of the link's ceiling that each direction must reach.
+/// Part of the smaller limit, the link's or the port's, that each direction must reach.
 const LEAST: f64 = 0.95;
+
+/// Bytes of the block's longest burst.
+const BURST: u32 = 512;
 
 /// A line of the table.
 #[derive(Debug, Clone, Serialize)]
@@ -31,6 +34,9 @@ pub struct Row {
     pub instead: String,
     /// Part of the link's payload ceiling for the direction, 0 to 1.
     pub of_ceiling: Option<f64>,
+    /// Part of what the hard IP's port lets through in this direction, 0 to 1. A streaming port lets through what the
+    /// link does.
+    pub of_port: Option<f64>,
     /// Simulated nanoseconds.
     pub ns: Option<f64>,
     /// Cycles of the PCIe clock.
@@ -63,6 +69,8 @@ pub struct Summary {
     pub write_ceiling: f64,
     /// Ceiling of payload to the board, bytes a second.
     pub read_ceiling: f64,
+    /// The port's limits, from the board and to it, bytes a second.
+    pub port_limits: [f64; 2],
     /// The table.
     pub rows: Vec<Row>,
     /// What must be said beside it.
@@ -73,15 +81,19 @@ impl Summary {
     pub(super) fn new(
         bsp: String,
         build: &Build,
-        link: &LinkConfig,
+        config: &BoardConfig,
         description: String,
         bytes: u64,
         moved: &[Moved],
     ) -> Self {
-        let ceiling = |direction| match direction {
-            Direction::Write => link.write_ceiling(),
-            Direction::Read => link.read_ceiling(),
+        let link = &config.link;
+        let ceilings = [link.write_ceiling(), link.read_ceiling()];
+        let bridge = BridgeRates::of(config, build.port_bits / 8);
+        let port_limits = match build.config.streams() {
+            true => ceilings,
+            false => [bridge.write(BURST), bridge.read()],
         };
+        let ceiling = |direction| ceilings[direction as usize];
         let mut rows: Vec<Row> = moved
             .iter()
             .map(|m| {
@@ -94,6 +106,7 @@ impl Summary {
                     rate: Some(rate),
                     instead: String::new(),
                     of_ceiling: Some(rate / ceiling(m.direction)),
+                    of_port: Some(rate / port_limits[m.direction as usize]),
                     ns: Some(m.ns),
                     cycles: Some(m.cycles),
                     requests: Some(m.requests),
@@ -117,6 +130,7 @@ impl Summary {
                 rate,
                 instead: "froze".into(),
                 of_ceiling: rate.map(|r| r / ceiling(direction)),
+                of_port: None,
                 ns: run.map(|r| r.ns),
                 cycles: None,
                 requests: None,
@@ -129,6 +143,7 @@ impl Summary {
             rate: Some(rate),
             instead: String::new(),
             of_ceiling: None,
+            of_port: None,
             ns: None,
             cycles: None,
             requests: None,
@@ -144,16 +159,25 @@ impl Summary {
             bytes,
             write_ceiling: link.write_ceiling(),
             read_ceiling: link.read_ceiling(),
+            port_limits,
             rows,
             notes: vec![
                 format!(
-                    "Ceiling: payload after packet headers and framing, {:.0} MB/s from the board, {:.0} MB/s \
+                    "The link's limit is payload after packet headers and framing: {:.0} MB/s from the board, {:.0} MB/s \
                      to it. Time is simulated, from submission to the end of the wait.",
-                    link.write_ceiling() / 1e6,
-                    link.read_ceiling() / 1e6
+                    ceilings[0] / 1e6,
+                    ceilings[1] / 1e6
                 ),
+                match build.config.streams() {
+                    true => "A streaming port lets through what the link does.".into(),
+                    false => format!(
+                        "The limit of Txs is the hard IP's Avalon-MM bridge: {:.0} MB/s from the board, {:.0} MB/s to it.",
+                        port_limits[0] / 1e6,
+                        port_limits[1] / 1e6
+                    ),
+                },
                 format!(
-                    "It passes if every byte arrived and each direction reached {:.0} % of its ceiling.",
+                    "It passes if every byte arrived and each direction reached {:.0} % of the smaller limit.",
                     LEAST * 100.0
                 ),
                 "The block is the Verilog of the extended BSP; the link, the hard IP's port, the GPU and the \
@@ -172,7 +196,8 @@ impl Summary {
             .peekable();
         moved.peek().is_some()
             && moved.all(|row| {
-                row.correct == Some(true) && row.of_ceiling.is_some_and(|part| part >= LEAST)
+                let parts = [row.of_ceiling, row.of_port];
+                row.correct == Some(true) && parts.iter().flatten().any(|part| *part >= LEAST)
             })
     }
 }
