@@ -112,7 +112,15 @@ impl Board {
         // Reads are answered in turn, those of descriptors, of writes that were flushed, and of other fences. None of them
         // must be under way with this one: one fence before it, and this one.
         let ours = self.hw.fences_begun() + 2;
-        self.fence(Reach::Host)?;
+        let of_others = |failure| match failure {
+            Failure::Unanswered
+            | Failure::Unflushed
+            | Failure::PortDead
+            | Failure::Reopened
+            | Failure::Forgotten => Failure::Away,
+            failure => failure,
+        };
+        self.fence(Reach::Host).map_err(of_others)?;
         let before = self.time_of_transfers(epoch)?;
         let flush = Some(address);
         match self.fence(Reach::Peer { flush }) {
@@ -122,14 +130,7 @@ impl Board {
             {
                 Ok(false)
             }
-            Err(
-                Failure::Unanswered
-                | Failure::Unflushed
-                | Failure::PortDead
-                | Failure::Reopened
-                | Failure::Forgotten,
-            ) => Err(Failure::Away),
-            Err(failure) => Err(failure),
+            Err(failure) => Err(of_others(failure)),
         }
     }
 

@@ -319,7 +319,7 @@ impl Region {
     }
 
     /// Whether the board only writes it, though it was registered for reading: reads were lost since then, and its device
-    /// may be the cause. Of a restart of the board this knows what [`Device::query`] or the device's queue has learned.
+    /// may be the cause. This is the state at the last [`Device::query`], by the program or by the device's queue.
     pub fn is_doubted(&self) -> bool {
         self.0.device.doubts(self.0.proof)
     }

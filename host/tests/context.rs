@@ -500,7 +500,7 @@ fn a_region_whose_proof_has_ended_is_only_written() {
     assert!(!host.is_doubted() && peer.is_doubted());
     let read = queue.read(&peer, 0, 0, 64);
     assert!(matches!(read, Err(Error::Doubted)), "{read:?}");
-    // Its descriptors are no others, so whoever makes them asks.
+    // A write's descriptor is the same as before.
     let request = Request {
         direction: Direction::Write,
         region: &peer,

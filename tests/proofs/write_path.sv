@@ -138,7 +138,8 @@ module proof #(
   reg [6:0] in_flight = 0;
   always @* begin
     assume (channel < 4);
-    assume (!whole | !request | (bus[1:0] | bytes[1:0]) == 0);
+    // A request without data has any address: of a descriptor that was refused for its ends, too.
+    assume (!whole | !has_data | (bus[1:0] | bytes[1:0]) == 0);
     assume (code == 0 ? bytes != 0 & bytes <= 512 : bytes == 0 & last);
     assume (!sweep_now | (!request & in_flight == 0));
   end

@@ -11,7 +11,7 @@ use crate::rig::Way;
 pub(crate) const BRIDGE: &str = "the hard IP's bridge";
 
 /// Longest burst of the block, and longest read, in bytes.
-const BURST: u32 = 512;
+const BURST: u32 = BridgeRates::BURST_BYTES;
 
 fn limit(link: f64, contract: f64) -> Limit {
     Limit {

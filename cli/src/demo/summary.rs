@@ -19,9 +19,6 @@ const PUBLISHED: [(&str, f64); 3] = [
 /// Part of the smaller limit, the link's or the port's, that each direction must reach.
 const LEAST: f64 = 0.95;
 
-/// Bytes of the block's longest burst.
-const BURST: u32 = 512;
-
 /// A line of the table.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
@@ -34,8 +31,7 @@ pub struct Row {
     pub instead: String,
     /// Part of the link's payload ceiling for the direction, 0 to 1.
     pub of_ceiling: Option<f64>,
-    /// Part of what the hard IP's port lets through in this direction, 0 to 1. A streaming port lets through what the
-    /// link does.
+    /// Part of the port's limit in this direction, 0 to 1. The limit of a streaming port is the link's.
     pub of_port: Option<f64>,
     /// Simulated nanoseconds.
     pub ns: Option<f64>,
@@ -91,7 +87,7 @@ impl Summary {
         let bridge = BridgeRates::of(config, build.port_bits / 8);
         let port_limits = match build.config.streams() {
             true => ceilings,
-            false => [bridge.write(BURST), bridge.read()],
+            false => [bridge.write(BridgeRates::BURST_BYTES), bridge.read()],
         };
         let ceiling = |direction| ceilings[direction as usize];
         let mut rows: Vec<Row> = moved
@@ -169,7 +165,7 @@ impl Summary {
                     ceilings[1] / 1e6
                 ),
                 match build.config.streams() {
-                    true => "A streaming port lets through what the link does.".into(),
+                    true => "The limit of a streaming port is the link's.".into(),
                     false => format!(
                         "The limit of Txs is the hard IP's Avalon-MM bridge: {:.0} MB/s from the board, {:.0} MB/s to it.",
                         port_limits[0] / 1e6,

@@ -191,13 +191,15 @@ pub const fn moderate(channel: u32, moderation: Moderation) -> Step {
     Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register())
 }
 
+/// Has a channel accept no doorbells, and end what it has accepted.
+pub const fn close_doorbells(channel: u32) -> Step {
+    control(channel, csr::CHANNEL_CONTROL_RUN_MASK)
+}
+
 /// Lets a channel end what it has accepted, and nothing more. It takes as long as the
 /// transfers do; one that hangs ends by `PORT_TIMEOUT`.
 pub const fn drain(channel: u32) -> [Step; 2] {
-    [
-        control(channel, csr::CHANNEL_CONTROL_RUN_MASK),
-        rest(channel),
-    ]
+    [close_doorbells(channel), rest(channel)]
 }
 
 /// Has a channel at rest, which is still open, accept no doorbells until [`resume`].

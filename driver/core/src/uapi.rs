@@ -292,15 +292,14 @@ pub mod access {
 /// link: all transfers of all contexts end, and [`Query::resets`] is raised. [`register::PROVED_ONLY`] avoids that risk. A
 /// region for writing alone needs no proof.
 ///
-/// The proof holds until the board loses reads and is reset by its link, for nobody knows which device did not answer.
-/// [`Query::doubts`] is raised then, and a region of another device's memory is only written from then on: reads of it
-/// fail with the status `ATT_PERMISSION`, and a record of a write says nothing of its arrival, as for a region that is
-/// registered for writing alone. Give the region back and register it again, which makes the proof again.
+/// The proof holds until the board loses reads and is reset by its link: the driver cannot find out which device did not
+/// answer. [`Query::doubts`] is raised then, and a region of another device's memory is only written from then on: reads
+/// of it fail with the status `ATT_PERMISSION`, and a record of a write says nothing of its arrival, as for a region that
+/// is registered for writing alone. Give the region back and register it again, which makes the proof again.
 ///
-/// `EXDEV`: the board cannot read from the device whose memory it is, or is not allowed to (`peer_reads=0`), or nobody
-/// knows yet ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device):
-/// register it for writing alone. `EAGAIN`: also when reads of the board are down
-/// after a failed one. `EINVAL`: no bytes, no or unknown bits of `access` or `flags`, or bytes that are not all in the
+/// `EXDEV`: the board cannot read from the memory's device, or is not allowed to (`peer_reads=0`), or the proof is missing
+/// ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device): register
+/// the memory for writing alone. `EAGAIN`: also when reads of the board are down after a failed one. `EINVAL`: no bytes, no or unknown bits of `access` or `flags`, or bytes that are not all in the
 /// dma-buf. `ESTALE`: the owner has taken the memory back. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much
 /// memory. `EREMOTEIO`: the kernel does not know that the board can reach the device. `EOPNOTSUPP`: no such provider.
 #[repr(C)]

@@ -114,10 +114,10 @@ impl Board {
         if failure == Failure::Reopened {
             let channels = || 0..self.capabilities.channels;
             let [_, idle] = steps::reset();
-            // Whoever looks meanwhile is not to find a block that was reset by somebody else.
+            // The block stays enabled: another thread that looks at it must not take this for a reset by another program.
             let reset = csr::CONTROL_RESET_MASK | csr::CONTROL_ENABLE_MASK;
             let reset = [Step::Write(Register::Csr(csr::CONTROL), reset), idle];
-            let stop = channels().map(|channel| channel::drain(channel)[0]);
+            let stop = channels().map(channel::close_doorbells);
             self.hw.upkeep(epoch, Iterator::chain(stop, reset))?;
             self.hw.upkeep(epoch, channels().flat_map(channel::close))?;
             self.hw.upkeep(epoch, table::fence(Reach::Host))?;
@@ -428,7 +428,7 @@ impl Board {
         }
         // Writes that end in time arrive. The others are lost, as reads are.
         let channels = || 0..self.capabilities.channels;
-        let stop = channels().map(|channel| channel::drain(channel)[0]);
+        let stop = channels().map(channel::close_doorbells);
         let drain = Iterator::chain(stop, channels().flat_map(channel::drain));
         let _ = self.hw.upkeep(epoch, drain);
         Err(Failure::Unanswered)
@@ -439,7 +439,7 @@ impl Board {
         if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(false);
         }
-        // Whoever made the function wait for ever since the probe looks for an error. Reads are needed all the same.
+        // An administrator who disabled the timeout after the probe is debugging. Reads are needed all the same.
         let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
         // Twice: it may begin to count when its request leaves.
         self.keeps_waiting(epoch, longest + longest)
@@ -543,7 +543,7 @@ impl Fabric<Failure> for Restart<'_> {
         }
         board.is_the_one_found(epoch)?;
         if *who == Starter::Watchdog {
-            // Whoever cut the board off may not have looked. A reset of the function would hide it.
+            // The board may have been cut off for another reason. A reset of the function would hide lost reads.
             if board.reads_are_lost(epoch)? {
                 return Err(Failure::Unanswered);
             }

@@ -230,7 +230,7 @@ impl<const W: usize, const B: usize> Logic for Poster<W, B> {
                 self.next_record.val() | self.next_message.val() | self.next_other.val();
         }
 
-        // The bus. What is loaded means something only with `post` or `ask`. Address and data have two selects each, which is
+        // The bus. Values that are loaded without `post` or `ask` have no effect. Address and data have two selects each:
         // one LUT a bit.
         self.upper_place.next = self.at_message.q.val() | self.at_other.q.val();
         self.odd_place.next = self.at_record.q.val() | self.at_other.q.val();

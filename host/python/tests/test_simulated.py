@@ -600,7 +600,7 @@ def test_dma_bufs(device):
     os.truncate(copy, LENGTH + 3)
     last = device.register_dmabuf(copy, LENGTH + 3)
     queue.copy(fpga, region).wait(10.0)
-    # The board writes whole dwords, and only the exporter reaches the bytes beside them.
+    # The board writes whole dwords. The library has no way to write single bytes of a dma-buf.
     with pytest.raises(peerlane.InvalidError, match="multiples of 4 bytes"):
         queue.copy(ragged, fpga)
     queue.copy(back, fpga).wait(10.0)

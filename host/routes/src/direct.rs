@@ -60,12 +60,13 @@ impl Reached {
         permissions: Permissions,
         under_way: bool,
     ) -> Result<(Range<u64>, Reach)> {
-        // The board reads it again once it is registered again.
-        (self.ranges).retain(|(_, _, reach)| {
-            !reach.region.is_doubted() || reach.region.clone().forget().is_err()
-        });
-        let fits = |(range, known, reach): &(Range<u64>, Permissions, Reach)| {
-            range.contains(&place) && *known == permissions && !reach.region.is_doubted()
+        // The board reads such memory again once it is registered again.
+        let doubted = |(_, _, reach): &mut (_, _, Reach)| reach.region.is_doubted();
+        for (_, _, reach) in self.ranges.extract_if(.., doubted) {
+            take_back(reach);
+        }
+        let fits = |(range, known, _): &(Range<u64>, Permissions, Reach)| {
+            range.contains(&place) && *known == permissions
         };
         if let Some(found) = self.ranges.iter().position(fits) {
             let entry = self.ranges.remove(found);
@@ -133,10 +134,14 @@ impl Reached {
     /// Takes all from the board: a driver is not to keep it for the next registration of the same memory.
     pub(crate) fn forget(&mut self) {
         for (_, _, reach) in self.ranges.drain(..) {
-            // What the board cannot be made to forget now, the driver takes from it when the region goes.
-            let _ = reach.region.forget();
+            take_back(reach);
         }
     }
+}
+
+/// Has the board forget memory. If it cannot now, the driver takes the memory from it when the region is dropped.
+fn take_back(reach: Reach) {
+    let _ = reach.region.forget();
 }
 
 /// What is moved.

@@ -97,9 +97,9 @@ fn rates_stand_beside_what_the_link_carries() {
         gpus: &Beside(board.clone()),
     };
     diagnose::diagnose(&computer, &options, &mut |line| lines.push(line)).unwrap();
-    // Behind `Txs` the bridge is the limit.
+    // The limit of `Txs` is the bridge's.
     let bridge = BridgeRates::of(&BoardConfig::default(), 16);
-    let limits = [bridge.write(512), bridge.read()].map(|rate| rate / 1e9);
+    let limits = [bridge.write(BridgeRates::BURST_BYTES), bridge.read()].map(|rate| rate / 1e9);
     let links = [3.657, 3.710];
     for (index, way) in ["FPGA to host: ", "host to FPGA: "].into_iter().enumerate() {
         let (ceiling, limit) = (links[index], limits[index]);

@@ -25,6 +25,8 @@ pub struct BridgeRates {
 impl BridgeRates {
     /// Cycles of the command machine for a read of up to 512 bytes.
     pub const READ_CYCLES: u32 = READ_CYCLES;
+    /// Bytes of the longest burst, and of the longest read.
+    pub const BURST_BYTES: u32 = BURST_BYTES;
     /// Reads under way at most.
     pub const READS: u32 = READS;
     /// Cycles of the bridge in a read: from its command to its request, and from its last completion to its first word.

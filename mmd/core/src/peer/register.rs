@@ -241,63 +241,83 @@ mod cuda {
     type Export = unsafe extern "C" fn(*mut c_void, u64, usize, c_int, u64) -> c_int;
     type Attribute = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;
 
-    fn find(opencl: &OpenCl, name: &CStr) -> Option<*mut c_void> {
-        opencl.find(name).map(std::ptr::NonNull::as_ptr)
+    /// Finds a function of CUDA's.
+    ///
+    /// # Safety
+    /// `F` is the function's type in `cuda.h`.
+    unsafe fn find<F: Copy>(opencl: &OpenCl, name: &CStr) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let found = opencl.find(name)?.as_ptr();
+        // SAFETY: both are pointers, and the caller promises the type.
+        Some(unsafe { std::mem::transmute_copy(&found) })
+    }
+
+    /// A device's primary context, which is retained until this is dropped.
+    struct Primary {
+        device: c_int,
+        release: OfDevice,
+    }
+
+    impl Primary {
+        /// Retains the primary context of a device.
+        fn of(opencl: &OpenCl, device: c_int) -> Option<(Self, *mut c_void)> {
+            // SAFETY: those are their types.
+            let (retain, release) = unsafe {
+                let retain: Retain = find(opencl, c"cuDevicePrimaryCtxRetain")?;
+                (retain, find(opencl, c"cuDevicePrimaryCtxRelease_v2")?)
+            };
+            let mut context = std::ptr::null_mut();
+            // SAFETY: there is room for the context.
+            let result = unsafe { retain(&raw mut context, device) };
+            (result == 0).then_some((Self { device, release }, context))
+        }
+    }
+
+    impl Drop for Primary {
+        fn drop(&mut self) {
+            // SAFETY: it was retained once for this.
+            let _ = unsafe { (self.release)(self.device) };
+        }
     }
 
     /// A context that is the thread's until this is dropped.
     struct Current {
         pop: Pop,
-        /// The device whose primary context was retained for this, and the function that releases it.
-        retained: Option<(c_int, OfDevice)>,
+        /// Released after the context is not the thread's any more.
+        _primary: Option<Primary>,
     }
 
     impl Current {
-        /// The context of the memory at an address. Functions of CUDA's go by the thread's context, and a thread of the
-        /// program's may have none, or another GPU's. Memory of virtual memory management or of a pool belongs to no context
-        /// (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", Pointer Attributes): its device's primary one
-        /// serves.
+        /// Makes the context of the memory at an address the thread's. CUDA's functions use the thread's context, and a thread
+        /// of the program may have none, or another GPU's. Memory of virtual memory management or of a pool has no context
+        /// (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", Pointer Attributes): its device's primary context
+        /// is used.
         fn of(opencl: &OpenCl, address: u64) -> Option<Self> {
-            let found = find(opencl, c"cuPointerGetAttribute")?;
-            // SAFETY: that is its type in `cuda.h`, here and below.
-            let attribute: Attribute = unsafe { std::mem::transmute(found) };
-            let found = find(opencl, c"cuCtxPushCurrent_v2")?;
-            // SAFETY: as above.
-            let push: Push = unsafe { std::mem::transmute(found) };
-            let found = find(opencl, c"cuCtxPopCurrent_v2")?;
-            // SAFETY: as above.
-            let pop: Pop = unsafe { std::mem::transmute(found) };
+            // SAFETY: those are their types.
+            let (attribute, push, pop) = unsafe {
+                let attribute: Attribute = find(opencl, c"cuPointerGetAttribute")?;
+                let push: Push = find(opencl, c"cuCtxPushCurrent_v2")?;
+                (attribute, push, find(opencl, c"cuCtxPopCurrent_v2")?)
+            };
             let mut context: *mut c_void = std::ptr::null_mut();
             // SAFETY: there is room for the pointer that this attribute is.
             let found = unsafe { attribute((&raw mut context).cast(), CONTEXT, address) };
-            let mut retained = None;
+            let mut primary = None;
             if found != 0 || context.is_null() {
                 let mut device: c_int = -1;
                 // SAFETY: there is room for the number that this attribute is.
                 if unsafe { attribute((&raw mut device).cast(), DEVICE_ORDINAL, address) } != 0 {
                     return None;
                 }
-                let found = find(opencl, c"cuDevicePrimaryCtxRetain")?;
-                // SAFETY: as above.
-                let retain: Retain = unsafe { std::mem::transmute(found) };
-                let found = find(opencl, c"cuDevicePrimaryCtxRelease_v2")?;
-                // SAFETY: as above.
-                let release: OfDevice = unsafe { std::mem::transmute(found) };
-                // SAFETY: there is room for the context.
-                if unsafe { retain(&raw mut context, device) } != 0 {
-                    return None;
-                }
-                retained = Some((device, release));
+                let (retained, its_context) = Primary::of(opencl, device)?;
+                (primary, context) = (Some(retained), its_context);
             }
-            // SAFETY: the context is the memory's, which the program keeps, or was retained.
-            if unsafe { push(context) } == 0 {
-                return Some(Self { pop, retained });
-            }
-            if let Some((device, release)) = retained {
-                // SAFETY: it was retained above.
-                let _ = unsafe { release(device) };
-            }
-            None
+            // SAFETY: the context is the memory's, which the program keeps, or is retained.
+            let pushed = unsafe { push(context) };
+            (pushed == 0).then_some(Self {
+                pop,
+                _primary: primary,
+            })
         }
     }
 
@@ -306,21 +326,17 @@ mod cuda {
             let mut ours = std::ptr::null_mut();
             // SAFETY: there is room for the context, which was pushed.
             let _ = unsafe { (self.pop)(&raw mut ours) };
-            if let Some((device, release)) = self.retained {
-                // SAFETY: its context was retained once for this.
-                let _ = unsafe { release(device) };
-            }
         }
     }
 
     /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations.
     pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
-        let found = find(opencl, c"cuMemGetAddressRange_v2")?;
-        // SAFETY: that is its type in `cuda.h`.
-        let allocation: Allocation = unsafe { std::mem::transmute(found) };
-        let found = find(opencl, c"cuMemGetHandleForAddressRange")?;
-        // SAFETY: as above.
-        let export: Export = unsafe { std::mem::transmute(found) };
+        // SAFETY: those are their types.
+        let (allocation, export) = unsafe {
+            let allocation: Allocation = find(opencl, c"cuMemGetAddressRange_v2")?;
+            let export: Export = find(opencl, c"cuMemGetHandleForAddressRange")?;
+            (allocation, export)
+        };
         // Where the memory has none that is told, it is the thread's that counts.
         let _current = Current::of(opencl, asked.start);
         let (mut base, mut size) = (0, 0);
@@ -372,19 +388,15 @@ mod cuda {
 
     impl Ends {
         fn new(opencl: &Arc<OpenCl>, first: u64) -> Option<Self> {
-            let create = find(opencl, c"cuStreamCreate")?;
-            let copy_in = find(opencl, c"cuMemcpyHtoDAsync_v2")?;
-            let wait = find(opencl, c"cuStreamSynchronize")?;
-            let destroy = find(opencl, c"cuStreamDestroy_v2")?;
-            // SAFETY: those are their types in `cuda.h`.
+            // SAFETY: those are their types.
             unsafe {
                 Some(Self {
                     opencl: Arc::clone(opencl),
                     first,
-                    create: std::mem::transmute::<*mut c_void, Create>(create),
-                    copy_in: std::mem::transmute::<*mut c_void, CopyIn>(copy_in),
-                    wait: std::mem::transmute::<*mut c_void, OfStream>(wait),
-                    destroy: std::mem::transmute::<*mut c_void, OfStream>(destroy),
+                    create: find(opencl, c"cuStreamCreate")?,
+                    copy_in: find(opencl, c"cuMemcpyHtoDAsync_v2")?,
+                    wait: find(opencl, c"cuStreamSynchronize")?,
+                    destroy: find(opencl, c"cuStreamDestroy_v2")?,
                 })
             }
         }
@@ -424,9 +436,8 @@ mod cuda {
 
     /// Which buffer an address is in.
     pub(super) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
-        let found = find(opencl, c"cuPointerGetAttribute")?;
-        // SAFETY: that is its type in `cuda.h`.
-        let attribute: Attribute = unsafe { std::mem::transmute(found) };
+        // SAFETY: that is its type.
+        let attribute: Attribute = unsafe { find(opencl, c"cuPointerGetAttribute")? };
         let mut buffer = 0_u64;
         // SAFETY: there is room for the number of 64 bits that this attribute is.
         let result = unsafe { attribute((&raw mut buffer).cast(), BUFFER_ID, address) };
