@@ -202,6 +202,12 @@ impl Context {
         if !self.share.lock().process().contains(local, length.into()) {
             return Err(EINVAL);
         }
+        // Nothing is posted before earlier transfers have ended: a signal ends the wait for them, and the call that is made
+        // again would post the ends once more.
+        self.end_earlier(Direction::Write)?;
+        if order.control.after_read {
+            self.end_earlier(Direction::Read)?;
+        }
         let scratch = Scratch::new(inside, self)?;
         let control = Control {
             after_write: true,
@@ -381,6 +387,19 @@ impl Context {
                 Woken::Late => late = true,
                 Woken::Signal => return Err(ERESTARTSYS),
             }
+        }
+    }
+
+    /// Waits until the descriptors of a direction have ended that were submitted before this call.
+    fn end_earlier(&self, direction: Direction) -> Result {
+        let newest = self.with_new_queue(|queue| Ok(queue.newest(direction)))?;
+        let Some(cookie) = newest else {
+            return Ok(());
+        };
+        match self.end(direction, cookie, Deadline::from_user(NEVER)?) {
+            // So many have ended since that this one is not known any more.
+            Err(error) if error == ENOENT => Ok(()),
+            ended => ended.map(drop),
         }
     }
 

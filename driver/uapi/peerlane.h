@@ -375,7 +375,8 @@ struct peerlane_unregister {
  * bytes itself, before the rest: the call waits until all writes have ended that the context
  * submitted before, and with PEERLANE_SUBMIT_AFTER_READ all reads. A signal ends that wait
  * with nothing written, as it does PEERLANE_IOC_WAIT's. It takes an ATT entry meanwhile:
- * EDQUOT, ENOSPC, ENOMEM. EOPNOTSUPP: such a write to a dma-buf, or to memory of an NVIDIA
+ * EDQUOT, ENOSPC, ENOMEM. A call that fails later, as with EAGAIN, may have written these
+ * bytes but not the rest. EOPNOTSUPP: such a write to a dma-buf, or to memory of an NVIDIA
  * GPU.
  */
 struct peerlane_submit {

@@ -195,6 +195,11 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
         self.occupancy.outstanding(direction)
     }
 
+    /// The cookie of the descriptor that was submitted last, if it is under way. The others of its direction end before it.
+    pub fn newest(&self, direction: Direction) -> Option<u32> {
+        self.occupancy.newest(direction)
+    }
+
     /// The channel is started anew, from the first slot of its ring on: what was under way has ended
     /// aborted. Cookies go on.
     pub fn restart(&mut self) {
@@ -322,6 +327,7 @@ mod tests {
             refused(&mut orders, Read);
         }
         assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
+        assert_eq!([Write, Read].map(|way| orders.newest(way)), [Some(first), None]);
         assert_eq!(
             orders.standing(Write, first),
             Standing::Pending {

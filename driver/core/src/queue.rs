@@ -144,6 +144,12 @@ impl Occupancy {
         self.side(direction).outstanding()
     }
 
+    /// The cookie of the youngest descriptor under way.
+    pub fn newest(&self, direction: Direction) -> Option<u32> {
+        let side = self.side(direction);
+        (side.outstanding() > 0).then(|| side.next.wrapping_sub(1))
+    }
+
     /// Doorbells that may be rung now.
     pub fn room(&self, direction: Direction) -> u32 {
         let side = self.side(direction);

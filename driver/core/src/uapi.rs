@@ -371,8 +371,9 @@ pub mod unregister {
 /// A board whose `CAPS2` says a granularity of writes of 4 bytes writes whole dwords of the bus. Where a write to host
 /// memory begins or ends inside of one, the driver writes these 1 to 3 bytes itself, before the rest: the call waits until all
 /// writes have ended that the context submitted before, and with [`submit::AFTER_READ`] all reads. A signal ends that wait with
-/// nothing written, as it does [`WAIT`]'s. It takes an ATT entry meanwhile: `EDQUOT`, `ENOSPC`, `ENOMEM`. `EOPNOTSUPP`: such a
-/// write to a dma-buf, or to memory of an NVIDIA GPU.
+/// nothing written, as it does [`WAIT`]'s. It takes an ATT entry meanwhile: `EDQUOT`, `ENOSPC`, `ENOMEM`. A call that fails
+/// later, as with `EAGAIN`, may have written these bytes but not the rest. `EOPNOTSUPP`: such a write to a dma-buf, or to memory
+/// of an NVIDIA GPU.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Submit {

@@ -48,6 +48,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("ioctls.untold_events", || order::untold_events(lab));
     suite.run("ioctls.wait_is_restarted", || order::wait_is_restarted(lab));
+    suite.run("ioctls.ends_are_submitted_once", || {
+        order::ends_are_submitted_once(lab)
+    });
     suite.run("ioctls.channels", || channels(lab));
     suite.run("ioctls.quota", || quota(lab));
 }

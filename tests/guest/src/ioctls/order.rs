@@ -403,3 +403,42 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
     child.wait()?;
     Ok("stopped and continued 4 times")
 }
+
+/// Signals while a write with ends waits for an earlier write: the kernel makes the call again, which posts nothing twice.
+pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
+    const BYTES: usize = 16 << 20;
+    const SIGNALS: u32 = 8;
+    const PAUSE: Duration = Duration::from_millis(10);
+    let (ours, theirs) = pair()?;
+    let branch = lab.branch();
+    let child = fork("submitter", move || {
+        let device = branch.open()?;
+        let buffer = Buffer::new(&device, BYTES)?;
+        let place = branch.place_of_all(&device)?;
+        let submit = |offset, length| {
+            let (region, terms) = (&buffer.region, Terms::default());
+            device
+                .submit(Direction::Write, region, offset, place, length, terms)
+                .map_err(told)
+        };
+        let whole = submit(0, BYTES as u64)?;
+        theirs.signal()?;
+        let begin = Instant::now();
+        let ragged = submit(1, 5001)?;
+        let took = begin.elapsed();
+        ensure!(took > 2 * SIGNALS * PAUSE, "it waited for {took:?} only");
+        let posted = ragged.cookie().wrapping_sub(whole.cookie());
+        ensure!(posted == 3, "{posted} descriptors for two ends and the rest");
+        ragged.wait(Some(LIMIT)).map_err(told)?;
+        Ok(())
+    })?;
+    ours.wait()?;
+    for _ in 0..SIGNALS {
+        child.signal(Signal::STOP)?;
+        std::thread::sleep(PAUSE);
+        child.signal(Signal::CONT)?;
+        std::thread::sleep(PAUSE);
+    }
+    child.wait()?;
+    Ok(format!("{SIGNALS} signals"))
+}
