@@ -448,7 +448,7 @@ impl Region {
 
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
     /// into FPGA memory at `local`, and says what it read: not every platform passes reads
-    /// between peers, and some answer them with ones. Only before the device has a queue, and it has none afterwards:
+    /// between peers, and some send them elsewhere and report no error. Only before the device has a queue, and it has none afterwards:
     /// open it once more for one. Memory of which reads fail takes writes where it is registered for
     /// [`Permissions::Write`] alone: else the board reads back behind the data.
     ///

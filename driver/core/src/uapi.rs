@@ -272,7 +272,7 @@ pub mod provider {
 pub mod access {
     /// The board reads it: GPU → FPGA. Where it may write, too, it reads back behind what it writes, to make sure that it has
     /// arrived. Where such reads are not answered, the write ends with a fault: register that memory for writing
-    /// alone. Where they are answered with ones, they prove nothing. With [`PROVED_PEERS`](super::feature::PROVED_PEERS) a
+    /// alone. Where others answer them, they prove nothing. With [`PROVED_PEERS`](super::feature::PROVED_PEERS) a
     /// peer's memory has this only if the peer answers.
     pub const READ: u32 = 1;
     /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure

@@ -46,7 +46,7 @@ pub const PL_READ: u32 = 1;
 /// The board writes the memory: transfers from the FPGA. With PL_READ, too, the board reads back behind the data, so the end
 /// of a transfer says that they have arrived. With this alone it says that they were sent. It is for a GPU's memory in a
 /// computer that passes no reads between devices: there such a read may end the transfer with PL_FAULT, and where it is
-/// answered with ones it proves nothing.
+/// answered by something else it proves nothing.
 pub const PL_WRITE: u32 = 2;
 
 /// What the board may do.
@@ -315,9 +315,9 @@ pub const PL_PROBE_BYTES: usize = 64;
 const _: () = assert!(PL_PROBE_BYTES == PROBE_BYTES);
 
 /// Has the board read PL_PROBE_BYTES bytes of a region, and tells what it has read: whether transfers to the FPGA work.
-/// Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
-/// error: neither the board nor this library can tell such bytes from data. So fill the memory with bytes that are not
-/// all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
+/// Not every computer passes reads from one PCIe device to another. Some send them elsewhere, and nobody reports an
+/// error: neither the board nor this library can tell such bytes from data. So fill the memory with a pattern, probe,
+/// and compare. Where they are others, move data to the FPGA through host memory: copy them there by the
 /// GPU's own driver first. Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
 /// region is PL_READ | PL_WRITE: register memory as PL_WRITE alone where such reads fail (PL_FAULT).
 ///

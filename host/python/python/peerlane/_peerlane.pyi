@@ -43,12 +43,12 @@ class Device:
         write: the board may write it (transfers from the FPGA). With ``read``, too, the board reads back behind the data, so
         the end of a transfer says that they have arrived. With this alone (``read=False``) it says that they were sent: this
         is for a GPU's memory in a computer that passes no reads between devices. There such a read may end the transfer with
-        FaultError, and where it is answered with ones it proves nothing. On a board whose port has no tags the driver proves
+        FaultError, and where something else answers it proves nothing. On a board whose port has no tags the driver proves
         first that the GPU can be read. Where it cannot, UnsupportedError is raised, and the board's link is reset once, which
         ends all transfers of the board.
 
         Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
-        answer those of a GPU's memory with ones, without an error: see ``Region.probe``.
+        send those of a GPU's memory elsewhere, without an error: see ``Region.probe``.
 
         Raises InvalidError, BusyError, UnsupportedError, RefusedError.
         """
@@ -98,9 +98,9 @@ class Region:
     def probe(self, fpga: FpgaMemory | int, *, offset: int = 0) -> bytes:
         """Has the board read 64 bytes of the region, and gives what it has read: whether transfers to the FPGA work.
 
-        Not every computer passes reads from one PCIe device to another. Some answer them with ones, and nobody reports an
-        error: neither the board nor this package can tell such bytes from data. So fill the memory with bytes that are
-        not all 0xff, probe, and compare. Where they are others, move data to the FPGA through host memory
+        Not every computer passes reads from one PCIe device to another. Some send them elsewhere, and nobody reports an
+        error: neither the board nor this package can tell such bytes from data. So fill the memory with a pattern, probe,
+        and compare. Where they are others, move data to the FPGA through host memory
         (``tensor.cpu()``). Host memory is not concerned. Transfers from the FPGA write, but they read back, too, where the
         board may read the region: register it with ``read=False`` where reads raise FaultError.
 
