@@ -105,10 +105,6 @@ impl Board {
     /// none came.
     fn is_answered_by(&self, address: u64) -> Result<bool, Failure> {
         let epoch = self.hw.usable()?;
-        // That reads are down already is not this peer's fault.
-        if self.waits_for_answers(epoch)? {
-            return Err(Failure::Away);
-        }
         // Reads are answered in turn, those of descriptors, of writes that were flushed, and of other fences. None of them
         // must be under way with this one: one fence before it, and this one.
         let ours = self.hw.fences_begun() + 2;
@@ -122,6 +118,10 @@ impl Board {
         };
         self.fence(Reach::Host).map_err(of_others)?;
         let before = self.time_of_transfers(epoch)?;
+        // That reads are down already is not this peer's fault. The first fence ends when a read before it is given up.
+        if self.waits_for_answers(epoch)? {
+            return Err(Failure::Away);
+        }
         let flush = Some(address);
         match self.fence(Reach::Peer { flush }) {
             Ok(()) => Ok(true),

@@ -113,6 +113,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("gpu.{name}.large"), || large(lab, way));
         suite.run(&format!("gpu.{name}.flush"), || odd::flush(lab, way));
         suite.run(&format!("gpu.{name}.proved"), || proved::silent(lab, way));
+        suite.run(&format!("gpu.{name}.proved_behind_a_lost_flush"), || {
+            proved::behind_a_lost_flush(lab, way)
+        });
         suite.run(&format!("gpu.{name}.proved_no_more"), || {
             proved::doubted(lab, way)
         });

@@ -163,6 +163,51 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
     Ok(format!("reset after {took:?}"))
 }
 
+/// The flush read of a write is lost, and a GPU's proof begins behind it. That the proof's read is not answered either says
+/// nothing of the GPU, which is asked again.
+pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static str> {
+    if !lab.open()?.has(uapi::feature::PROVED_PEERS) {
+        return skip("reads of this board end one by one");
+    }
+    with_gpu(|gpu| {
+        forget()?;
+        let device = lab.open()?;
+        let buffer = gpu.buffer(SIZE, 0, 2, None)?;
+        let name = Name::of(&buffer, way)?;
+        let host = Buffer::new(&device, 4096)?;
+        let place = lab.place(&device)?;
+        let resets = device.query().map_err(told)?.resets;
+        lab.host.fault(Fault::Reads {
+            answer: Answer::Never {},
+            skip: 0,
+            times: 1,
+        })?;
+        let terms = Terms::default();
+        let write = device
+            .submit(Direction::Write, &host.region, 0, place, 4096, terms)
+            .map_err(told)?;
+        // However the proof ends.
+        let proof = refused(name.register(&device, 0, SIZE))?;
+        let line = seen()?;
+        ensure!(line.is_empty(), "{line:?} after {proof}");
+        ensure!(write.wait(Some(LIMIT)).is_err(), "the flush was answered");
+        lab.host.fault(Fault::Clear {})?;
+        let begin = Instant::now();
+        while device.query().map_err(told)?.resets == resets {
+            ensure!(begin.elapsed() < LIMIT, "reads stay down");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop((host, device));
+        faults::come_back_anew(lab)?;
+        let device = lab.open()?;
+        let region = name.register(&device, 0, SIZE).map_err(told)?;
+        let line = seen()?;
+        ensure!(line.ends_with(" answers\n"), "{line:?}");
+        region.forget().map_err(told)
+    })?;
+    Ok("")
+}
+
 /// When reads are lost, by whomever, no GPU counts as one that answers. What is registered comes back for writing alone.
 pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
     if !lab.open()?.has(uapi::feature::PROVED_PEERS) {
