@@ -46,6 +46,8 @@ class PacketPorts:
 
     # Pages of peers lie above what the root complex has, in units of 2 MiB.
     lowest = LOWEST >> 21
+    # A write begins and ends at any byte.
+    WRITE_GRAIN = 1
 
     def __init__(self, dut, bus, fpga, *, gaps, not_ready, percent, split, request):
         # It tells of every packet, and of every number that no function has.
@@ -103,6 +105,9 @@ class PacketPorts:
         assert await self.device.alloc_irq_vectors(vectors, vectors) == vectors
         # The design has been shown all of it.
         await ClockCycles(self.dut.pcie_clk, 300)
+
+    async def end_of_packet(self):
+        """A packet is there in full, or not at all."""
 
     def forget_interrupts(self):
         for vector in self.device.msi_vectors:

@@ -2,6 +2,7 @@
 
 import random
 
+from cocotb.triggers import RisingEdge
 from cocotbext.avalon import AvalonMMMasterBFM, AvalonMMMemoryBFM
 
 # The contract of the PCIe port (Stratix V Avalon-MM interface for PCIe user guide 683411, A.4.2
@@ -42,6 +43,10 @@ class Txs(AvalonMMMemoryBFM):
         super()._accept_read()
 
     def _accept_write(self):
+        enable = int(self.bus.byteenable.value)
+        for dword in range(self.word_bytes // 4):
+            if enable >> 4 * dword & 0xF not in (0, 0xF):
+                self.broken.append(f"a write enables bytes {enable:#x}: not whole dwords")
         if self._write_burst_remaining == 0:
             self._look("write")
         super()._accept_write()
@@ -64,8 +69,12 @@ def pauses(percent):
 class Ports:
     """All models of a design."""
 
+    # A write begins and ends at multiples of so many bytes at the peer.
+    WRITE_GRAIN = 4
+
     def __init__(self, dut, bus, fpga, *, txs_latency, percent):
-        pcie, clk = dut.pcie_clk, dut.clk
+        self.pcie = pcie = dut.pcie_clk
+        clk = dut.clk
         slave = {"read_response_latency": 1}
         self.csr = AvalonMMMasterBFM.from_prefix(dut, "csr", pcie, read_response_latency=2)
         self.chan = AvalonMMMasterBFM.from_prefix(dut, "chan", pcie, **slave)
@@ -90,6 +99,11 @@ class Ports:
 
     async def bring_up(self):
         """Nothing comes before the first access."""
+
+    async def end_of_packet(self):
+        """Until a burst that has begun is there in full."""
+        while self.txs._write_burst_remaining:
+            await RisingEdge(self.pcie)
 
     def forget_interrupts(self):
         """There are none but the line."""
