@@ -172,10 +172,15 @@ pub(crate) fn silence(bar: &pci::Bar<'_>, place: &Place) {
     if before == u32::MAX {
         return;
     }
-    // The places were compared with the BAR before the block was used.
-    let _ = bar.try_write32(steps::quiet(before), control);
-    if let Some(line) = &place.line {
-        let _ = bar.try_write32(0, line.enable());
+    // The places were compared with the BAR before the block was used. If the FPGA has another block now, nothing is written
+    // to it.
+    if let Some(after) = steps::quiet(before) {
+        let _ = bar.try_write32(after, control);
+    }
+    if let Some(enable) = place.line.as_ref().map(|line| line.enable()) {
+        if matches!(bar.try_read32(enable), Ok(enabled) if enabled != 0) {
+            let _ = bar.try_write32(0, enable);
+        }
     }
     let _ = bar.try_read32(control);
 }

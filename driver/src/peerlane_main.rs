@@ -176,7 +176,20 @@ impl pci::Driver for Driver {
             // It is no bus master yet, and all else is set up.
             callbacks::save(&board)?;
             let started = Started(board.clone());
-            board.start(Starter::Owner).map_err(|error| {
+            let mut begun = board.start(Starter::Owner);
+            if begun == Err(NotStarted::Failed(Failure::PortDead)) {
+                // A request of another driver stands at the port, for memory that is not its any more.
+                dev_warn!(
+                    device,
+                    "the PCIe port holds a request from before this driver: the function is reset\n"
+                );
+                board.rest_after_loss();
+                // SAFETY: a valid device, whose lock is held. Until probe ends the callbacks find no board.
+                kernel::error::to_result(unsafe { bindings::pci_reset_function_locked(ffi::pci_dev(device)) })?;
+                callbacks::save(&board)?;
+                begun = board.start(Starter::Owner);
+            }
+            begun.map_err(|error| {
                 // That has its own message, and has nothing to do with the FPGA.
                 if error != NotStarted::Failed(Failure::ReadRequest) {
                     dev_err!(

@@ -39,6 +39,8 @@ struct Attacker<'a> {
     range: Range<u64>,
     /// What the board may touch: what the victim has, and what the attacker has registered.
     watch: Option<Watch>,
+    /// It has registered memory that does not begin with a dword.
+    is_ragged: bool,
 }
 
 impl Attacker<'_> {
@@ -95,10 +97,12 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
                 counter: counter_ref.get(),
                 count,
                 watch,
+                is_ragged: false,
             })
         })?;
         loop {
-            lab.check_some(&mut victim, &buffer, place, 2, 20_000)
+            // Ends of a dword would go into memory of the library's, which is not watched for.
+            lab.check_some_of(4, &mut victim, &buffer, place, 2, 20_000)
                 .with_context(|| format!("transfer {transfers} of the victim"))?;
             transfers += 2;
             if let Some(status) = attacker.wait_for(Duration::ZERO)? {
@@ -142,19 +146,21 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
         let register = Register {
             provider: provider::HOST,
             access: access::READ | access::WRITE,
-            address: memory.address() + rng.random_range(0..4096),
+            address: memory.address() + (rng.random_range(0..4096) & !3),
             length: rng.random_range(1..memory.length() as u64 - 4096),
             fd: -1,
             ..Default::default()
         };
         bytes = raw::bytes(&register);
     } else if ioctl == uapi::SUBMIT {
+        // Half of them of whole dwords.
+        let mask = if rng.random() { !3 } else { !0 };
         let submit = Submit {
             direction: rng.random_range(0..2),
             flags: rng.random_range(0..8),
             handle: rng.random_range(1..64),
-            length: rng.random_range(1..8192),
-            offset: rng.random_range(0..8192),
+            length: rng.random_range(4..8192) & mask,
+            offset: rng.random_range(0..8192) & u64::from(mask),
             local: rng.random_range(range),
             ..Default::default()
         };
@@ -201,6 +207,13 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
     (ioctl, bytes)
 }
 
+/// Whether the driver writes ends of what may be submitted.
+fn has_ends(attacker: &Attacker<'_>, bytes: &[u8]) -> bool {
+    let submit: Submit = raw::structure(bytes);
+    let is_ragged = attacker.is_ragged || submit.offset % 4 != 0 || submit.length % 4 != 0;
+    attacker.device.capabilities().write_granularity > 1 && submit.direction == 0 && is_ragged
+}
+
 /// Ioctls of all kinds, most of them a little wrong, and stores through the board's window wherever
 /// they have moved it.
 fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
@@ -209,9 +222,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     let mut window = None;
     while attacker.counts() {
         let (ioctl, mut bytes) = sensible(&mut attacker, &memory);
-        let Attacker {
-            device, rng, watch, ..
-        } = &mut attacker;
+        let rng = &mut attacker.rng;
         for _ in 0..rng.random_range(0..4) {
             let at = rng.random_range(0..bytes.len());
             match rng.random_range(0..4) {
@@ -231,8 +242,10 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
         if ioctl == uapi::STOP && bytes.len() >= 8 {
             bytes[3..8].fill(0);
         }
-        // A probe has the board write to memory of the driver's own.
-        let watched = watch.as_ref().filter(|_| ioctl == uapi::PROBE);
+        // A probe, and a write whose ends the driver writes, have the board write to memory of the driver's own.
+        let own = ioctl == uapi::PROBE || ioctl == uapi::SUBMIT && has_ends(&attacker, &bytes);
+        let Attacker { device, watch, .. } = &attacker;
+        let watched = watch.as_ref().filter(|_| own);
         watched.map_or(Ok(()), Watch::end)?;
         let done = raw::call(device, ioctl, &mut bytes).is_ok();
         watched.map_or(Ok(()), Watch::start)?;
@@ -245,6 +258,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
                 _ => "rw",
             };
             attacker.registered(register.address, register.length, access)?;
+            attacker.is_ragged |= register.address % 4 != 0;
         }
         if done && ioctl == uapi::ALLOCATE {
             let argument: uapi::Allocate = raw::structure(&bytes);

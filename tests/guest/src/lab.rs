@@ -151,11 +151,24 @@ impl Lab {
         count: usize,
         longest: usize,
     ) -> Result<()> {
+        self.check_some_of(1, mover, buffer, place, count, longest)
+    }
+
+    /// The same of stretches that begin and end at multiples of `grain` bytes of the memory.
+    pub fn check_some_of(
+        &mut self,
+        grain: usize,
+        mover: &mut Mover,
+        buffer: &Buffer,
+        place: u64,
+        count: usize,
+        longest: usize,
+    ) -> Result<()> {
         for index in 0..count {
-            let length = self
-                .rng
-                .random_range(1..=longest.min(buffer.memory.length()));
-            let offset = self.rng.random_range(0..=buffer.memory.length() - length);
+            let most = longest.min(buffer.memory.length()) / grain;
+            let length = self.rng.random_range(1..=most) * grain;
+            let rest = (buffer.memory.length() - length) / grain;
+            let offset = self.rng.random_range(0..=rest) * grain;
             // Room for the guards.
             let room = PLACE as usize - length - 2 * GUARD;
             let local = place + (GUARD + self.rng.random_range(0..=room)) as u64;

@@ -35,7 +35,8 @@ fn round(lab: &Lab) -> Result<bool> {
     let mut addresses = Vec::new();
     // Each of them other bytes of the same pages.
     for index in 0..MOST.min(free / PAGES) {
-        let range = index..PAGES * PAGE;
+        // Whole dwords, which every board writes.
+        let range = 4 * index..PAGES * PAGE;
         let region = owner.register(&memory, range, Permissions::ReadWrite);
         addresses.push(region.map_err(told)?.att_address());
     }
