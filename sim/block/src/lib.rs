@@ -12,7 +12,7 @@
 //! ```
 
 use miette::Diagnostic;
-use peerlane_hdl::{GenerateError, Params, TOP, generate, prim::IMPATIENT};
+use peerlane_hdl::{GenerateError, Params, TOP, generate, pcie::target::Reach, prim::IMPATIENT};
 use peerlane_verilated::{Build, Library, Toolchain};
 use peerlane_verilog::{Design, mutants::schemata};
 use std::{collections::BTreeSet, env, fs, io::Write as _, path::PathBuf};
@@ -55,18 +55,21 @@ pub fn library(params: &Params) -> Result<Library> {
 /// 250 MHz.
 pub use peerlane_hdl::pcie::IMPATIENCE_LOG2;
 
-/// The same Verilog in a simulation that defines [`IMPATIENT`]: its transaction layer gives up soon. Real time would be
-/// seconds to minutes of simulation.
+/// The same Verilog as in a simulation that is [`IMPATIENT`] with the transaction layer's reads, which are given up soon. Real
+/// time would be seconds to minutes of simulation. The bus of the host's accesses has its real time: slaves of the simulated
+/// board answer as late as the program has them.
 ///
 /// # Errors
 /// As [`library`].
 pub fn impatient(params: &Params) -> Result<Library> {
     let mut design = generate(params)?;
+    let bus = format!("patience_{}", 1 << Reach::default().patience_log2);
     for module in &mut design.modules {
-        if module.verilog.contains(IMPATIENT) {
-            module
-                .verilog
-                .insert_str(0, &format!("`define {IMPATIENT}\n"));
+        if !module.name.ends_with(&bus) {
+            // A definition would hold for the modules behind this one, too.
+            let defined = format!("`ifdef {IMPATIENT}\n");
+            let turned = format!("`ifndef {IMPATIENT}\n");
+            module.verilog = module.verilog.replace(&defined, &turned);
         }
     }
     library_of(TOP, &design)

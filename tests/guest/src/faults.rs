@@ -4,7 +4,7 @@ pub mod aer;
 mod anew;
 pub mod away;
 mod former;
-mod lost;
+pub mod lost;
 mod owed;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};

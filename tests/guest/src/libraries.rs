@@ -291,27 +291,21 @@ fn reset_under(lab: &mut Lab, library: &str, event: Event) -> Result<String> {
     Ok(format!("ended after {longest:?} at most"))
 }
 
-/// The block alone is started anew, because its port stood still for longer than the driver has patience: kernels and
-/// memory are as they were, and a program goes on.
+/// The block alone is started again, because somebody took the right to be bus master away for a while, and its port stood
+/// still: kernels and memory are as they were, and a program goes on.
 fn block_restarted(lab: &mut Lab, library: &str) -> Result<String> {
     let mut loader = Loader::open(library)?;
     moves(lab, &mut loader)?;
     let mut mover = Mover::slow(lab)?;
     let device = mover.device().clone();
     let busy = Buffer::new(&device, 1 << 20)?;
-    let given_back = Buffer::new(&device, 4096)?.region;
     let place = lab.place(&device)?;
     let before = device.query().map_err(told)?;
-    lab.host.fault(Fault::StickPort { after: 0 })?;
-    let moment = Duration::from_millis(100);
-    let ended = mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, moment);
-    ensure!(
-        ended.is_err(),
-        "a write through a stuck port gave {ended:?}"
-    );
-    // The driver has the block forget it, and cuts it off when it does not.
-    given_back.forget().map_err(told)?;
-    lab.host.fault(Fault::Clear {})?;
+    let long = Duration::from_millis(1500);
+    let ended = faults::lost::while_not_master(|| {
+        mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, long)
+    })?;
+    ensure!(ended.is_err(), "a board that is no bus master writes");
     let begin = Instant::now();
     let after = loop {
         let query = device.query().map_err(told)?;

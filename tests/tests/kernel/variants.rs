@@ -351,10 +351,8 @@ fn a_machine_that_goes_off_under_load() {
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn the_board_libraries_on_a_block_that_is_stuck() {
-    // A port that stands still is not found out by itself in that time.
     Setup::default()
         .with(libraries::files)
-        .port_timeout(1_000_000_000)
         .parameter("memory_pool_mib=16")
         .run("peerlane-guest libraries-stuck");
 }

@@ -81,24 +81,30 @@ pub(super) fn not_master(lab: &mut Lab) -> Result<String> {
     Ok(format!("started again after {took:?}"))
 }
 
-fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
+/// Runs while the function is no bus master.
+pub(crate) fn while_not_master<R>(run: impl FnOnce() -> R) -> Result<R> {
     /// The Command register, and its bit (PCI Express Base Specification, 7.5.1.1).
     const COMMAND: u64 = 4;
     const MASTER: u8 = 4;
+    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
+    let config = File::options().read(true).write(true).open(config)?;
+    let mut command = [0];
+    config.read_exact_at(&mut command, COMMAND)?;
+    let _off = Changed::new(&config, COMMAND, command[0] & !MASTER)?;
+    Ok(run())
+}
+
+fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
     let mut log = Log::from_here()?;
     let mut mover = Mover::slow(lab)?;
     let buffer = Buffer::new(mover.device(), 1 << 20)?;
     let at = lab.place(mover.device())?;
     let device = mover.device().clone();
     let before = device.query().map_err(told)?;
-    let config = format!("/sys/bus/pci/devices/{}/config", super::address()?);
-    let config = File::options().read(true).write(true).open(config)?;
-    let mut command = [0];
-    config.read_exact_at(&mut command, COMMAND)?;
-    let off = Changed::new(&config, COMMAND, command[0] & !MASTER)?;
-    let ended = mover.attempt(Direction::Write, &buffer.region, 0, at, 1 << 20, limit);
+    let ended = while_not_master(|| {
+        mover.attempt(Direction::Write, &buffer.region, 0, at, 1 << 20, limit)
+    })?;
     ensure!(ended.is_err(), "a board that is no bus master writes");
-    drop(off);
     let begin = Instant::now();
     while device.query().map_err(told)?.generation == before.generation {
         ensure!(begin.elapsed() < LIMIT, "the channel is not started again");
