@@ -327,7 +327,10 @@ mod tests {
             refused(&mut orders, Read);
         }
         assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
-        assert_eq!([Write, Read].map(|way| orders.newest(way)), [Some(first), None]);
+        assert_eq!(
+            [Write, Read].map(|way| orders.newest(way)),
+            [Some(first), None]
+        );
         assert_eq!(
             orders.standing(Write, first),
             Standing::Pending {

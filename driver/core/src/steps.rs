@@ -248,7 +248,10 @@ mod tests {
     #[test]
     fn a_quiet_block_keeps_what_it_knows_and_nothing_else() {
         assert_eq!([0, 1, 2, 3].map(quiet), [None, None, Some(0), Some(1)]);
-        assert_eq!([0xffff_0002, 0x103, 0x101].map(quiet), [Some(0), Some(0), None]);
+        assert_eq!(
+            [0xffff_0002, 0x103, 0x101].map(quiet),
+            [Some(0), Some(0), None]
+        );
     }
 
     #[test]

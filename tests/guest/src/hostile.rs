@@ -210,7 +210,8 @@ fn sensible(attacker: &mut Attacker<'_>, memory: &Memory) -> (uapi::Ioctl, Vec<u
 /// Whether the driver writes ends of what may be submitted.
 fn has_ends(attacker: &Attacker<'_>, bytes: &[u8]) -> bool {
     let submit: Submit = raw::structure(bytes);
-    let is_ragged = attacker.is_ragged || submit.offset % 4 != 0 || submit.length % 4 != 0;
+    let is_whole = submit.offset.is_multiple_of(4) && submit.length.is_multiple_of(4);
+    let is_ragged = attacker.is_ragged || !is_whole;
     attacker.device.capabilities().write_granularity > 1 && submit.direction == 0 && is_ragged
 }
 
@@ -258,7 +259,7 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
                 _ => "rw",
             };
             attacker.registered(register.address, register.length, access)?;
-            attacker.is_ragged |= register.address % 4 != 0;
+            attacker.is_ragged |= !register.address.is_multiple_of(4);
         }
         if done && ioctl == uapi::ALLOCATE {
             let argument: uapi::Allocate = raw::structure(&bytes);

@@ -428,7 +428,10 @@ pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
         let took = begin.elapsed();
         ensure!(took > 2 * SIGNALS * PAUSE, "it waited for {took:?} only");
         let posted = ragged.cookie().wrapping_sub(whole.cookie());
-        ensure!(posted == 3, "{posted} descriptors for two ends and the rest");
+        ensure!(
+            posted == 3,
+            "{posted} descriptors for two ends and the rest"
+        );
         ragged.wait(Some(LIMIT)).map_err(told)?;
         Ok(())
     })?;
