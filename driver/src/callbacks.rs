@@ -116,6 +116,20 @@ pub(crate) fn save(board: &Board) -> Result {
     Ok(())
 }
 
+/// Resets the function of a board that is being probed: the device's lock is held, and the callbacks find no board.
+pub(crate) fn reset_at_probe(board: &Board) -> Result {
+    let device = pci_dev(board.gate.device());
+    // SAFETY: a valid device, whose lock is held. Programs do not access its configuration meanwhile.
+    let reset = unsafe {
+        bindings::pci_cfg_access_lock(device);
+        let reset = bindings::pci_reset_function_locked(device);
+        bindings::pci_cfg_access_unlock(device);
+        reset
+    };
+    kernel::error::to_result(reset)?;
+    save(board)
+}
+
 /// The same for a board whose function was reset, or has slept: its FPGA may not hold what it held.
 fn start_after_reset(board: &Arc<Board>) -> Result {
     board.note_reset();

@@ -168,13 +168,15 @@ fn is_master(device: &pci::Device) -> bool {
 /// message first, and sends none without Bus Master Enable). The answer to the last look has passed it.
 pub(crate) fn silence(bar: &pci::Bar<'_>, place: &Place) {
     let control = place.csr + csr::CONTROL;
+    // A block that is being reset gives what the last read gave: the number of the map, which is no setting.
+    let is_ours = matches!(bar.try_read32(place.csr + csr::MAP_ID), Ok(MAP_ID));
     let Ok(before) = bar.try_read32(control) else { return };
     if before == u32::MAX {
         return;
     }
     // The places were compared with the BAR before the block was used. If the FPGA has another block now, nothing is written
     // to it.
-    if let Some(after) = steps::quiet(before) {
+    if let Some(after) = steps::quiet(before).filter(|_| is_ours) {
         let _ = bar.try_write32(after, control);
     }
     if let Some(enable) = place.line.as_ref().map(|line| line.enable()) {

@@ -177,17 +177,16 @@ impl pci::Driver for Driver {
             callbacks::save(&board)?;
             let started = Started(board.clone());
             let mut begun = board.start(Starter::Owner);
-            if begun == Err(NotStarted::Failed(Failure::PortDead)) {
+            if matches!(begun, Err(NotStarted::Failed(Failure::PortDead | Failure::Late(..)))) {
                 // A request of another driver stands at the port, for memory that is not its any more.
                 dev_warn!(
                     device,
-                    "the PCIe port holds a request from before this driver: the function is reset\n"
+                    "the block is busy with a request from before this driver: the function is being reset\n"
                 );
                 board.rest_after_loss();
-                // SAFETY: a valid device, whose lock is held. Until probe ends the callbacks find no board.
-                kernel::error::to_result(unsafe { bindings::pci_reset_function_locked(ffi::pci_dev(device)) })?;
-                callbacks::save(&board)?;
-                begun = board.start(Starter::Owner);
+                if callbacks::reset_at_probe(&board).is_ok() {
+                    begun = board.start(Starter::Owner);
+                }
             }
             begun.map_err(|error| {
                 // That has its own message, and has nothing to do with the FPGA.

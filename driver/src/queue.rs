@@ -25,6 +25,7 @@ use crate::{
 use kernel::{
     prelude::*,
     sync::{Arc, MutexGuard},
+    time::Delta,
 };
 
 /// The driver's own use of a channel.
@@ -61,6 +62,9 @@ impl Slots for Records {
         })
     }
 }
+
+/// How often a call looks for the end of what may make no interrupt.
+const LOOK: Delta = Delta::from_millis(10);
 
 fn direction(raw: u32) -> Result<Direction> {
     match raw {
@@ -203,7 +207,7 @@ impl Context {
             return Err(EINVAL);
         }
         // Nothing is posted before earlier transfers have ended: a signal ends the wait for them, and the call that is made
-        // again would post the ends once more.
+        // again would post the ends once more. What other threads submit meanwhile is waited for below.
         self.end_earlier(Direction::Write)?;
         if order.control.after_read {
             self.end_earlier(Direction::Read)?;
@@ -390,16 +394,23 @@ impl Context {
         }
     }
 
-    /// Waits until the descriptors of a direction have ended that were submitted before this call.
+    /// Waits until the descriptors of a direction have ended that were submitted before this call. Their interrupts may be held
+    /// back for ever, so it looks by itself, too.
     fn end_earlier(&self, direction: Direction) -> Result {
-        let newest = self.with_new_queue(|queue| Ok(queue.newest(direction)))?;
-        let Some(cookie) = newest else {
-            return Ok(());
+        let cookie = match self.with_queue(|queue| Ok(queue.newest(direction))) {
+            Ok(Some(cookie)) => cookie,
+            Ok(None) => return Ok(()),
+            // Nobody has written one yet.
+            Err(error) if error == ENOENT => return Ok(()),
+            Err(error) => return Err(error),
         };
-        match self.end(direction, cookie, Deadline::from_user(NEVER)?) {
-            // So many have ended since that this one is not known any more.
-            Err(error) if error == ENOENT => Ok(()),
-            ended => ended.map(drop),
+        loop {
+            match self.end(direction, cookie, Deadline::after(LOOK)) {
+                Err(error) if error == ETIME => {}
+                // So many have ended since that this one is not known any more.
+                Err(error) if error == ENOENT => return Ok(()),
+                ended => return ended.map(drop),
+            }
         }
     }
 

@@ -165,16 +165,16 @@ pub const fn new_edge() -> [Step; 2] {
     ]
 }
 
-/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. `None`: there are no
-/// interrupts to end, and perhaps another block. Other values than the settings of a block at work give 0: a block that was
-/// reset must not look as if it had kept them.
+/// Gives the value of `CONTROL` that ends interrupts and keeps the rest, from the value that was read. `None`: those are no
+/// settings of a block that makes interrupts.
 pub const fn quiet(control: u32) -> Option<u32> {
-    if control & csr::CONTROL_IRQ_ENABLE_MASK == 0 {
-        return None;
-    }
-    match control & !csr::CONTROL_IRQ_ENABLE_MASK {
-        csr::CONTROL_ENABLE_MASK => Some(csr::CONTROL_ENABLE_MASK),
-        _ => Some(0),
+    const ENABLE: u32 = csr::CONTROL_ENABLE_MASK;
+    const IRQ_ENABLE: u32 = csr::CONTROL_IRQ_ENABLE_MASK;
+    const BOTH: u32 = ENABLE | IRQ_ENABLE;
+    match control {
+        BOTH => Some(ENABLE),
+        IRQ_ENABLE => Some(0),
+        _ => None,
     }
 }
 
@@ -248,10 +248,7 @@ mod tests {
     #[test]
     fn a_quiet_block_keeps_what_it_knows_and_nothing_else() {
         assert_eq!([0, 1, 2, 3].map(quiet), [None, None, Some(0), Some(1)]);
-        assert_eq!(
-            [0xffff_0002, 0x103, 0x101].map(quiet),
-            [Some(0), Some(0), None]
-        );
+        assert_eq!([crate::regs::MAP_ID, 0x103].map(quiet), [None, None]);
     }
 
     #[test]

@@ -59,7 +59,9 @@ fn transfers_of_all_sizes_under_an_iommu() {
 #[test]
 #[ignore = "external tools, and long: cargo xtask test kernel-long"]
 fn gpu_memory_goes_100_times() {
-    setup().run("peerlane-guest gpu --all --rounds 100");
+    setup()
+        .reset_fabric()
+        .run("peerlane-guest gpu --all --rounds 100");
 }
 
 #[test]
