@@ -168,7 +168,7 @@ fn is_master(device: &pci::Device) -> bool {
 /// message first, and sends none without Bus Master Enable). The answer to the last look has passed it.
 pub(crate) fn silence(bar: &pci::Bar<'_>, place: &Place) {
     let control = place.csr + csr::CONTROL;
-    // A block that is being reset gives what the last read gave: the number of the map, which is no setting.
+    // A block under reset repeats the value of the last read: `MAP_ID`, which is no setting.
     let is_ours = matches!(bar.try_read32(place.csr + csr::MAP_ID), Ok(MAP_ID));
     let Ok(before) = bar.try_read32(control) else { return };
     if before == u32::MAX {

@@ -3,8 +3,8 @@
 //! The bytes that the board reads from a peer's memory.
 //!
 //! Many platforms pass writes between peers, but refuse reads or never answer them. Others send them elsewhere and report no
-//! error (aws-fpga, issue 553): the board cannot tell such bytes from data. So the board reads a few bytes, and the driver shows them to the caller, who
-//! knows what they should be. That a peer answers at all was seen before, where reads depend on it ([`crate::peers`]).
+//! error (aws-fpga, issue 553): the board cannot tell such bytes from data. So the board reads a few bytes, and the driver
+//! shows them to the caller for comparison. That a peer answers at all was seen before, where reads depend on it ([`crate::peers`]).
 
 use crate::{
     context::Context,

@@ -63,7 +63,7 @@ impl Slots for Records {
     }
 }
 
-/// How often a call looks for the end of what may make no interrupt.
+/// Interval at which a call looks for the end of a descriptor that may make no interrupt.
 const LOOK: Delta = Delta::from_millis(10);
 
 fn direction(raw: u32) -> Result<Direction> {
@@ -207,7 +207,7 @@ impl Context {
             return Err(EINVAL);
         }
         // Nothing is posted before earlier transfers have ended: a signal ends the wait for them, and the call that is made
-        // again would post the ends once more. What other threads submit meanwhile is waited for below.
+        // again would post the ends once more. Descriptors of other threads that come in between are waited for below.
         self.end_earlier(Direction::Write)?;
         if order.control.after_read {
             self.end_earlier(Direction::Read)?;
@@ -394,23 +394,20 @@ impl Context {
         }
     }
 
-    /// Waits until the descriptors of a direction have ended that were submitted before this call. Their interrupts may be held
-    /// back for ever, so it looks by itself, too.
+    /// Waits until the descriptors of a direction have ended that were submitted before this call. It polls, too, because their
+    /// interrupts may be held back for ever.
     fn end_earlier(&self, direction: Direction) -> Result {
-        let cookie = match self.with_queue(|queue| Ok(queue.newest(direction))) {
-            Ok(Some(cookie)) => cookie,
-            Ok(None) => return Ok(()),
-            // Nobody has written one yet.
-            Err(error) if error == ENOENT => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        loop {
+        let newest = self.with_queue(|queue| queue.newest(direction).ok_or(ENOENT));
+        let ended = newest.and_then(|cookie| loop {
             match self.end(direction, cookie, Deadline::after(LOOK)) {
                 Err(error) if error == ETIME => {}
-                // So many have ended since that this one is not known any more.
-                Err(error) if error == ENOENT => return Ok(()),
-                ended => return ended.map(drop),
+                ended => break ended.map(drop),
             }
+        });
+        match ended {
+            // No descriptor was under way, or later ones have taken its place in the account since.
+            Err(error) if error == ENOENT => Ok(()),
+            ended => ended,
         }
     }
 

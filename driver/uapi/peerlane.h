@@ -261,9 +261,9 @@ struct peerlane_info {
 /*
  * The board reads it: GPU to FPGA. Where it may write, too, it reads back behind what it
  * writes, to make sure that it has arrived. Where such reads are not answered, the write ends
- * with a fault: register that memory for writing alone. Where others answer them, they prove
- * nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this only if the peer
- * answers.
+ * with a fault: register that memory for writing alone. Where something else answers them,
+ * they prove nothing. With PEERLANE_FEATURE_PROVED_PEERS a peer's memory has this only if the
+ * peer answers.
  */
 #define PEERLANE_ACCESS_READ 1
 /*

@@ -447,9 +447,9 @@ impl Region {
     }
 
     /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
-    /// into FPGA memory at `local`, and says what it read: not every platform passes reads
-    /// between peers, and some send them elsewhere and report no error. Only before the device has a queue, and it has none afterwards:
-    /// open it once more for one. Memory of which reads fail takes writes where it is registered for
+    /// into FPGA memory at `local`, and returns them: not every platform passes reads
+    /// between peers, and some send them elsewhere and report no error. Only before the device has a
+    /// queue, and it has none afterwards: open it once more for one. Memory of which reads fail takes writes where it is registered for
     /// [`Permissions::Write`] alone: else the board reads back behind the data.
     ///
     /// # Errors

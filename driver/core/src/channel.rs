@@ -191,7 +191,7 @@ pub const fn moderate(channel: u32, moderation: Moderation) -> Step {
     Step::Write(at(channel, csr::CHANNEL_MODERATION), moderation.register())
 }
 
-/// Has a channel accept no doorbells, and end what it has accepted.
+/// Closes a channel's doorbells. Accepted descriptors go on.
 pub const fn close_doorbells(channel: u32) -> Step {
     control(channel, csr::CHANNEL_CONTROL_RUN_MASK)
 }

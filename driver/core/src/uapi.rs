@@ -272,7 +272,7 @@ pub mod provider {
 pub mod access {
     /// The board reads it: GPU → FPGA. Where it may write, too, it reads back behind what it writes, to make sure that it has
     /// arrived. Where such reads are not answered, the write ends with a fault: register that memory for writing
-    /// alone. Where others answer them, they prove nothing. With [`PROVED_PEERS`](super::feature::PROVED_PEERS) a
+    /// alone. Where something else answers them, they prove nothing. With [`PROVED_PEERS`](super::feature::PROVED_PEERS) a
     /// peer's memory has this only if the peer answers.
     pub const READ: u32 = 1;
     /// The board writes it: FPGA → GPU. Of a peer that it may not also read, nothing makes sure
@@ -299,9 +299,9 @@ pub mod access {
 ///
 /// `EXDEV`: the board cannot read from the memory's device, or is not allowed to (`peer_reads=0`), or the proof is missing
 /// ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device): register
-/// the memory for writing alone. `EAGAIN`: also when reads of the board are down after a failed one. `EINVAL`: no bytes, no or unknown bits of `access` or `flags`, or bytes that are not all in the
-/// dma-buf. `ESTALE`: the owner has taken the memory back. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much
-/// memory. `EREMOTEIO`: the kernel does not know that the board can reach the device. `EOPNOTSUPP`: no such provider.
+/// the memory for writing alone. `EAGAIN`: also when reads of the board are down after a failed one. `EINVAL`: no bytes, no
+/// or unknown bits of `access` or `flags`, or bytes that are not all in the dma-buf. `ESTALE`: the owner has taken the
+/// memory back. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much memory. `EREMOTEIO`: the kernel does not know that the board can reach the device. `EOPNOTSUPP`: no such provider.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Register {

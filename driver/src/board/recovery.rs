@@ -439,7 +439,7 @@ impl Board {
         if self.capabilities.tagged || !self.waits_for_answers(epoch)? {
             return Ok(false);
         }
-        // An administrator who disabled the timeout after the probe is debugging. Reads are needed all the same.
+        // The timeout may have been disabled after the probe, for debugging. Reads are needed all the same.
         let longest = self.completion_timeout().unwrap_or(LONGEST_COMPLETION);
         // Twice: it may begin to count when its request leaves.
         self.keeps_waiting(epoch, longest + longest)

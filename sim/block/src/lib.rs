@@ -55,9 +55,9 @@ pub fn library(params: &Params) -> Result<Library> {
 /// 250 MHz.
 pub use peerlane_hdl::pcie::IMPATIENCE_LOG2;
 
-/// The same Verilog as in a simulation that is [`IMPATIENT`] with the transaction layer's reads, which are given up soon. Real
-/// time would be seconds to minutes of simulation. The bus of the host's accesses has its real time: slaves of the simulated
-/// board answer as late as the program has them.
+/// The same Verilog in a simulation that defines [`IMPATIENT`] for the transaction layer's reads, which are given up soon. Real
+/// time would be seconds to minutes of simulation. The bus of the host's accesses keeps its real time, because slaves of the
+/// simulated board may answer late.
 ///
 /// # Errors
 /// As [`library`].
@@ -65,11 +65,12 @@ pub fn impatient(params: &Params) -> Result<Library> {
     let mut design = generate(params)?;
     let bus = format!("patience_{}", 1 << Reach::default().patience_log2);
     for module in &mut design.modules {
-        if !module.name.ends_with(&bus) {
-            // A definition would hold for the modules behind this one, too.
-            let defined = format!("`ifdef {IMPATIENT}\n");
-            let turned = format!("`ifndef {IMPATIENT}\n");
-            module.verilog = module.verilog.replace(&defined, &turned);
+        if module.verilog.contains(IMPATIENT) && !module.name.ends_with(&bus) {
+            // Verilator keeps a definition for the modules behind this one.
+            module.verilog = format!(
+                "`define {IMPATIENT}\n{}`undef {IMPATIENT}\n",
+                module.verilog
+            );
         }
     }
     library_of(TOP, &design)

@@ -58,6 +58,16 @@ fn known(device: &Device, name: &Name) -> Result<Option<u32>> {
     }
 }
 
+/// Waits until the board was reset once more than so often. Gives the time.
+fn until_reset(device: &Device, resets: u64) -> Result<Duration> {
+    let begin = Instant::now();
+    while device.query().map_err(told)?.resets == resets {
+        ensure!(begin.elapsed() < LIMIT, "reads stay down");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(begin.elapsed())
+}
+
 /// Nobody writes ends of a write for a GPU, unless the program says how.
 pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
     let device = lab.open()?;
@@ -129,12 +139,7 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         ensure!(errno == Errno::XDEV, "a GPU without answers: {errno}");
         let line = seen()?;
         ensure!(line.ends_with(" silent\n"), "{line:?}");
-        let begin = Instant::now();
-        while other.query().map_err(told)?.resets == resets {
-            ensure!(begin.elapsed() < LIMIT, "reads stay down");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let took = begin.elapsed();
+        let took = until_reset(&other, resets)?;
         drop(mover);
         faults::come_back_anew(lab)?;
         let mover = Mover::fast(lab)?;
@@ -192,11 +197,7 @@ pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static st
         ensure!(line.is_empty(), "{line:?} after {proof}");
         ensure!(write.wait(Some(LIMIT)).is_err(), "the flush was answered");
         lab.host.fault(Fault::Clear {})?;
-        let begin = Instant::now();
-        while device.query().map_err(told)?.resets == resets {
-            ensure!(begin.elapsed() < LIMIT, "reads stay down");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until_reset(&device, resets)?;
         drop((host, device));
         faults::come_back_anew(lab)?;
         let device = lab.open()?;
@@ -234,10 +235,7 @@ pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
         lab.host.fault(Fault::Clear {})?;
         ensure!(ended.is_err(), "an unanswered read has ended well");
         let begin = Instant::now();
-        while device.query().map_err(told)?.resets == resets {
-            ensure!(begin.elapsed() < LIMIT, "reads stay down");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until_reset(&device, resets)?;
         let line = seen()?;
         ensure!(line.is_empty(), "{line:?} is known still");
         let read = loop {
