@@ -5,7 +5,8 @@
 //! the queue's, together with the rest of its dwords of FPGA memory: these are the context's own, for its range is of whole
 //! pages. From there the library copies the bytes of the write, and only those, before the write has ended.
 //!
-//! The copy is made with the queue locked, which keeps the order of writes. Into memory of the process it goes by the
+//! One copy is made at a time, and the queue holds later writes back until it has been made, which keeps the order of
+//! writes. Into memory of the process it goes by the
 //! process's mapping, so it needs a page that may be written, and waits for a thread that serves a fault there.
 
 use crate::device::Device;
@@ -27,7 +28,7 @@ const SLOT: u64 = 2 * DWORD;
 
 /// Writes a few bytes of memory that the library does not reach by itself: of a GPU, by the GPU's own copy.
 ///
-/// It is called by a thread that waits for transfers or polls them, with the queue locked. It must not use the queue. It
+/// It is called by a thread that uses the queue, for one write at a time. It must not wait for the queue. It
 /// waits for the copy, but not for work of the program's that may wait for the transfer.
 pub trait Patch: Debug + Send + Sync {
     /// Copies to the byte at `offset` of the region and on. The bytes have arrived when this returns well. Bytes beside them

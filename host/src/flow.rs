@@ -60,6 +60,35 @@ struct Rest {
     ends: [Option<Scrap>; 2],
 }
 
+/// A write that the board is done with, while somebody does the rest of it. The account can be used meanwhile.
+#[derive(Debug)]
+pub(crate) struct Closing<K> {
+    id: TransferId,
+    result: Result<u64>,
+    rest: Rest,
+    unproven: Option<Unproven>,
+    keep: K,
+}
+
+/// How far the rest of a write came.
+#[derive(Debug)]
+pub(crate) enum Closed {
+    /// The board is being started again: nothing was done.
+    Away,
+    /// The flush failed: its data may be on their way.
+    Unproven(Error),
+    /// All of it was done, or a copy failed.
+    Flushed(Result<u64>),
+}
+
+/// Which write somebody does the rest of.
+#[derive(Debug, Clone, Copy)]
+struct Finishing {
+    id: TransferId,
+    /// The channel was reset meanwhile.
+    renewed: bool,
+}
+
 /// A place in the table of transfers.
 #[derive(Debug)]
 struct Entry<K> {
@@ -118,6 +147,24 @@ impl Rest {
     }
 }
 
+impl<K: Keep> Closing<K> {
+    /// Flushes the write if that is to be done, and copies its ends.
+    pub(crate) fn carry_out(
+        &self,
+        flush: impl FnOnce(&K, Unproven) -> Result<()>,
+        mut place: impl FnMut(&K, &Scrap) -> Result<()>,
+    ) -> Closed {
+        match self.unproven.map_or(Ok(()), |why| flush(&self.keep, why)) {
+            Ok(()) => {
+                let result = self.result.clone();
+                Closed::Flushed(self.rest.place(result, &self.keep, &mut place))
+            }
+            Err(error) if is_away(&error) => Closed::Away,
+            Err(error) => Closed::Unproven(error),
+        }
+    }
+}
+
 impl<K> Entry<K> {
     fn work(&mut self, id: TransferId) -> Option<&mut Work<K>> {
         match &mut self.state {
@@ -158,6 +205,8 @@ pub(crate) struct Flow<K> {
     under_way: usize,
     /// Places of the writes of which something is left to do, in the order in which the board was done with them.
     unfinished: VecDeque<u32>,
+    /// The first of them, while somebody does the rest of it.
+    finishing: Option<Finishing>,
     /// A write has ended whose data may not have arrived.
     loose: bool,
     /// The write with ends that has begun and not ended. Transfers that are to come after it wait.
@@ -193,7 +242,7 @@ fn is_away(error: &Error) -> bool {
     *source == Errno::AGAIN
 }
 
-impl<K: Keep> Flow<K> {
+impl<K: Keep + Clone> Flow<K> {
     /// Nothing under way on a channel whose queues take `slots` descriptors each.
     pub(crate) fn new(slots: u32, ring_log2: u32, channel: u32) -> Result<Self> {
         let ring = Ring::new(ring_log2, channel)?;
@@ -211,6 +260,7 @@ impl<K: Keep> Flow<K> {
             empty: Vec::with_capacity(2 * room),
             under_way: 0,
             unfinished: VecDeque::with_capacity(room),
+            finishing: None,
             loose: false,
             ragged: None,
             ended: Vec::with_capacity(2 * room),
@@ -227,10 +277,18 @@ impl<K: Keep> Flow<K> {
     }
 
     /// The same channel after a reset, from its ring's first slot on: what was under way is
-    /// lost.
+    /// lost. A write of which somebody does the rest ends with that, for its copy may come as late.
     pub(crate) fn renew(&mut self, slots: u32) -> Result<()> {
         let fresh = Self::new(slots, self.ring.size_log2(), self.channel)?;
+        let finishing = self.finishing.map(|finishing| Finishing {
+            renewed: true,
+            ..finishing
+        });
+        let stays = finishing.map(|finishing| finishing.id);
         for index in 0..self.table.len() {
+            if stays.is_some_and(|id| id.index as usize == index) {
+                continue;
+            }
             match std::mem::replace(&mut self.table[index].state, State::Empty) {
                 State::UnderWay(work) => self.end(index, Err(Error::Restarted), work.keep),
                 // What was written before the reset has arrived, or never will.
@@ -255,18 +313,26 @@ impl<K: Keep> Flow<K> {
             empty,
             ended,
             next: self.next,
+            under_way: self.under_way,
+            finishing,
+            // Writes that come after it wait for its copy still.
+            ragged: self.ragged,
             ..fresh
         };
         Ok(())
     }
 
-    /// Gives the board nothing more of what was submitted.
-    pub(crate) fn abandon(&mut self) {
+    /// Gives the board nothing more of what was submitted before a number.
+    pub(crate) fn abandon(&mut self, before: u64) {
         for lane in &mut self.lanes {
-            lane.waiting.clear();
+            lane.waiting.retain(|id| id.number >= before);
         }
         for index in 0..self.table.len() {
-            if let State::UnderWay(work) = &mut self.table[index].state {
+            let entry = &mut self.table[index];
+            if entry.number >= before {
+                continue;
+            }
+            if let State::UnderWay(work) = &mut entry.state {
                 work.called_off = true;
                 if work.remaining() > 0 {
                     work.fail(Error::Stopped);
@@ -332,9 +398,10 @@ impl<K: Keep> Flow<K> {
     }
 
     /// Takes the records of a channel at rest of which doorbells were refused. Descriptors without a
-    /// record were refused, and their transfers fail. Says how many records there were.
-    pub(crate) fn salvage(&mut self, slots: &mut impl Slots) -> Result<u64> {
-        self.abandon();
+    /// record were refused, and their transfers fail, with all that was submitted before a number. The board has nothing
+    /// that was submitted later. Returns how many records there were.
+    pub(crate) fn salvage(&mut self, before: u64, slots: &mut impl Slots) -> Result<u64> {
+        self.abandon(before);
         let mut records = 0;
         loop {
             let record = match self.odd.take() {
@@ -417,40 +484,90 @@ impl<K: Keep> Flow<K> {
         }
     }
 
-    /// Flushes writes that the block could not flush, copies their ends, and ends them: first in, first out, for a copy must
-    /// not come before earlier data to the same bytes. A write fails if that fails. While the board is being started again all wait: it is tried again the next time, or [`renew`](Self::renew) ends them.
+    /// Flushes writes that the block could not flush, copies their ends, and ends them. While the board is being started
+    /// again all wait.
     pub(crate) fn finish(
         &mut self,
         mut flush: impl FnMut(&K, Unproven) -> Result<()>,
         mut place: impl FnMut(&K, &Scrap) -> Result<()>,
     ) {
-        while let Some(index) = self.unfinished.pop_front() {
-            let state = &mut self.table[index as usize].state;
-            let State::Unfinished(result, rest, keep) = std::mem::replace(state, State::Empty)
-            else {
-                continue;
-            };
-            let overtaken = || (rest.bounced && self.loose).then_some(Unproven::BrokenOff);
-            let unproven = rest.unproven.or_else(overtaken);
-            let flushed = unproven.map_or(Ok(()), |why| flush(&keep, why));
-            let result = match (flushed, result) {
-                (Ok(()), result) => rest.place(result, &keep, &mut place),
-                (Err(error), result) if is_away(&error) => {
-                    *state = State::Unfinished(result, rest, keep);
-                    self.unfinished.push_front(index);
-                    return;
+        while let Some(closing) = self.begin_finish() {
+            let closed = closing.carry_out(&mut flush, &mut place);
+            if !self.end_finish(&closing, closed) {
+                break;
+            }
+        }
+    }
+
+    /// Whether the rest of a write is to be done, and nobody does it.
+    pub(crate) fn can_finish(&self) -> bool {
+        self.finishing.is_none() && !self.unfinished.is_empty()
+    }
+
+    /// Whether somebody does the rest of a write.
+    pub(crate) fn is_finishing(&self) -> bool {
+        self.finishing.is_some()
+    }
+
+    /// Begins the rest of the write that the board was done with first: one at a time, for a copy must not come before
+    /// earlier data to the same bytes. [`end_finish`](Self::end_finish) must follow.
+    pub(crate) fn begin_finish(&mut self) -> Option<Closing<K>> {
+        if self.finishing.is_some() {
+            return None;
+        }
+        let &index = self.unfinished.front()?;
+        let Entry {
+            number,
+            state: State::Unfinished(result, rest, keep),
+            ..
+        } = &self.table[index as usize]
+        else {
+            return None;
+        };
+        let number = *number;
+        let id = TransferId { index, number };
+        self.finishing = Some(Finishing { id, renewed: false });
+        let overtaken = || (rest.bounced && self.loose).then_some(Unproven::BrokenOff);
+        Some(Closing {
+            id,
+            result: result.clone(),
+            rest: *rest,
+            unproven: rest.unproven.or_else(overtaken),
+            keep: keep.clone(),
+        })
+    }
+
+    /// Ends a write whose rest was done, or takes note that the board is away: `false`. Then the rest is to be done later,
+    /// or [`renew`](Self::renew) ends the write. A write fails if its rest fails.
+    pub(crate) fn end_finish(&mut self, closing: &Closing<K>, closed: Closed) -> bool {
+        let Some(finishing) = self.finishing.take() else {
+            return false;
+        };
+        let index = closing.id.index;
+        let result = match closed {
+            _ if finishing.renewed => {
+                let result = closing.rest.without_ends(closing.result.clone());
+                result.and(Err(Error::Restarted))
+            }
+            Closed::Away => return false,
+            Closed::Flushed(result) => result,
+            Closed::Unproven(error) => {
+                self.loose = true;
+                match &closing.result {
+                    // Whoever called it off counts on the flush. Of another failure its own error says more.
+                    Ok(_) | Err(Error::Stopped) => Err(error),
+                    failed => closing.rest.without_ends(failed.clone()),
                 }
-                (Err(error), result) => {
-                    self.loose = true;
-                    match result {
-                        // Whoever called it off counts on the flush. Of another failure its own error says more.
-                        Ok(_) | Err(Error::Stopped) => Err(error),
-                        failed => rest.without_ends(failed),
-                    }
-                }
-            };
+            }
+        };
+        if self.unfinished.front() == Some(&index) {
+            self.unfinished.pop_front();
+        }
+        let state = &mut self.table[index as usize].state;
+        if let State::Unfinished(_, _, keep) = std::mem::replace(state, State::Empty) {
             self.end(index as usize, result, keep);
         }
+        true
     }
 
     /// Whether something is still kept for a transfer that has ended.

@@ -122,7 +122,7 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
     }
 }
 
-impl<K: Keep> Flow<K> {
+impl<K: Keep + Clone> Flow<K> {
     /// Finishes writes that have no ends.
     fn flush(&mut self, flush: impl FnMut(&K, Unproven) -> Result<()>) {
         self.finish(flush, |_, _| panic!("there are no ends"));
@@ -738,7 +738,7 @@ fn what_is_abandoned_ends_with_what_the_board_has() {
     let never = flow.submit(request(Write, 64, 4096), ());
     let whole = flow.submit(request(Read, 64, 4096), ());
     flow.pump(&mut board);
-    flow.abandon();
+    flow.abandon(u64::MAX);
     assert!(matches!(take(&mut flow, never), Err(Error::Stopped)));
     for direction in [Write, Write, Read] {
         board.end(direction, None, Ok(()));
@@ -773,7 +773,7 @@ fn what_was_refused_fails_and_nothing_else() {
             let error = flow.drain(&mut board.memory()).unwrap_err();
             assert!(error.to_string().contains("refused"), "{error}");
         }
-        flow.salvage(&mut board.memory()).unwrap();
+        flow.salvage(u64::MAX, &mut board.memory()).unwrap();
         for id in [first, last] {
             assert_eq!(take(&mut flow, id).unwrap(), Some(64));
         }
@@ -951,7 +951,7 @@ fn what_is_called_off_is_flushed_first() {
         assert!(matches!(flow.result(first), Some(Ok(64))));
         match whole_queue {
             false => flow.cancel(behind),
-            true => flow.abandon(),
+            true => flow.abandon(u64::MAX),
         }
         assert!(flow.result(behind).is_none(), "it is not flushed yet");
         assert_eq!(flushes(&mut flow), [2]);

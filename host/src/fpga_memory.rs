@@ -1,7 +1,7 @@
 //! FPGA memory of a context.
 
 use crate::device::{Device, Shared};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sys::Process;
 use peerlane_core::uapi::{self, allocate, free};
 use std::ops::Range;
@@ -117,7 +117,7 @@ impl FpgaMemory {
     /// # Errors
     /// [`Error::Memory`](crate::Error::Memory): with `EBUSY` while transfers are under way, the context holds the board's
     /// [`Window`](crate::Window), or once it has a [`Queue`](crate::Queue). Then the memory stays the
-    /// context's until the device is closed.
+    /// context's until the device is closed. [`Error::Inherited`](crate::Error::Inherited) in the child of a fork.
     pub fn free(self) -> Result<()> {
         self.release(0).map(drop)
     }
@@ -138,6 +138,9 @@ impl FpgaMemory {
     }
 
     fn release(mut self, flags: u32) -> Result<[u64; 2]> {
+        if self.owner != Process::current() {
+            return Err(Error::Inherited);
+        }
         let device = self.device.take();
         device.map_or(Ok([0; 2]), |device| device.free(flags))
     }

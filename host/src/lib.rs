@@ -106,7 +106,7 @@ pub use peerlane_core::att::Permissions;
 pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
-pub use queue::{Ended, Queue, Statistics};
+pub use queue::{Ended, Mark, Queue, Statistics};
 pub use region::{HeldRegion, Region};
 pub use rustix::io::Errno;
 pub use stream::{Course, Stream, Turn};

@@ -1,5 +1,6 @@
 //! The fast path: the channel's page and ring, used from here.
 
+mod restart;
 mod tasks;
 mod waits;
 
@@ -9,7 +10,7 @@ use crate::context::{Context, RawChannel};
 use crate::device::Device;
 use crate::ends::{Bounce, Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
-use crate::flow::{Flow, Order, Post, TransferId, Unproven};
+use crate::flow::{Closed, Closing, Flow, Order, Post, TransferId, Unproven};
 use crate::region::Region;
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
@@ -30,16 +31,6 @@ const PIECE: u32 = u32::MAX;
 
 /// How long to sleep at a stretch while nothing under way will raise an interrupt.
 const SILENT: Duration = Duration::from_micros(100);
-
-/// How long a board may take that its driver starts again: longer than the driver needs to look, and to reset the
-/// function.
-const STARTED: Duration = Duration::from_secs(10);
-
-/// How often its driver is asked meanwhile.
-const AGAIN: Duration = Duration::from_millis(5);
-
-/// How long the last records may take that belong to a channel at rest.
-const RESTART: Duration = Duration::from_secs(1);
 
 /// What a queue has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,6 +54,10 @@ pub struct Statistics {
 #[derive(Debug, Clone)]
 pub struct Queue(Arc<Shared>);
 
+/// A point in the order of a queue's submissions: [`Queue::mark`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(u64);
+
 /// What the handles of a queue and its transfers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -72,7 +67,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// For ends of writes, from the first such write on.
     bounce: OnceLock<Bounce>,
-    /// Whoever slept for all has woken.
+    /// Whoever did something for all has done it: slept, restarted the channel, or the rest of a write.
     woken: Condvar,
 }
 
@@ -90,7 +85,9 @@ struct State {
     /// A thread waits for events. They are acknowledged for the whole context, so the others wait
     /// for that thread.
     sleeping: bool,
-    /// Threads that do.
+    /// A thread restarts the channel. Until it has, nobody else takes records or gives the board anything.
+    restarting: bool,
+    /// Threads that wait for another one.
     followers: u32,
     /// Tasks that wait, each for a transfer.
     tasks: Tasks,
@@ -187,6 +184,7 @@ impl Queue {
             spin: Duration::ZERO,
             statistics: Statistics::default(),
             sleeping: false,
+            restarting: false,
             followers: 0,
             tasks: Tasks::default(),
             suspect: false,
@@ -223,23 +221,29 @@ impl Queue {
     /// descriptor of a write moves whole dwords, at least one. Smaller pieces show the progress of a long transfer, larger
     /// ones cost fewer stores.
     pub fn set_piece(&self, bytes: u32) {
-        self.0.lock().piece = bytes.max(1);
+        if let Ok(mut state) = self.0.lock_own() {
+            state.piece = bytes.max(1);
+        }
     }
 
     /// Sets how long [`Transfer::wait`] and [`drain`](Self::drain) look at the ring before they sleep.
     /// They sleep at once by default.
     pub fn set_spin(&self, spin: Duration) {
-        self.0.lock().spin = spin;
+        if let Ok(mut state) = self.0.lock_own() {
+            state.spin = spin;
+        }
     }
 
-    /// What has been done so far.
+    /// What has been done so far; nothing in the child of a fork.
     pub fn statistics(&self) -> Statistics {
-        self.0.lock().statistics
+        let state = self.0.lock_own();
+        state.map_or_else(|_| Statistics::default(), |state| state.statistics)
     }
 
-    /// Transfers that have not ended.
+    /// Transfers that have not ended; none in the child of a fork.
     pub fn under_way(&self) -> usize {
-        self.0.lock().flow.under_way()
+        let state = self.0.lock_own();
+        state.map_or(0, |state| state.flow.under_way())
     }
 
     /// Begins to move `length` bytes between `offset` of the region and an FPGA address. It never waits
@@ -336,7 +340,7 @@ impl Queue {
             true => Some(self.0.ends(peer, length)?),
             false => None,
         };
-        let mut state = self.0.lock();
+        let mut state = self.0.lock_own()?;
         // First, for this can fail: what is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {
             let piece = piece.unwrap_or(state.piece).max(granularity);
@@ -377,7 +381,23 @@ impl Queue {
     /// # Errors
     /// [`Error::NotDrained`]; [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
     pub fn drain(&self, limit: impl Into<Option<Duration>>) -> Result<()> {
-        let before = self.0.lock().flow.submitted();
+        self.drain_to(self.mark()?, limit)
+    }
+
+    /// Names all that was submitted so far.
+    ///
+    /// # Errors
+    /// [`Error::Inherited`].
+    pub fn mark(&self) -> Result<Mark> {
+        Ok(Mark(self.0.lock_own()?.flow.submitted()))
+    }
+
+    /// Waits as [`drain`](Self::drain) does, for what was submitted before a mark: a wait in several calls has one end.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    pub fn drain_to(&self, mark: Mark, limit: impl Into<Option<Duration>>) -> Result<()> {
+        let before = mark.0;
         self.0.until(
             limit.into(),
             |flow| (flow.left(before) == 0).then_some(Ok(())),
@@ -444,14 +464,30 @@ impl Shared {
         Ok(bounce.ends(peer, length))
     }
 
-    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail.
+    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail. With it locked nobody
+    /// sleeps, and no driver stops a channel or flushes a write.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Unlocks the state, and lets go what was kept for transfers that have ended: the last handle of a
-    /// region calls the driver. Wakes the tasks that are due.
-    fn unlock<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+    /// The state, in the process that made the queue. In a child of a fork the channel's page and ring are not there, and
+    /// another thread of the parent may have had the lock.
+    fn lock_own(&self) -> Result<MutexGuard<'_, State>> {
+        match self.is_inherited() {
+            true => Err(Error::Inherited),
+            false => Ok(self.lock()),
+        }
+    }
+
+    /// Unlocks the state, and does what must not be done with it locked: the rest of writes that the board is done with,
+    /// to release what transfers had that have ended (the last handle of a region calls the driver), and to wake the
+    /// tasks that are due. `true`: writes are left, because the board is being started again.
+    fn unlock<'a>(&'a self, mut state: MutexGuard<'a, State>) -> bool {
+        let mut away = false;
+        while state.flow.can_finish() && !away {
+            away = !self.finish(state);
+            state = self.lock();
+        }
         while let Some(kept) = state.flow.take_ended() {
             drop(state);
             drop(kept);
@@ -460,10 +496,13 @@ impl Shared {
         let due = state.tasks.take_due();
         drop(state);
         due.into_iter().for_each(Waker::wake);
+        away
     }
 
     pub(crate) fn release(&self, id: TransferId) {
-        let mut state = self.lock();
+        let Ok(mut state) = self.lock_own() else {
+            return;
+        };
         state.flow.release(id);
         let task = state.tasks.forget(id);
         drop(state);
@@ -474,7 +513,7 @@ impl Shared {
     /// says here admits the channel, so it is the queue's from now on.
     pub(crate) fn query(&self) -> Result<Query> {
         let context = self.device.context();
-        let mut state = self.lock();
+        let mut state = self.lock_own()?;
         let query = self.device.shared().query().and_then(|query| {
             if query.state & state::GONE == 0 {
                 state.admit(context, query.generation)?;
@@ -482,21 +521,9 @@ impl Shared {
             Ok(query)
         });
         // The event that this has acknowledged may be theirs.
-        self.wake(&mut state);
+        self.wake_all(&mut state);
         self.unlock(state);
         query
-    }
-
-    /// [`Queue::restart`].
-    pub(crate) fn restart_all(&self) -> Result<()> {
-        if self.is_inherited() {
-            return Err(Error::Inherited);
-        }
-        let mut state = self.lock();
-        let restarted = self.restart(&mut state);
-        self.wake(&mut state);
-        self.unlock(state);
-        restarted
     }
 
     pub(crate) fn is_inherited(&self) -> bool {
@@ -505,77 +532,13 @@ impl Shared {
 
     /// Gives the board nothing more of a transfer. What waits behind it has its turn.
     pub(crate) fn cancel(&self, id: TransferId) {
-        let mut state = self.lock();
+        let Ok(mut state) = self.lock_own() else {
+            return;
+        };
         state.flow.cancel(id);
         self.pump(&mut state);
         self.wake(&mut state);
         self.unlock(state);
-    }
-
-    fn restart(&self, state: &mut State) -> Result<()> {
-        let context = self.device.context();
-        match context.stop(Duration::ZERO) {
-            Ok(_) => {}
-            // The driver starts the board again, and nothing is under way after that.
-            Err(
-                error @ Error::Call {
-                    source: Errno::AGAIN | Errno::IO,
-                    ..
-                },
-            ) => return self.until_started(state, error),
-            Err(error) => return Err(error),
-        }
-        let begin = context.now();
-        while !state.notice(&self.device)? {
-            state.note_refused(context);
-            // The channel is at rest, and the driver has read so from the board: its records are in
-            // memory, for they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
-            let ring = &mut Records(context);
-            let records = if state.refused.is_some() {
-                state.flow.salvage(ring)
-            } else {
-                state.flow.abandon();
-                state.flow.take(ring)
-            };
-            self.finish(state);
-            match records {
-                Ok(records) => state.statistics.records += records,
-                // The board may have been started meanwhile, which empties the ring.
-                Err(error) => {
-                    if !state.notice(&self.device)? {
-                        return Err(error);
-                    }
-                    break;
-                }
-            }
-            if state.flow.under_way() == 0 {
-                break;
-            }
-            if context.now().saturating_sub(begin) > RESTART {
-                return Err(Error::Broken {
-                    reason: "descriptors ended without a record".into(),
-                });
-            }
-            context.await_event(Some(SILENT))?;
-        }
-        state.refused = None;
-        state.flow.forgive();
-        Ok(())
-    }
-
-    /// Waits for a board that its driver starts again for this error.
-    fn until_started(&self, state: &mut State, error: Error) -> Result<()> {
-        let context = self.device.context();
-        let begin = context.now();
-        while !state.notice(&self.device)? {
-            if context.now().saturating_sub(begin) > STARTED {
-                return Err(error);
-            }
-            context.await_event(Some(AGAIN))?;
-        }
-        state.refused = None;
-        state.flow.forgive();
-        Ok(())
     }
 
     /// The device.
@@ -583,18 +546,23 @@ impl Shared {
         &self.device
     }
 
-    /// Does something while no descriptor is given to the board.
+    /// Does something while no descriptor is given to the board, and waits for copies that began before.
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
-        let _state = self.lock();
-        f()
+        let mut state = self.lock();
+        let done = f();
+        while state.flow.is_finishing() {
+            state = self.follow(state, waits::LOOK);
+        }
+        done
     }
 
     /// Takes the records that have come.
     fn take_records(&self, state: &mut State) -> Result<()> {
+        if state.restarting {
+            return Ok(());
+        }
         let context = self.device.context();
-        let records = state.flow.drain(&mut Records(context));
-        self.finish(state);
-        match records {
+        match state.flow.drain(&mut Records(context)) {
             Ok(0) => Ok(()),
             Ok(records) => {
                 state.statistics.records += records;
@@ -604,40 +572,105 @@ impl Shared {
             // After a reset the ring starts anew, and after an unbind it is a page of zeros.
             Err(error) => {
                 let restarted = state.notice(&self.device);
-                self.wake(state);
+                self.wake_all(state);
                 restarted?.then_some(()).ok_or(error)
             }
         }
     }
 
-    /// Flushes writes that the block could not flush, and copies the ends of writes.
-    fn finish(&self, state: &mut State) {
+    /// Does the rest of a write that the board is done with: flushes it where the block could not, and copies its ends.
+    /// `false`: the board is being started again.
+    fn finish(&self, mut state: MutexGuard<'_, State>) -> bool {
+        let Some(closing) = state.flow.begin_finish() else {
+            return true;
+        };
+        drop(state);
+        let rest = Rest {
+            queue: self,
+            closing,
+            closed: None,
+        };
+        rest.carry_out()
+    }
+
+    /// Flushes a write.
+    fn flush(&self, region: &Region, why: Unproven) -> Result<()> {
         let context = self.device.context();
-        let flush = |region: &Region, why| match why {
+        match why {
             Unproven::BrokenOff => context.flush(region.handle()),
             Unproven::Unread => context.flush_unread(region.handle()),
-        };
-        let place = |region: &Region, end: &Scrap| match self.bounce.get() {
+        }
+    }
+
+    /// Copies an end of a write.
+    fn place(&self, region: &Region, end: &Scrap) -> Result<()> {
+        match self.bounce.get() {
             Some(bounce) => bounce.place(region, end),
             None => Err(Error::Forgotten),
-        };
-        state.flow.finish(flush, place);
+        }
     }
 
     /// Gives the board what it has room for.
     fn pump(&self, state: &mut State) {
+        if state.restarting {
+            return;
+        }
         let State {
             flow, statistics, ..
         } = state;
         flow.pump(&mut Page(self.device.context(), statistics));
     }
 
-    /// Has those look who wait for the thread that sleeps, and all tasks, once the state is unlocked.
+    /// Has those look who wait for another thread, and the tasks whose transfers have ended, once the state is unlocked.
     fn wake(&self, state: &mut State) {
         if state.followers > 0 {
             self.woken.notify_all();
         }
+        let State { tasks, flow, .. } = state;
+        tasks.ended_due(|id| flow.result(id).is_some());
+    }
+
+    /// The same, for all tasks.
+    fn wake_all(&self, state: &mut State) {
+        self.wake(state);
         state.tasks.all_due();
+    }
+}
+
+/// The rest of a write, which somebody does without the lock. It ends however that ends.
+struct Rest<'a> {
+    queue: &'a Shared,
+    closing: Closing<Region>,
+    closed: Option<Closed>,
+}
+
+impl Rest<'_> {
+    /// `false`: the board is being started again.
+    fn carry_out(mut self) -> bool {
+        let queue = self.queue;
+        let closed = self.closing.carry_out(
+            |region, why| queue.flush(region, why),
+            |region, end| queue.place(region, end),
+        );
+        let away = matches!(closed, Closed::Away);
+        self.closed = Some(closed);
+        !away
+    }
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        let panicked = || {
+            Closed::Flushed(Err(Error::Broken {
+                reason: "the copy of a write's end panicked".into(),
+            }))
+        };
+        let closed = self.closed.take().unwrap_or_else(panicked);
+        let mut state = self.queue.lock();
+        state.flow.end_finish(&self.closing, closed);
+        // What was to come after it.
+        self.queue.pump(&mut state);
+        self.queue.wake(&mut state);
     }
 }
 
@@ -656,6 +689,11 @@ impl State {
     fn notice(&mut self, device: &Device) -> Result<bool> {
         let generation = self.query(device)?.generation;
         self.admit(device.context(), generation)
+    }
+
+    /// Whether the block was reset since it had this generation, as another thread may have noticed.
+    fn is_new(&mut self, device: &Device, generation: u32) -> Result<bool> {
+        Ok(self.generation != generation || self.notice(device)?)
     }
 
     /// Takes note of the generation that the driver has said; whether it is a new one.
@@ -698,7 +736,10 @@ impl Drop for Shared {
             let _ = context.stop(Duration::ZERO);
             // Ends of writes that the board has ended well.
             let _ = state.flow.drain(&mut Records(context));
-            self.finish(&mut state);
+            state.flow.finish(
+                |region, why| self.flush(region, why),
+                |region, end| self.place(region, end),
+            );
             let mut regions = BTreeSet::new();
             state.flow.each_write(|region| {
                 regions.insert(region.handle());

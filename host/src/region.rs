@@ -378,10 +378,14 @@ impl Region {
     /// the memory. Transfers with it that are under way fail.
     ///
     /// # Errors
-    /// [`Error::Call`] with `EBUSY` while somebody [holds](Self::hold) it: nothing has happened then. What the driver says.
+    /// [`Error::Inherited`] in the child of a fork. [`Error::Call`] with `EBUSY` while somebody [holds](Self::hold) it: nothing
+    /// has happened then. What the driver says.
     /// The board may still reach the memory then; a clone can try it again, and so does the drop of the last one.
     pub fn forget(self) -> Result<()> {
         let region = &*self.0;
+        if region.owner != Process::current() {
+            return Err(Error::Inherited);
+        }
         let mut gone = region.gone.lock().unwrap_or_else(PoisonError::into_inner);
         if *gone {
             return Ok(());

@@ -235,7 +235,7 @@ impl Stream {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let end = self.queue.device().now() + limit;
+        let end = self.queue.device().now().saturating_add(limit);
         while let Some((transfer, _)) = self.under_way.front() {
             let left = end.saturating_sub(self.queue.device().now());
             match transfer.wait(left) {
@@ -258,7 +258,7 @@ impl Stream {
         for (transfer, _) in &self.under_way {
             transfer.queue.wait_for_others(transfer.id);
         }
-        let end = device.now() + grace;
+        let end = device.now().saturating_add(grace);
         while let Some((transfer, _)) = self.under_way.pop_front() {
             match transfer.stop(end.saturating_sub(device.now())) {
                 // How it has ended is all the same.

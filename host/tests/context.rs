@@ -11,7 +11,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 /// Longer than another thread needs to do what it can.
@@ -86,6 +86,49 @@ fn a_child_ends_nothing() {
         i32::from(!all || !copy.is_inherited() || seen.count() != calls)
     });
     assert!(!queue.is_inherited());
+}
+
+/// A child of a fork has no page and no ring, and perhaps a lock that nobody unlocks: the calls look at neither.
+#[test]
+fn a_child_uses_nothing_of_its_parents_queue() {
+    let (least, device, region) = with_a_region();
+    let fpga_memory = device.allocate(1 << 20).unwrap();
+    let queue = device.queue().unwrap();
+    least.stuck.store(true, Ordering::Relaxed);
+    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let all = Arc::new((transfer, queue, region, Mutex::new(Some(fpga_memory))));
+    let (copies, seen) = (Arc::clone(&all), least.clone());
+    // A thread has the queue locked while the process forks.
+    *least.in_post.lock().unwrap() = Some(Box::new(move || {
+        let calls = seen.count();
+        in_a_child(move || {
+            let (transfer, queue, region, fpga_memory) = &*copies;
+            let fpga_memory = fpga_memory.lock().unwrap().take().unwrap();
+            let refused = [
+                transfer.poll().map(drop),
+                transfer.wait(WHILE).map(drop),
+                queue.write(0, region, 0, 64).map(drop),
+                queue.turn(),
+                queue.drain(WHILE),
+                queue.mark().map(drop),
+                queue.device().query().map(drop),
+                region.clone().forget(),
+                fpga_memory.free(),
+            ];
+            transfer.call_off();
+            queue.set_piece(1);
+            queue.set_spin(WHILE);
+            let idle = !transfer.has_ended()
+                && queue.under_way() == 0
+                && queue.statistics() == Default::default()
+                && queue.next_turn() > Duration::ZERO;
+            let mut refused = refused.iter();
+            let all = refused.all(|refused| matches!(refused, Err(Error::Inherited)));
+            i32::from(!all || !idle || seen.count() != calls)
+        });
+    }));
+    let (_, queue, region, _) = &*all;
+    drop(queue.read(region, 0, 0, 64).unwrap());
 }
 
 #[test]
@@ -347,6 +390,44 @@ fn a_region_that_is_held_is_not_forgotten() {
     assert!(matches!(described, Err(Error::Forgotten)), "{described:?}");
     region.flush().unwrap();
     assert_eq!(*least.flushed.lock().unwrap(), []);
+}
+
+/// As long as it takes is a limit, too.
+#[test]
+fn no_limit_is_too_long() {
+    let (least, _, region) = with_a_region();
+    *least.clock.lock().unwrap() = Some(Duration::from_secs(1));
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let own = device.register_all(&memory, Permissions::ReadWrite);
+    let queue = device.queue().unwrap();
+    drop(region);
+    let course = |region: &Region| Course {
+        direction: Direction::Read,
+        region: region.clone(),
+        offset: 0,
+        slot: 1024,
+        slots: 2,
+        fpga: 0..4096,
+        length: Some(1024),
+    };
+    let own = own.unwrap();
+    for stop in [false, true] {
+        let mut stream = queue.stream(course(&own)).unwrap();
+        if let Some(slot) = stream.next(Duration::MAX).unwrap() {
+            drop(slot);
+        }
+        let _ = match stop {
+            false => stream.finish(Duration::MAX),
+            true => stream.stop(Duration::MAX),
+        };
+    }
+    queue
+        .write(0, &own, 0, 64)
+        .unwrap()
+        .finish(Duration::MAX, Duration::MAX)
+        .unwrap();
+    queue.drain(Duration::MAX).unwrap();
 }
 
 /// A stream whose course does not fit begins nothing, whatever its numbers are.

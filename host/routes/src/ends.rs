@@ -87,7 +87,7 @@ impl Ends {
     /// Lets time pass, the board's.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
         let device = self.board.device();
-        let end = device.now() + time;
+        let end = device.now().saturating_add(time);
         while let left = end.saturating_sub(device.now())
             && !left.is_zero()
         {

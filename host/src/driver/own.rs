@@ -61,6 +61,7 @@ impl Slots for Records<'_> {
 }
 
 /// The driver's own region stays until it is done.
+#[derive(Clone)]
 struct Kept;
 
 impl Keep for Kept {

@@ -38,6 +38,12 @@ impl Tasks {
         waiting.any(|(_, other)| other.will_wake(waker))
     }
 
+    /// Has those look whose transfers have ended.
+    pub(super) fn ended_due(&mut self, has_ended: impl Fn(TransferId) -> bool) {
+        let ended = self.waiting.extract_if(.., |(id, _)| has_ended(*id));
+        self.due.extend(ended.map(|(_, waker)| waker));
+    }
+
     pub(super) fn all_due(&mut self) {
         self.due
             .extend(self.waiting.drain(..).map(|(_, waker)| waker));
@@ -97,10 +103,10 @@ impl Queue {
     /// # Errors
     /// [`Error::Gone`](crate::Error::Gone) and [`Error::Broken`](crate::Error::Broken), which the tasks hear, too.
     pub fn turn(&self) -> Result<()> {
-        let mut state = self.0.lock();
+        let mut state = self.0.lock_own()?;
         // First the events, then the records that they told of. A thread that sleeps takes note of the events
         // itself, and wakes the tasks; it would miss those that were acknowledged here.
-        let noticed = match state.sleeping {
+        let noticed = match state.sleeping || state.restarting {
             true => Ok(()),
             false => state.notice(&self.0.device).map(drop),
         };
@@ -110,10 +116,9 @@ impl Queue {
     /// How long a program may wait for an event before it calls [`turn`](Self::turn) all the same: a
     /// second, and much less while nothing under way will raise an interrupt.
     pub fn next_turn(&self) -> Duration {
-        let state = self.0.lock();
-        match state.flow.under_way() == 0 || state.flow.will_interrupt() {
-            true => LOOK,
-            false => SILENT,
+        match self.0.lock_own() {
+            Ok(state) if state.flow.under_way() > 0 && !state.flow.will_interrupt() => SILENT,
+            _ => LOOK,
         }
     }
 
@@ -182,10 +187,18 @@ impl Shared {
     /// Takes the records, gives the board more, and wakes the tasks.
     fn turn(&self, mut state: MutexGuard<'_, State>, noticed: Result<()>) -> Result<()> {
         let turned = noticed.and_then(|()| self.take_records(&mut state));
+        // A task looks when its transfer has ended, and so not for what brings no record.
+        let turned = turned.and_then(|()| match self.is_due(&state) {
+            true => self.check(&mut state),
+            false => Ok(()),
+        });
         // The tasks that are woken are to hear of it, and not only after a second of the board's.
         state.suspect |= turned.is_err();
         self.pump(&mut state);
-        self.wake(&mut state);
+        match turned {
+            Ok(()) => self.wake(&mut state),
+            Err(_) => self.wake_all(&mut state),
+        }
         self.unlock(state);
         turned
     }
@@ -194,7 +207,10 @@ impl Shared {
     fn poll_task(&self, id: TransferId, waker: &Waker) -> Poll<Result<u64>> {
         // Whatever a waker does when it is cloned or dropped, it does without the lock.
         let waker = waker.clone();
-        let mut state = self.lock();
+        let mut state = match self.lock_own() {
+            Ok(state) => state,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
         let found = self.look(&mut state, &mut |flow| flow.result(id));
         let known = match found {
             Ok(None) => state.tasks.wait(id, waker),

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// that another thread acknowledges, which asks the driver for something else, may wake nobody.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
+/// How long to wait at a stretch for a thread that does the rest of a write.
+const SHORT: Duration = Duration::from_millis(1);
+
 /// For how long a doorbell may stay refused without a reason. A board that was reset behind its driver's back refuses
 /// doorbells, too: the driver looks for that once a second, and says so when it has started the board.
 const UNEXPLAINED: Duration = Duration::from_secs(5);
@@ -24,7 +27,7 @@ impl Shared {
     /// Waits until the board has nothing of others any more before a transfer that was called off, or it has ended. They
     /// have the time that their bytes may take.
     pub(crate) fn wait_for_others(&self, id: TransferId) {
-        let bytes = self.lock().flow.before(id);
+        let bytes = (self.lock_own()).map_or(0, |state| state.flow.before(id));
         if bytes == 0 {
             return;
         }
@@ -42,17 +45,21 @@ impl Shared {
     }
 
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
-        let mut state = self.lock();
-        let found = self.look(&mut state, &mut |flow| flow.result(id));
-        self.unlock(state);
-        found
+        loop {
+            let mut state = self.lock_own()?;
+            let found = self.look(&mut state, &mut |flow| flow.result(id))?;
+            // The rest of a write may be all that is missing.
+            let again = found.is_none() && state.flow.can_finish();
+            let away = self.unlock(state);
+            if !again || away {
+                return Ok(found);
+            }
+        }
     }
 
+    /// It waits for nothing, and does nothing else: Python's collector of garbage calls it.
     pub(crate) fn has_ended(&self, id: TransferId) -> bool {
-        let state = self.lock();
-        let ended = state.flow.result(id).is_some();
-        self.unlock(state);
-        ended
+        (self.lock_own()).is_ok_and(|state| state.flow.result(id).is_some())
     }
 
     /// Looks whether something has happened. Once in a while this looks for what brings no record.
@@ -70,10 +77,11 @@ impl Shared {
         if let Some(result) = happened(&state.flow) {
             return result.map(Some);
         }
-        let now = self.device.context().now();
+        if state.restarting {
+            return Ok(None);
+        }
         // Whoever sleeps looks by itself.
-        let due = !state.sleeping && now.saturating_sub(state.looked) >= LOOK;
-        if !due && !state.suspect {
+        if (state.sleeping || !self.is_due(state)) && !state.suspect {
             return Ok(None);
         }
         self.check(state)?;
@@ -81,14 +89,23 @@ impl Shared {
         happened(&state.flow).transpose()
     }
 
+    /// Whether nobody has looked for a while for what brings no record.
+    pub(super) fn is_due(&self, state: &State) -> bool {
+        let now = self.device.context().now();
+        now.saturating_sub(state.looked) >= LOOK
+    }
+
     /// Looks for what brings no record: a doorbell that was refused, and a restart or the end of the
     /// board while something is under way.
-    fn check(&self, state: &mut State) -> Result<()> {
+    pub(super) fn check(&self, state: &mut State) -> Result<()> {
+        if state.restarting {
+            return Ok(());
+        }
         let context = self.device.context();
         state.note_refused(context);
         if state.refused.is_some() || state.flow.under_way() > 0 {
             let restarted = state.notice(&self.device);
-            self.wake(state);
+            self.wake_all(state);
             // A reset refuses doorbells too, until its notice is taken; they are lost with the rest.
             if restarted? {
                 return Ok(());
@@ -128,7 +145,8 @@ impl Shared {
     ) -> Result<T> {
         let context = self.device.context();
         let begin = context.now();
-        let mut state = self.lock();
+        let mut state = self.lock_own()?;
+        let mut away = false;
         let result = loop {
             if let Some(result) = self.look(&mut state, &mut happened).transpose() {
                 break result;
@@ -147,12 +165,13 @@ impl Shared {
                 state = self.lock();
                 continue;
             }
-            if state.flow.has_ended() {
-                // Not kept for as long as this sleeps.
-                self.unlock(state);
+            if state.flow.has_ended() || state.flow.can_finish() && !away {
+                // Neither waits for as long as this sleeps.
+                away = self.unlock(state);
                 state = self.lock();
                 continue;
             }
+            away = false;
             let slept;
             (state, slept) = self.sleep(state, left.min(LOOK));
             if let Err(error) = slept {
@@ -169,12 +188,12 @@ impl Shared {
         mut state: MutexGuard<'a, State>,
         limit: Duration,
     ) -> (MutexGuard<'a, State>, Result<()>) {
-        if state.sleeping {
-            state.followers += 1;
-            let (mut state, _) =
-                (self.woken.wait_timeout(state, limit)).unwrap_or_else(PoisonError::into_inner);
-            state.followers -= 1;
-            return (state, Ok(()));
+        if state.sleeping || state.restarting {
+            return (self.follow(state, limit), Ok(()));
+        }
+        if state.flow.is_finishing() {
+            // No event says that it has ended, and records of others may come.
+            return (self.follow(state, limit.min(SHORT)), Ok(()));
         }
         let context = self.device.context();
         let limit = if state.flow.will_interrupt() {
@@ -188,12 +207,29 @@ impl Shared {
         let event = context.await_event(Some(limit));
         let mut state = self.lock();
         state.sleeping = false;
-        self.wake(&mut state);
         let noticed = match event {
             Ok(true) => state.notice(&self.device).map(drop),
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
+        // The tasks look when records have come. If it is not known what the event was, they look now.
+        match noticed {
+            Ok(()) => self.wake(&mut state),
+            Err(_) => self.wake_all(&mut state),
+        }
         (state, noticed)
+    }
+
+    /// Waits for another thread, which may have done what it does for all.
+    pub(super) fn follow<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
+        state.followers += 1;
+        let woken = self.woken.wait_timeout(state, limit);
+        let (mut state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+        state.followers -= 1;
+        state
     }
 }

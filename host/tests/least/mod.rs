@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// log2 of the records in the ring.
 pub const RING_LOG2: u32 = 5;
@@ -42,6 +42,8 @@ pub struct State {
     pub refuse_stop: Mutex<Option<Errno>>,
     /// Its time, which goes on while somebody waits for events. `None`: it stands still.
     pub clock: Mutex<Option<Duration>>,
+    /// Its time is the test's, and a wait for events takes as long as it may.
+    pub real: AtomicBool,
     /// An eventfd in the place of the device's file: each descriptor is an event, and a query acknowledges all of them.
     pub file: OnceLock<File>,
     /// Regions that were flushed, by their handles.
@@ -70,6 +72,8 @@ pub struct State {
     pub in_unregister: Hook,
     /// When the driver has taken FPGA memory back, before its call returns.
     pub in_free: Hook,
+    /// In the middle of the next flush.
+    pub in_flush: Hook,
 }
 
 /// Calls a hook.
@@ -137,8 +141,18 @@ impl Least {
     }
 
     /// Calls so far.
+    #[allow(dead_code, reason = "not every test counts")]
     pub fn count(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Its driver starts it again: the ring is empty.
+    #[allow(dead_code, reason = "not every test does that")]
+    pub fn start_again(&self) {
+        let mut empty = [0; record::DWORDS];
+        empty[record::STATUS] = record::empty();
+        *self.ring.lock().unwrap() = ([empty; 1 << RING_LOG2], 0);
+        self.query.lock().unwrap().generation += 1;
     }
 
     fn called(&self) {
@@ -190,6 +204,7 @@ impl Context for Least {
 
     fn flush(&self, handle: u32) -> Result<()> {
         self.called();
+        call(&self.in_flush);
         if let Some((error, times)) = &mut *self.refuse_flush.lock().unwrap()
             && *times > 0
         {
@@ -286,6 +301,10 @@ impl Context for Least {
 
     fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
         self.called();
+        if self.real.load(Ordering::Relaxed) {
+            std::thread::sleep(limit.unwrap_or_default());
+            return Ok(false);
+        }
         if let Some(now) = &mut *self.clock.lock().unwrap() {
             *now += limit.unwrap_or_default();
         }
@@ -297,6 +316,10 @@ impl Context for Least {
     }
 
     fn now(&self) -> Duration {
+        if self.real.load(Ordering::Relaxed) {
+            static BEGIN: OnceLock<Instant> = OnceLock::new();
+            return BEGIN.get_or_init(Instant::now).elapsed();
+        }
         self.clock.lock().unwrap().unwrap_or_default()
     }
 

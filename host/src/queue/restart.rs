@@ -1,0 +1,134 @@
+//! Ending what a channel was given. One thread does it, and the others go on with their own limits meanwhile: the queue
+//! is locked only between its steps.
+
+use super::waits::LOOK;
+use super::{Records, SILENT, Shared};
+use crate::error::{Error, Result};
+use rustix::io::Errno;
+use std::time::Duration;
+
+/// How long a board may take that its driver starts again: longer than the driver needs to look, and to reset the
+/// function.
+const STARTED: Duration = Duration::from_secs(10);
+
+/// How often its driver is asked meanwhile.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// How long the last records may take that belong to an idle channel.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// A thread restarts the channel, as long as it has this.
+struct Restarting<'a>(&'a Shared);
+
+impl Drop for Restarting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.restarting = false;
+        // What was submitted meanwhile.
+        self.0.pump(&mut state);
+        self.0.wake_all(&mut state);
+        self.0.unlock(state);
+    }
+}
+
+/// The queue when a restart began.
+struct Before {
+    /// Transfers below this number end.
+    number: u64,
+    generation: u32,
+}
+
+impl Shared {
+    /// [`Queue::restart`](super::Queue::restart).
+    pub(crate) fn restart_all(&self) -> Result<()> {
+        let mut state = self.lock_own()?;
+        while state.restarting {
+            state = self.follow(state, LOOK);
+        }
+        state.restarting = true;
+        let before = Before {
+            number: state.flow.submitted(),
+            generation: state.generation,
+        };
+        drop(state);
+        let _restarting = Restarting(self);
+        self.restart(&before)
+    }
+
+    fn restart(&self, before: &Before) -> Result<()> {
+        match self.device.context().stop(Duration::ZERO) {
+            Ok(_) => self.take_last_records(before)?,
+            // The driver starts the board again, and nothing is under way after that.
+            Err(
+                error @ Error::Call {
+                    source: Errno::AGAIN | Errno::IO,
+                    ..
+                },
+            ) => self.wait_until_started(before, &error)?,
+            Err(error) => return Err(error),
+        }
+        let mut state = self.lock();
+        // Another thread may still do the rest of a write.
+        while state.flow.left(before.number) > 0 && state.flow.is_finishing() {
+            state = self.follow(state, LOOK);
+        }
+        state.refused = None;
+        state.flow.forgive();
+        Ok(())
+    }
+
+    /// Ends what was submitted before, on a channel that was stopped. The driver has read from the board that it is idle,
+    /// so its records are in memory: they went the same way before (PCI Express Base Specification 4.0, 2.4.1).
+    fn take_last_records(&self, before: &Before) -> Result<()> {
+        let context = self.device.context();
+        let begin = context.now();
+        loop {
+            let mut state = self.lock();
+            if state.is_new(&self.device, before.generation)? {
+                return Ok(());
+            }
+            state.note_refused(context);
+            let ring = &mut Records(context);
+            let records = if state.refused.is_some() {
+                state.flow.salvage(before.number, ring)
+            } else {
+                state.flow.abandon(before.number);
+                state.flow.take(ring)
+            };
+            match records {
+                Ok(records) => state.statistics.records += records,
+                // The board may have been started meanwhile, which empties the ring.
+                Err(error) => {
+                    let new = state.is_new(&self.device, before.generation)?;
+                    return new.then_some(()).ok_or(error);
+                }
+            }
+            self.unlock(state);
+            let state = self.lock();
+            let (left, finishing) = (state.flow.left(before.number), state.flow.is_finishing());
+            drop(state);
+            if left == 0 {
+                return Ok(());
+            }
+            if context.now().saturating_sub(begin) > RESTART && !finishing {
+                return Err(Error::Broken {
+                    reason: "descriptors ended without a record".into(),
+                });
+            }
+            context.await_event(Some(SILENT))?;
+        }
+    }
+
+    /// Waits for a board that its driver starts again for this error.
+    fn wait_until_started(&self, before: &Before, error: &Error) -> Result<()> {
+        let context = self.device.context();
+        let begin = context.now();
+        while !self.lock().is_new(&self.device, before.generation)? {
+            if context.now().saturating_sub(begin) > STARTED {
+                return Err(error.clone());
+            }
+            context.await_event(Some(AGAIN))?;
+        }
+        Ok(())
+    }
+}
