@@ -682,7 +682,8 @@ impl<K: Keep + Clone> Flow<K> {
             if self.ragged.is_some_and(behind) {
                 return moved;
             }
-            let Some(ticket) = self.occupancy.submit(direction, more) else {
+            let silent = more + u64::from(work.order.followed);
+            let Some(ticket) = self.occupancy.submit(direction, silent) else {
                 return moved;
             };
             match work.next(&ticket, more) {

@@ -118,6 +118,7 @@ fn request(direction: Direction, length: u64, piece: u32) -> Order {
         piece,
         terms: Terms::default(),
         unreadable: false,
+        followed: false,
         ends: None,
     }
 }
@@ -516,6 +517,7 @@ fn terms_are_on_the_pieces_that_they_are_for() {
 fn what_the_block_cannot_flush_has_not_ended_before_it_is_flushed() {
     let unreadable = |direction| Order {
         unreadable: true,
+        followed: false,
         ..request(direction, 64, 4096)
     };
     let lazy = Terms {
@@ -568,6 +570,7 @@ fn a_write_that_cannot_be_flushed_fails() {
     let (mut board, mut flow) = (Board::new(), flow(4));
     let order = Order {
         unreadable: true,
+        followed: false,
         ..request(Write, 64, 4096)
     };
     let ids = [(); 3].map(|()| flow.submit(order, ()));

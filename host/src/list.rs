@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::transfer::{Request, Terms, Transfer};
 use peerlane_core::descriptor::Direction;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The transfers of a scatter list: one for each of its parts, in their order. All of them end before the list has
@@ -31,6 +32,8 @@ use std::time::Duration;
 pub struct TransferList {
     parts: Vec<Transfer>,
     length: u64,
+    /// So many of the first parts have ended: a poll begins behind them.
+    ended: AtomicUsize,
 }
 
 impl Queue {
@@ -50,9 +53,12 @@ impl Queue {
         let mut list = TransferList {
             parts: Vec::with_capacity(parts.len()),
             length: (parts.iter()).fold(0, |all, part| all.saturating_add(part.length)),
+            ended: AtomicUsize::new(0),
         };
         // Both directions have a first part, and each waits for what was there before the list.
         let mut begun = [false; 2];
+        // The last part of each direction raises the interrupt.
+        let last_of = Direction::BOTH.map(|of| parts.iter().rposition(|part| part.direction == of));
         for (index, part) in parts.iter().enumerate() {
             let first = !std::mem::replace(&mut begun[part.direction as usize], true);
             let followed = (parts.get(index + 1)).is_some_and(|next| {
@@ -70,7 +76,8 @@ impl Queue {
                 urgent: terms.urgent && index == last,
                 no_flush: terms.no_flush || followed,
             };
-            match self.submit_with(part, terms) {
+            let quiet = last_of[part.direction as usize] != Some(index);
+            match self.submit_part(part, terms, quiet) {
                 Ok(transfer) => list.parts.push(transfer),
                 Err(error) => {
                     // The board has failed meanwhile, or the context's memory has gone.
@@ -93,8 +100,9 @@ impl TransferList {
         self.length
     }
 
-    /// The transfers, for who waits for each by itself, in a task for one. The end of a write does not say that its data
-    /// have arrived if the next part writes to the same region.
+    /// The transfers, for who waits for each by itself, in a task for one. The board raises one interrupt for all parts of a
+    /// direction, at the last of them, and now and then in a long list: a wait for an earlier part may end as late. The end
+    /// of a write does not say that its data have arrived if the next part writes to the same region.
     pub fn parts(&self) -> &[Transfer] {
         &self.parts
     }
@@ -104,11 +112,18 @@ impl TransferList {
     /// # Errors
     /// As [`wait`](Self::wait), once all have ended.
     pub fn poll(&self) -> Result<Option<u64>> {
+        let ended = self.ended.load(Ordering::Relaxed);
+        for (index, part) in self.parts.iter().enumerate().skip(ended) {
+            if let Ok(None) = part.poll() {
+                self.ended.store(index, Ordering::Relaxed);
+                return Ok(None);
+            }
+        }
+        self.ended.store(self.parts.len(), Ordering::Relaxed);
         let mut moved = Ok(0);
         for part in &self.parts {
             match part.poll() {
-                Ok(Some(bytes)) => moved = moved.map(|moved| moved + bytes),
-                Ok(None) => return Ok(None),
+                Ok(bytes) => moved = moved.map(|moved| moved + bytes.unwrap_or(0)),
                 Err(error) => moved = moved.and(Err(error)),
             }
         }

@@ -323,6 +323,16 @@ impl Queue {
     /// # Errors
     /// As [`submit`](Self::submit).
     pub fn submit_with(&self, request: &Request<'_>, terms: Terms) -> Result<Transfer> {
+        self.submit_part(request, terms, false)
+    }
+
+    /// Submits a transfer. One that is `followed` raises no interrupt at its end, for the next one of its direction does.
+    pub(crate) fn submit_part(
+        &self,
+        request: &Request<'_>,
+        terms: Terms,
+        followed: bool,
+    ) -> Result<Transfer> {
         let &Request {
             direction,
             region,
@@ -352,6 +362,8 @@ impl Queue {
                 piece: piece - piece % granularity,
                 terms,
                 unreadable: !region.is_readable(),
+                // The library has to see the end of one with ends, whatever follows.
+                followed: followed && ends.is_none(),
                 ends,
             };
             let id = state.flow.submit(order, region.clone());

@@ -356,6 +356,39 @@ fn a_list_that_is_called_off_is_flushed() {
     assert!(unproven, "{stopped:?}");
 }
 
+/// A list of a few parts raises an interrupt for each direction, at its last part. A fault does not change that.
+#[test]
+fn a_list_raises_one_interrupt_for_each_direction() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    let part = |direction| Request {
+        direction,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    use Direction::{Read, Write};
+    for parts in [
+        vec![Write; 6],
+        [Read, Write, Write, Read, Read].to_vec(),
+        vec![Read],
+    ] {
+        let before = least.interrupts.load(Ordering::Relaxed);
+        let requests: Vec<_> = parts.iter().map(|direction| part(*direction)).collect();
+        let list = queue.submit_list(&requests, Terms::default()).unwrap();
+        assert_eq!(list.wait(WHILE).unwrap(), 64 * parts.len() as u64);
+        assert_eq!(list.poll().unwrap(), Some(64 * parts.len() as u64));
+        let raised = least.interrupts.load(Ordering::Relaxed) - before;
+        let directions = Direction::BOTH
+            .iter()
+            .filter(|of| parts.contains(of))
+            .count();
+        assert_eq!(raised, directions, "{parts:?}");
+    }
+}
+
 /// What is held for the board is not forgotten, and what was forgotten is neither held nor described.
 #[test]
 fn a_region_that_is_held_is_not_forgotten() {

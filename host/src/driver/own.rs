@@ -98,6 +98,7 @@ impl Own<'_> {
             piece: u32::MAX,
             terms: Terms::default(),
             unreadable: false,
+            followed: false,
             ends: None,
         };
         let id = self.flow.submit(order, Kept);

@@ -24,6 +24,8 @@ pub(crate) struct Order {
     pub(crate) terms: Terms,
     /// The board may not read the memory, so it cannot make sure that a write has arrived.
     pub(crate) unreadable: bool,
+    /// The next transfer of its direction raises the interrupt for it, too.
+    pub(crate) followed: bool,
     /// Of a write that the board cannot do as a whole.
     pub(crate) ends: Option<Ends>,
 }

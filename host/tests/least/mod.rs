@@ -66,6 +66,8 @@ pub struct State {
     pub query: Mutex<uapi::Query>,
     /// It says nothing of itself any more.
     pub gone: AtomicBool,
+    /// Descriptors that raise the interrupt.
+    pub interrupts: AtomicUsize,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
@@ -248,6 +250,8 @@ impl Context for Least {
             return 8;
         }
         let descriptor = Descriptor::decode(descriptor).unwrap();
+        let interrupt = usize::from(descriptor.control.interrupt);
+        self.interrupts.fetch_add(interrupt, Ordering::Relaxed);
         let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
         let record = Record {
             cookie: match self.odd.load(Ordering::Relaxed) {
