@@ -437,6 +437,25 @@ impl Queue {
         self.0.restart_all()
     }
 
+    /// Takes the records that have come, so that [`Transfer::has_ended`] knows of them. It calls no driver, gives the board
+    /// nothing and waits for nothing, not even for another thread that uses the queue: Python's collector of garbage
+    /// calls it.
+    pub fn take_note(&self) {
+        if self.is_inherited() {
+            return;
+        }
+        if let Ok(mut state) = self.0.state.try_lock()
+            && !state.restarting
+        {
+            let context = self.0.device.context();
+            // The next call finds an error again.
+            if let Ok(records @ 1..) = state.flow.drain(&mut Records(context)) {
+                state.statistics.records += records;
+                self.0.wake(&mut state);
+            }
+        }
+    }
+
     /// Whether this process is the child of a fork, and the queue its parent's. It takes no lock, which another thread of the
     /// parent's may have had when the fork came.
     pub fn is_inherited(&self) -> bool {

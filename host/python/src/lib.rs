@@ -2,6 +2,7 @@
 
 mod buffer;
 mod error;
+mod exit;
 mod fpga;
 mod queue;
 mod region;
@@ -10,6 +11,7 @@ mod simulated;
 mod source;
 
 use error::{closed, told};
+use exit::detached;
 use fpga::FpgaMemory;
 use peerlane_host::Permissions;
 use pyo3::prelude::*;
@@ -54,7 +56,7 @@ impl Device {
     #[new]
     #[pyo3(signature = (path = None))]
     fn new(py: Python<'_>, path: Option<std::path::PathBuf>) -> PyResult<Self> {
-        let opened = py.detach(|| match path {
+        let opened = detached(py, || match path {
             Some(path) => peerlane_host::Device::open(path),
             None => peerlane_host::Device::first(),
         });
@@ -68,7 +70,7 @@ impl Device {
 
     fn allocate(&self, py: Python<'_>, length: u64) -> PyResult<FpgaMemory> {
         let device = self.get(py)?;
-        let memory = told(py, py.detach(|| device.allocate(length)))?;
+        let memory = told(py, detached(py, || device.allocate(length)))?;
         // It is the context's once there is a queue; so it always is.
         Ok(FpgaMemory::new(memory.keep()))
     }
@@ -113,7 +115,7 @@ impl Device {
 
     fn queue(&self, py: Python<'_>) -> PyResult<Queue> {
         let device = self.get(py)?;
-        Ok(Queue::new(told(py, py.detach(|| device.queue()))?))
+        Ok(Queue::new(told(py, detached(py, || device.queue()))?))
     }
 
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
@@ -127,7 +129,7 @@ impl Device {
 
     fn close(&self, py: Python<'_>) {
         let device = (self.0.lock().unwrap_or_else(PoisonError::into_inner)).take();
-        py.detach(|| drop(device));
+        detached(py, || drop(device));
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -156,7 +158,7 @@ impl Device {
 #[cfg(feature = "simulated")]
 #[pyfunction(name = "simulated")]
 fn open_simulated(py: Python<'_>) -> PyResult<Device> {
-    Ok(Device::over(told(py, py.detach(simulated::open))?))
+    Ok(Device::over(told(py, detached(py, simulated::open))?))
 }
 
 /// A device of a board that cannot be stopped.
@@ -164,6 +166,27 @@ fn open_simulated(py: Python<'_>) -> PyResult<Device> {
 #[pyfunction(name = "stuck")]
 fn open_stuck(py: Python<'_>, number: i32) -> PyResult<Device> {
     Ok(Device::over(told(py, simulated::stuck(number))?))
+}
+
+/// A device of a board that its driver starts again for ever.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "away")]
+fn open_away(py: Python<'_>) -> PyResult<Device> {
+    Ok(Device::over(told(py, simulated::away())?))
+}
+
+/// A device of a board that ends all with a fault.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "failing")]
+fn open_failing(py: Python<'_>) -> PyResult<Device> {
+    Ok(Device::over(told(py, simulated::failing())?))
+}
+
+/// Calls of the last such board's driver, and looks at its ring.
+#[cfg(feature = "simulated")]
+#[pyfunction]
+fn counts() -> (usize, usize) {
+    simulated::counts()
 }
 
 /// A device with a file: a duplicate of an eventfd that does not block.
@@ -178,6 +201,7 @@ fn open_watched(py: Python<'_>, file: i32) -> PyResult<Device> {
 #[pymodule]
 fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    exit::register(module)?;
     module.add_class::<Device>()?;
     module.add_class::<FpgaMemory>()?;
     module.add_class::<Region>()?;
@@ -188,6 +212,9 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(open_simulated, module)?)?;
         module.add_function(wrap_pyfunction!(open_stuck, module)?)?;
         module.add_function(wrap_pyfunction!(open_watched, module)?)?;
+        module.add_function(wrap_pyfunction!(open_away, module)?)?;
+        module.add_function(wrap_pyfunction!(open_failing, module)?)?;
+        module.add_function(wrap_pyfunction!(counts, module)?)?;
     }
     Ok(())
 }

@@ -1,18 +1,26 @@
 //! Queues and transfers.
 
 use crate::error::{invalid, late, told, told_of_end, told_of_transfer};
+use crate::exit::{detached, is_exiting};
 use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
 use peerlane_host::{Direction, Error, Request, Terms};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// How long a wait goes on before signals are looked at.
 const SLICE: Duration = Duration::from_millis(100);
+
+/// Failures that nobody has heard of, of which a queue keeps so many.
+const FAILURES: usize = 16;
 
 /// A transfer with the memory that it moves. The queue has it until it has ended: a handle that is dropped must not free
 /// memory that the board still writes.
@@ -20,14 +28,54 @@ struct Moving {
     /// Dropped before the memory.
     transfer: Arc<peerlane_host::Transfer>,
     memory: Py<Registered>,
+    /// The program was told how it ended.
+    heard: Arc<AtomicBool>,
 }
 
-impl Moving {
-    /// Whether the board has it no more. A queue that fails has not ended it.
-    fn has_ended(&self) -> bool {
-        // Takes note of what the board has told.
-        let _ = self.transfer.poll();
-        self.transfer.has_ended()
+/// What a queue has under way, and what became of it.
+#[derive(Default)]
+struct Transfers {
+    /// In the order of submission, writes and reads: the board ends those of a direction in this order.
+    moving: [VecDeque<Moving>; 2],
+    /// Failures of transfers that have ended, unless the program hears of one by the transfer.
+    failed: Vec<(Arc<AtomicBool>, Error)>,
+}
+
+impl Transfers {
+    /// Takes out what has ended. A queue that fails has not ended its transfers.
+    fn take_ended(&mut self) -> Vec<Moving> {
+        let mut ended = Vec::new();
+        for moving in &mut self.moving {
+            while let Some(first) = moving.pop_front_if(|first| first.transfer.has_ended()) {
+                ended.push(first);
+            }
+        }
+        ended
+    }
+
+    fn note_failures(&mut self, ended: &[Moving]) {
+        for one in ended {
+            match one.transfer.poll() {
+                // The program itself has ended it.
+                Ok(_) | Err(Error::Stopped) => {}
+                Err(error) if !one.heard.load(Ordering::Relaxed) => {
+                    self.failed
+                        .retain(|(heard, _)| !heard.load(Ordering::Relaxed));
+                    if self.failed.len() < FAILURES {
+                        self.failed.push((Arc::clone(&one.heard), error));
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The first failure that the program has not heard of. It has then, and of the others.
+    fn take_failure(&mut self) -> Option<Error> {
+        let mut failed = std::mem::take(&mut self.failed).into_iter();
+        let (heard, error) = failed.find(|(heard, _)| !heard.load(Ordering::Relaxed))?;
+        heard.store(true, Ordering::Relaxed);
+        Some(error)
     }
 }
 
@@ -35,13 +83,13 @@ impl Moving {
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Queue {
     queue: peerlane_host::Queue,
-    moving: Mutex<Vec<Moving>>,
+    transfers: Mutex<Transfers>,
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
         // All handles of its transfers are gone: they have the queue.
-        self.stop();
+        Python::attach(|py| self.stop(py));
     }
 }
 
@@ -49,31 +97,35 @@ impl Queue {
     pub(crate) fn new(queue: peerlane_host::Queue) -> Self {
         Self {
             queue,
-            moving: Mutex::default(),
+            transfers: Mutex::default(),
         }
     }
 
-    fn moving(&self) -> MutexGuard<'_, Vec<Moving>> {
-        self.moving.lock().unwrap_or_else(PoisonError::into_inner)
+    fn transfers(&self) -> MutexGuard<'_, Transfers> {
+        self.transfers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops what is under way and nobody waits for, and lets go of its memory: none is freed under the board.
-    fn stop(&self) {
+    /// Stops what is under way and nobody waits for, and releases its memory: none is freed under the board. The end of
+    /// the process stops the channel by itself, and frees the memory after that.
+    fn stop(&self, py: Python<'_>) {
         // A child of a fork has the object, and none of the transfers.
         let goes_on = self.queue.is_inherited()
-            || self.queue.under_way() > 0 && self.queue.restart().is_err();
-        let moving = std::mem::take(&mut *self.moving());
+            || self.queue.under_way() > 0
+                && (is_exiting() || detached(py, || self.queue.restart()).is_err());
+        let transfers = std::mem::take(&mut *self.transfers());
         if goes_on {
-            std::mem::forget(moving);
+            std::mem::forget(transfers);
         }
     }
 
-    /// Lets go of the memory of transfers that have ended.
+    /// Releases the memory of transfers that have ended.
     fn sweep(&self) {
         let ended = {
-            let mut moving = self.moving();
-            let (ended, keep): (Vec<_>, Vec<_>) = moving.drain(..).partition(Moving::has_ended);
-            *moving = keep;
+            let mut transfers = self.transfers();
+            let ended = transfers.take_ended();
+            transfers.note_failures(&ended);
             ended
         };
         drop(ended);
@@ -106,23 +158,24 @@ impl Queue {
         queue.sweep();
         let request = Request {
             direction,
-            region: &registered.region,
+            region: registered.region(py)?,
             offset: registered.offset + offset,
             fpga_address,
             length,
             piece: None,
         };
-        let transfer = Arc::new(told_of_transfer(
-            py,
-            queue.queue.submit_with(&request, terms),
-        )?);
-        queue.moving().push(Moving {
+        let submitted = detached(py, || queue.queue.submit_with(&request, terms));
+        let transfer = Arc::new(told_of_transfer(py, submitted)?);
+        let heard = Arc::default();
+        queue.transfers().moving[direction as usize].push_back(Moving {
             transfer: Arc::clone(&transfer),
             memory,
+            heard: Arc::clone(&heard),
         });
         Ok(Transfer {
             transfer,
             queue: slf.clone().unbind(),
+            heard,
         })
     }
 }
@@ -159,7 +212,7 @@ fn wait<T: Send>(
     let mut left = limit;
     loop {
         let slice = left.map_or(SLICE, |left| left.min(SLICE));
-        let result = py.detach(|| step(slice));
+        let result = detached(py, || step(slice));
         let goes_on = matches!(
             result,
             Err(Error::Timeout { .. } | Error::NotDrained { .. })
@@ -169,6 +222,36 @@ fn wait<T: Send>(
             (false, _) => return told_of_transfer(py, result),
             (true, Some(Duration::ZERO)) => return Err(late(py, limit.unwrap_or_default())),
             (true, _) => py.check_signals()?,
+        }
+    }
+}
+
+/// Ends transfers, in a thread of its own, so that signals are heard: the driver may need ten seconds to start the board.
+/// A signal ends the wait, and the thread goes on.
+fn end<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> peerlane_host::Result<T> + Send + 'static,
+) -> PyResult<peerlane_host::Result<T>> {
+    let (send, ended) = mpsc::channel();
+    thread::spawn(move || {
+        // Nobody listens after a signal.
+        let _ = send.send(work());
+    });
+    // Called by one thread at a time, whichever has the interpreter's lock.
+    let ended = Mutex::new(ended);
+    loop {
+        let next = || {
+            let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.recv_timeout(SLICE)
+        };
+        match detached(py, next) {
+            Ok(ended) => return Ok(ended),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(Err(Error::Broken {
+                    reason: "the thread that ends transfers panicked".into(),
+                }));
+            }
         }
     }
 }
@@ -257,14 +340,21 @@ impl Queue {
     #[pyo3(signature = (timeout = None))]
     fn drain(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let limit = limit(py, timeout)?;
-        let result = wait(py, limit, |slice| self.queue.drain(slice));
+        // One mark for all slices: what others submit meanwhile is not waited for.
+        let mark = told_of_transfer(py, self.queue.mark())?;
+        let drained = wait(py, limit, |slice| self.queue.drain_to(mark, slice));
         self.sweep();
-        result
+        drained?;
+        let failed = self.transfers().take_failure();
+        told_of_transfer(py, failed.map_or(Ok(()), Err))
     }
 
     fn restart(&self, py: Python<'_>) -> PyResult<()> {
-        let restarted = py.detach(|| self.queue.restart());
+        let queue = self.queue.clone();
+        let restarted = end(py, move || queue.restart())?;
         self.sweep();
+        // The program has ended what was under way, well or not.
+        self.transfers().failed.clear();
         told_of_end(py, restarted)
     }
 
@@ -274,7 +364,7 @@ impl Queue {
     }
 
     fn turn(&self, py: Python<'_>) -> PyResult<()> {
-        let turned = self.queue.turn();
+        let turned = detached(py, || self.queue.turn());
         self.sweep();
         told_of_transfer(py, turned)
     }
@@ -314,17 +404,23 @@ impl Queue {
         format!("<peerlane.Queue of {name}, {under_way} under way>")
     }
 
+    /// It calls no driver. The ring of a parent is not there in the child of a fork.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if self.queue.is_inherited() {
+            return Ok(());
+        }
         // What another thread is looking at is no garbage; nor is memory that the board may still reach.
-        let Ok(moving) = self.moving.try_lock() else {
+        let Ok(transfers) = self.transfers.try_lock() else {
             return Ok(());
         };
-        let mut ended = moving.iter().filter(|moving| moving.has_ended());
+        self.queue.take_note();
+        let all = transfers.moving.iter().flatten();
+        let mut ended = all.filter(|moving| moving.transfer.has_ended());
         ended.try_for_each(|moving| visit.call(&moving.memory))
     }
 
-    fn __clear__(&self) {
-        self.stop();
+    fn __clear__(&self, py: Python<'_>) {
+        self.stop(py);
     }
 
     /// For `_asyncio.py`: what can be polled, where there is something.
@@ -335,7 +431,7 @@ impl Queue {
     /// For `_asyncio.py`: waits for an event.
     fn _await_event(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let limit = limit(py, Some(seconds))?;
-        told(py, py.detach(|| self.queue.device().poll(limit)))
+        told(py, detached(py, || self.queue.device().poll(limit)))
     }
 }
 
@@ -345,19 +441,33 @@ pub(crate) struct Transfer {
     transfer: Arc<peerlane_host::Transfer>,
     /// It has the memory.
     queue: Py<Queue>,
+    /// The program was told how it ended.
+    heard: Arc<AtomicBool>,
+}
+
+impl Transfer {
+    /// Takes note that the program hears how the transfer ended, if it has.
+    fn hear(&self) {
+        if self.transfer.has_ended() {
+            self.heard.store(true, Ordering::Relaxed);
+        }
+        self.queue.get().sweep();
+    }
 }
 
 #[pymethods]
 impl Transfer {
     fn poll(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        told_of_transfer(py, self.transfer.poll())
+        let moved = detached(py, || self.transfer.poll());
+        self.hear();
+        told_of_transfer(py, moved)
     }
 
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
         let limit = limit(py, timeout)?;
         let moved = wait(py, limit, |slice| self.transfer.wait(slice));
-        self.queue.get().sweep();
+        self.hear();
         moved
     }
 
@@ -365,8 +475,9 @@ impl Transfer {
     fn stop(&self, py: Python<'_>, grace: f64) -> PyResult<u64> {
         // Infinity is for who would wait without a limit.
         let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
-        let stopped = py.detach(|| self.transfer.stop(grace));
-        self.queue.get().sweep();
+        let transfer = Arc::clone(&self.transfer);
+        let stopped = end(py, move || transfer.stop(grace))?;
+        self.hear();
         match self.transfer.has_ended() {
             // Its data may be on their way, and to call it off once more proves no more.
             true => told_of_transfer(py, stopped),

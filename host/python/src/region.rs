@@ -1,6 +1,7 @@
 //! Memory that the board reaches.
 
 use crate::error::{closed, invalid, told, told_of_gpu};
+use crate::exit::detached;
 use crate::fpga::Place;
 use crate::source::{Keep, Kind, Source};
 use peerlane_gpu::Gpu;
@@ -17,7 +18,8 @@ use std::sync::{Mutex, PoisonError};
 /// garbage collector counts those who have it.
 #[pyclass(frozen, module = "peerlane")]
 pub(crate) struct Registered {
-    pub(crate) region: peerlane_host::Region,
+    /// Until this is dropped.
+    region: Option<peerlane_host::Region>,
     /// Where the memory begins in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
@@ -25,6 +27,21 @@ pub(crate) struct Registered {
     amd: Option<AmdGpu>,
     /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
     keep: Option<Keep>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // The driver may wait for the board.
+        let region = self.region.take();
+        Python::attach(|py| detached(py, || drop(region)));
+    }
+}
+
+impl Registered {
+    /// The region at the board.
+    pub(crate) fn region(&self, py: Python<'_>) -> PyResult<&peerlane_host::Region> {
+        self.region.as_ref().ok_or_else(|| closed(py, "the region"))
+    }
 }
 
 /// It has no `__clear__`: that would let go of the memory before the region. Cycles are broken where it is held.
@@ -57,27 +74,27 @@ impl Region {
                 // SAFETY: the memory stays where it is while `keep` is there, which is dropped after the region and after
                 // the transfers with it. What other threads do with it meanwhile is as with any library of C's.
                 let register = || unsafe { device.register_address(address, length, permissions) };
-                (told(py, py.detach(register))?, 0)
+                (told(py, detached(py, register))?, 0)
             }
             Kind::Cuda(number) => {
                 let open = || Gpu::open(number.map_or_else(|| Gpu::number_of(address), Ok)?);
-                let gpu = told_of_gpu(py, py.detach(open))?;
+                let gpu = told_of_gpu(py, detached(py, open))?;
                 // SAFETY: as above; other bytes of the allocation are written by nobody.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
-                let region = told_of_gpu(py, py.detach(register))?;
+                let region = told_of_gpu(py, detached(py, register))?;
                 (region.region().clone(), region.offset())
             }
             Kind::Rocm(number) => {
-                let gpu = told_of_gpu(py, py.detach(|| AmdGpu::open(number)))?;
+                let gpu = told_of_gpu(py, detached(py, || AmdGpu::open(number)))?;
                 // SAFETY: as above.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
-                let region = told_of_gpu(py, py.detach(register))?;
+                let region = told_of_gpu(py, detached(py, register))?;
                 amd = Some(gpu);
                 (region.region().clone(), region.offset())
             }
         };
         let registered = Registered {
-            region,
+            region: Some(region),
             offset,
             length,
             amd,
@@ -94,9 +111,9 @@ impl Region {
         permissions: Permissions,
     ) -> PyResult<Self> {
         let register = || device.register_dmabuf(file, offset, length, permissions);
-        let region = told(py, py.detach(register))?;
+        let region = told(py, detached(py, register))?;
         let registered = Registered {
-            region,
+            region: Some(region),
             offset: 0,
             length,
             amd: None,
@@ -155,14 +172,15 @@ impl Region {
             return Err(invalid(py, &text, "Name bytes inside of the region."));
         }
         let at = registered.offset + offset;
-        let found = told(py, py.detach(|| registered.region.probe(at, local)))?;
+        let region = registered.region(py)?;
+        let found = told(py, detached(py, || region.probe(at, local)))?;
         Ok(PyBytes::new(py, &found))
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let registered = self.get(py)?;
         match &registered.get().amd {
-            Some(gpu) => told_of_gpu(py, py.detach(|| gpu.flush())),
+            Some(gpu) => told_of_gpu(py, detached(py, || gpu.flush())),
             None => Ok(()),
         }
     }

@@ -11,8 +11,8 @@ use peerlane_host::{Device, Error, Result};
 use peerlane_sim::BoardConfig;
 use peerlane_simulated::SimBoard;
 use std::os::fd::OwnedFd;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -42,11 +42,26 @@ pub(crate) fn open() -> Result<Device> {
         .open()
 }
 
+/// The last such board, for what a test looks at behind the device's back.
+static LAST: Mutex<Option<Least>> = Mutex::new(None);
+
+fn over(least: Least) -> Result<Device> {
+    *LAST.lock().expect("nobody has panicked") = Some(least.clone());
+    Device::over(least)
+}
+
+/// Calls of the last board's driver, and looks at its ring.
+pub(crate) fn counts() -> (usize, usize) {
+    let last = LAST.lock().expect("nobody has panicked");
+    let counts = (last.as_ref()).map(|least| (least.count(), least.looks.load(Ordering::Relaxed)));
+    counts.unwrap_or_default()
+}
+
 /// A context with a file: an eventfd, to which each transfer's end is an event.
 pub(crate) fn watched(file: OwnedFd) -> Result<Device> {
     let least = Least::new();
     let _ = least.file.set(file.into());
-    Device::over(least)
+    over(least)
 }
 
 /// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h.
@@ -56,5 +71,21 @@ pub(crate) fn stuck(number: i32) -> Result<Device> {
     *least.clock.lock().expect("nobody has panicked") = Some(Duration::ZERO);
     let refused = Errno::from_raw_os_error(number);
     *least.refuse_stop.lock().expect("nobody has panicked") = Some(refused);
-    Device::over(least)
+    over(least)
+}
+
+/// The same, whose driver starts it again for as long as a test can wait.
+pub(crate) fn away() -> Result<Device> {
+    let least = Least::new();
+    least.stuck.store(true, Ordering::Relaxed);
+    least.real.store(true, Ordering::Relaxed);
+    *least.refuse_stop.lock().expect("nobody has panicked") = Some(Errno::AGAIN);
+    over(least)
+}
+
+/// A context whose board ends each descriptor with a fault.
+pub(crate) fn failing() -> Result<Device> {
+    let least = Least::new();
+    least.failing.store(true, Ordering::Relaxed);
+    over(least)
 }

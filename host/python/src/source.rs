@@ -128,17 +128,18 @@ fn read_only(py: Python<'_>) -> PyErr {
 }
 
 impl Source {
-    /// The memory of an object: by the buffer protocol, `__cuda_array_interface__` or `__dlpack__`.
+    /// The memory of an object: by the buffer protocol, `__dlpack__` or `__cuda_array_interface__`.
     pub(crate) fn of(object: &Bound<'_, PyAny>, write: bool) -> PyResult<Self> {
         let py = object.py();
         if let Ok(buffer) = Buffer::of(object) {
             return Self::buffer(py, buffer, write);
         }
+        // First what keeps the memory, and not only the object: a tensor's may be exchanged while the object lives.
+        if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
+            return Self::dlpack(object, write);
+        }
         if let Ok(interface) = object.getattr("__cuda_array_interface__") {
             return Self::cuda(object, &interface, write);
-        }
-        if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
-            return Self::dlpack(object);
         }
         let kind = object.get_type().name()?;
         let text = format!("a {kind} has no memory that can be registered");
@@ -196,7 +197,7 @@ impl Source {
         if write && fixed {
             return Err(read_only(py));
         }
-        // PyTorch for AMD has this interface, too, and the device says whose the memory is.
+        // Where this is told alone, the device says whose the memory is: packages for AMD have the interface, too.
         let kind = match object.hasattr("__dlpack_device__")? {
             true => Kind::of(py, object.call_method0("__dlpack_device__")?.extract()?)?,
             false => Kind::Cuda(None),
@@ -209,8 +210,18 @@ impl Source {
         })
     }
 
-    fn dlpack(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn dlpack(object: &Bound<'_, PyAny>, write: bool) -> PyResult<Self> {
         let py = object.py();
+        // A capsule of this version does not say so.
+        let fixed = || -> PyResult<bool> {
+            let interface = object.getattr_opt("__cuda_array_interface__")?;
+            let data = interface.map(|interface| interface.get_item("data"));
+            let data = data.transpose()?.map(|data| data.extract::<(u64, bool)>());
+            Ok(data.transpose()?.is_some_and(|(_, fixed)| fixed))
+        };
+        if write && fixed().unwrap_or(false) {
+            return Err(read_only(py));
+        }
         let device = object.call_method0("__dlpack_device__")?;
         let device = device.cast::<PyTuple>()?;
         let kind = Kind::of(py, device.extract()?)?;

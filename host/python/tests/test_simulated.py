@@ -9,6 +9,9 @@ import gc
 import os
 import runpy
 import selectors
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 import weakref
@@ -338,7 +341,7 @@ def test_a_child_of_a_fork_stops_nothing(device):
                     end()
                 except peerlane.Error as error:
                     refused += "child of a fork" in str(error)
-            os._exit(0 if queue.under_way == 1 and refused == 2 else 1)
+            os._exit(0 if queue.under_way == 0 and refused == 2 else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert transfer.wait() == 1 << 20
 
@@ -669,3 +672,195 @@ def test_the_bits_of_an_elements_lanes_are_counted_together(device, bits, lanes,
 def test_elements_of_no_whole_bytes_are_refused(device):
     with pytest.raises(peerlane.Error, match="no whole bytes"):
         device.register(Packed(4, 1, 16))
+
+
+def at_an_end(code, *, status=0, seconds=30):
+    """Runs a program of its own, which ends in time."""
+    program = "import threading, time, peerlane\nfrom peerlane import _peerlane\n" + textwrap.dedent(code)
+    begin = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=seconds)
+    assert ended.returncode == status, ended.stderr
+    return time.monotonic() - begin, ended.stdout
+
+
+@pytest.mark.parametrize(
+    "waits", ["transfer.wait()", "queue.drain()", "transfer.stop(1e9)", "queue._await_event(1e9)", "spin()"]
+)
+def test_daemon_threads_that_wait_do_not_abort_the_exit(waits):
+    at_an_end(f"""
+        device = _peerlane.stuck(11)
+        queue = device.queue()
+        transfer = queue.read(device.register(bytearray(64)), 0)
+        def spin():
+            while transfer.poll() is None:
+                queue.turn()
+        for _ in range(4):
+            threading.Thread(target=lambda: {waits}, daemon=True).start()
+        time.sleep(0.3)
+    """)
+
+
+def test_the_exit_does_not_wait_for_a_board_that_is_away():
+    took, _ = at_an_end("""
+        device = _peerlane.away()
+        queue = device.queue()
+        transfer = queue.read(device.register(bytearray(64)), 0)
+    """)
+    assert took < 8
+
+
+@pytest.mark.parametrize("end", ["transfer.stop()", "queue.restart()", "transfer.wait()", "queue.drain()"])
+def test_ctrl_c_ends_a_wait_and_others_run_meanwhile(end):
+    took, said = at_an_end(f"""
+        import _thread
+        device = _peerlane.away()
+        queue = device.queue()
+        transfer = queue.read(device.register(bytearray(64)), 0)
+        longest, done = 0, False
+        def tick():
+            global longest
+            last = time.monotonic()
+            while not done:
+                time.sleep(0.001)
+                now = time.monotonic()
+                longest, last = max(longest, now - last), now
+        ticker = threading.Thread(target=tick)
+        ticker.start()
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        try:
+            {end}
+        except KeyboardInterrupt:
+            print("interrupted", end=" ")
+        begin = time.monotonic()
+        transfer.poll(), queue.under_way, repr(queue), queue.turn(), queue.next_turn
+        took = time.monotonic() - begin
+        done = True
+        ticker.join()
+        print(longest < 1, took < 1)
+    """)
+    assert said == "interrupted True True\n" and took < 8
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_a_fork_may_collect_garbage(device):
+    """The board's page and ring are not there in a child: no call of the collector's may look at them."""
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    transfer = queue.copy(fpga, device.register(bytearray(1 << 20)))
+    child = os.fork()
+    if child == 0:
+        gc.collect()
+        refused = 0
+        for use in [transfer.poll, transfer.wait, queue.turn, queue.drain]:
+            try:
+                use()
+            except peerlane.RefusedError as error:
+                refused += "child of a fork" in str(error)
+        os._exit(0 if refused == 4 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert transfer.wait() == 1 << 20
+
+
+def test_collecting_garbage_calls_no_driver():
+    device = _peerlane.stuck(11)
+    queue = device.queue()
+    transfers = [queue.read(device.register(bytearray(64)), 0) for _ in range(10)]
+    calls, _ = _peerlane.counts()
+    gc.collect()
+    assert _peerlane.counts()[0] == calls and len(transfers) == 10
+
+
+def test_many_transfers_are_begun_in_linear_time():
+    device = _peerlane.stuck(11)
+    queue = device.queue()
+    region = device.register(bytearray(64))
+
+    def begin(count):
+        calls, looks = _peerlane.counts()
+        transfers = [queue.read(region, 0) for _ in range(count)]
+        now = _peerlane.counts()
+        return transfers, now[0] - calls, (now[1] - looks) / count
+
+    first, few, once = begin(100)
+    second, many, again = begin(3000)
+    # The collector looks now and then.
+    assert few == many == 0 and once < 2 and again < 2
+    assert len(first) + len(second) == queue.under_way
+
+
+def test_a_drain_is_of_what_was_submitted_before(device):
+    fpga = device.allocate(1 << 16)
+    queue = device.queue()
+    region = device.register(bytearray(1 << 16))
+    done = threading.Event()
+
+    def go_on():
+        while not done.is_set():
+            queue.copy(fpga, region)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=go_on)
+    queue.copy(fpga, region)
+    thread.start()
+    try:
+        queue.drain(30.0)
+    finally:
+        done.set()
+        thread.join()
+    queue.drain()
+
+
+def test_a_failure_that_nobody_waited_for_is_raised():
+    device = _peerlane.failing()
+    queue = device.queue()
+    region = device.register(bytearray(64))
+    with pytest.raises(peerlane.FaultError), queue:
+        queue.read(region, 0)
+    # It is raised once, and not where the program heard of it by the transfer.
+    queue.drain()
+    transfer = queue.read(region, 0)
+    with pytest.raises(peerlane.FaultError):
+        transfer.wait()
+    queue.drain()
+    queue.read(region, 0), queue.read(region, 0)
+    with pytest.raises(peerlane.FaultError):
+        queue.drain()
+    queue.drain()
+    # An exception of the program's goes on.
+    with pytest.raises(KeyError), queue:
+        queue.read(region, 0)
+        raise KeyError
+
+
+def test_a_tensor_keeps_its_memory_and_not_only_its_object(device):
+    """A tensor's storage may be exchanged while the object lives (``t.data = other``)."""
+
+    class Tensor:
+        def __init__(self):
+            self.memory = numpy.full(LENGTH, 7, numpy.uint8)
+
+        def __dlpack__(self, **how):
+            return self.memory.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.memory.__dlpack_device__()
+
+        @property
+        def __cuda_array_interface__(self):
+            raise AssertionError("it does not keep the memory")
+
+    tensor = Tensor()
+    memory = weakref.ref(tensor.memory)
+    region = device.register(tensor)
+    tensor.memory = numpy.zeros(LENGTH, numpy.uint8)
+    gc.collect()
+    assert memory() is not None
+    fpga = device.allocate(LENGTH)
+    back = bytearray(LENGTH)
+    with device.queue() as queue:
+        queue.copy(fpga, region).wait()
+        queue.copy(device.register(back), fpga).wait()
+    assert back == bytes([7]) * LENGTH
+    region.close()
+    gc.collect()
+    assert memory() is None

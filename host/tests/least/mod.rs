@@ -2,6 +2,7 @@
 
 use peerlane_core::att::{AttAddress, PageSize};
 use peerlane_core::descriptor::{DWORDS, Descriptor, Direction};
+use peerlane_core::fault::Fault;
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
@@ -32,6 +33,10 @@ pub struct State {
     pub odd: AtomicBool,
     /// The board ends nothing.
     pub stuck: AtomicBool,
+    /// The board ends all with a fault.
+    pub failing: AtomicBool,
+    /// Looks at the ring.
+    pub looks: AtomicUsize,
     /// The channel has a page and a ring in memory, which this board does not look at.
     pub mapped: AtomicBool,
     /// What it has not ended, writes and reads.
@@ -252,6 +257,7 @@ impl Context for Least {
         let descriptor = Descriptor::decode(descriptor).unwrap();
         let interrupt = usize::from(descriptor.control.interrupt);
         self.interrupts.fetch_add(interrupt, Ordering::Relaxed);
+        let failing = self.failing.load(Ordering::Relaxed);
         let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
         let record = Record {
             cookie: match self.odd.load(Ordering::Relaxed) {
@@ -261,8 +267,11 @@ impl Context for Least {
             direction,
             channel: 0,
             phase: *sequence >> RING_LOG2 & 1 == 0,
-            outcome: Ok(()),
-            bytes_done: descriptor.length,
+            outcome: match failing {
+                true => Err(Fault::AttInvalid),
+                false => Ok(()),
+            },
+            bytes_done: if failing { 0 } else { descriptor.length },
             sequence: *sequence,
             fault_address: None,
         };
@@ -288,6 +297,7 @@ impl Context for Least {
     }
 
     fn record(&self, slot: u32) -> [u32; record::DWORDS] {
+        self.looks.fetch_add(1, Ordering::Relaxed);
         self.0.ring.lock().unwrap().0[slot as usize]
     }
 

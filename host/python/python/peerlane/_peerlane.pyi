@@ -34,11 +34,12 @@ class Device:
     def register(self, source: Any, *, read: bool = True, write: bool = True) -> Region:
         """Registers the memory of an object.
 
-        source: an object with the buffer protocol, ``__cuda_array_interface__`` or ``__dlpack__``, whose elements lie one
-        behind the other. It is kept until the region is closed and no transfer with it is under way. Work of a GPU's
-        that writes the memory must have ended (``torch.cuda.synchronize()``) before a transfer reads it. An object may have
-        its own region as an attribute: the garbage collector ends both. Not so where only ``__dlpack__`` gives the memory:
-        close that region.
+        source: an object with the buffer protocol, ``__dlpack__`` or ``__cuda_array_interface__``, whose elements lie one
+        behind the other. Its memory is kept until the region is closed and no transfer with it is under way, also where a
+        tensor is given other memory meanwhile. ``__cuda_array_interface__`` keeps the object only: its memory must stay.
+        Work of a GPU's that writes the memory must have ended (``torch.cuda.synchronize()``) before a transfer reads it. An
+        object may have its own region as an attribute: the garbage collector ends both. Not so where ``__dlpack__`` gives
+        the memory: close that region.
         read: the board may read it (transfers to the FPGA).
         write: the board may write it (transfers from the FPGA). With ``read``, too, the board reads back behind the data, so
         the end of a transfer says that they have arrived. With this alone (``read=False``) it says that they were sent: this
@@ -133,8 +134,8 @@ class Region:
 class Queue:
     """The queue of a device's channel. Transfers are begun in the order of the calls, which never wait.
 
-    As a context manager (``with device.queue() as queue:``) it drains at the block's end; after an exception it stops what
-    is under way. It can be used on afterwards.
+    As a context manager (``with device.queue() as queue:``) it drains at the block's end, which raises the failure of a
+    transfer that nobody waited for; after an exception it stops what is under way. It can be used on afterwards.
     """
 
     def write(
@@ -186,11 +187,13 @@ class Queue:
         Raises InvalidError, GoneError, BrokenError: nothing is moved after an error. TypeError: two of one kind.
         """
     def drain(self, timeout: float | None = None) -> None:
-        """Waits until all that was submitted before has ended, well or not; without the interpreter's lock.
+        """Waits until all that was submitted before has ended; without the interpreter's lock. What others submit meanwhile
+        is not waited for.
 
         timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
 
-        Raises InvalidError, TransferTimeout, GoneError, BrokenError.
+        Raises InvalidError, TransferTimeout, GoneError, BrokenError. If transfers have failed since the last call, and the
+        program has not heard of it by the transfers themselves, the first failure is raised: FaultError, RestartedError.
         """
     def restart(self) -> None:
         """Ends what is under way, and leaves an empty queue that can be used on.
