@@ -46,8 +46,9 @@ impl Transfers {
     fn take_ended(&mut self) -> Vec<Moving> {
         let mut ended = Vec::new();
         for moving in &mut self.moving {
-            while let Some(first) = moving.pop_front_if(|first| first.transfer.has_ended()) {
-                ended.push(first);
+            let is_ended = |first: &Moving| first.transfer.has_ended();
+            while moving.front().is_some_and(is_ended) {
+                ended.extend(moving.pop_front());
             }
         }
         ended
