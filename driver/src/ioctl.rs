@@ -271,7 +271,9 @@ impl Context {
     fn call_query(&self, code: u32, argument: usize) -> Result {
         let mut told = None;
         self.call_inside(uapi::QUERY, code, argument, |_, query| {
-            told = Some(self.query(query)?);
+            let peeks = query.flags & uapi::query::PEEK != 0;
+            let seen = self.query(query)?;
+            told = (!peeks).then_some(seen);
             Ok(())
         })?;
         let of_generation = offset_of!(uapi::Query, generation) + size_of::<u32>();
@@ -294,6 +296,7 @@ impl Context {
             | feature::ALLOCATE
             | feature::RESETS
             | feature::FLUSH
+            | feature::PEEK
             | with(nvidia::is_there(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
@@ -304,7 +307,7 @@ impl Context {
     }
 
     fn query(&self, query: &mut uapi::Query) -> Result<Seen> {
-        zero(&[query.reserved])?;
+        zero(&[query.flags & !uapi::query::PEEK])?;
         let seen = self.events.seen();
         // After the generation: who is told of a new one is told of what has raised it.
         let resets = self.board.resets();
@@ -320,7 +323,7 @@ impl Context {
             revoked: seen.revoked,
             resets,
             doubts,
-            reserved: 0,
+            flags: 0,
         };
         Ok(seen)
     }

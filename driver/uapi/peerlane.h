@@ -225,6 +225,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_RESETS (1ULL << 12)
 /* PEERLANE_IOC_FLUSH. */
 #define PEERLANE_FEATURE_FLUSH (1ULL << 13)
+/* PEERLANE_QUERY_PEEK. */
+#define PEERLANE_FEATURE_PEEK (1ULL << 14)
 /* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
@@ -440,13 +442,13 @@ struct peerlane_wait {
 };
 
 /*
- * Argument of PEERLANE_IOC_QUERY: zeros, which the driver writes over. A process that writes
- * descriptors itself must ask when it has mapped the page, which takes no doorbell before, and
- * again whenever poll says so, a record does not come, or a slot is marked empty. If the
- * generation differs then, ring and queue begin anew: the next record is expected in the first
- * slot with the phase, sequence and freed of the beginning, and what had no record by then has
- * none. A driver that is unbound answers no call but with ENODEV, and poll with POLLHUP and
- * POLLERR; the ring then shows empty slots for good.
+ * Argument of PEERLANE_IOC_QUERY: zeros but for the flags, which the driver writes over. A
+ * process that writes descriptors itself must ask when it has mapped the page, which takes no
+ * doorbell before, and again whenever poll says so, a record does not come, or a slot is
+ * marked empty. If the generation differs then, ring and queue begin anew: the next record is
+ * expected in the first slot with the phase, sequence and freed of the beginning, and what had
+ * no record by then has none. A driver that is unbound answers no call but with ENODEV, and
+ * poll with POLLHUP and POLLERR; the ring then shows empty slots for good.
  */
 struct peerlane_query {
 	/*
@@ -492,9 +494,16 @@ struct peerlane_query {
 	 * (peerlane_register.proof). It is raised before generation.
 	 */
 	__u64 doubts;
-	/* Zero. */
-	__u64 reserved;
+	/* In: bits of PEERLANE_QUERY_*; others are EINVAL. Out: zero. */
+	__u64 flags;
 };
+
+/* Bits of peerlane_query.flags. */
+/*
+ * The call acknowledges no events, and the driver does not take the generation for known: for
+ * whoever asks beside a thread that waits for events. With PEERLANE_FEATURE_PEEK.
+ */
+#define PEERLANE_QUERY_PEEK 1ULL
 
 /* Bits of peerlane_query.state. */
 /* The board does not answer any more, or the driver has let it go. */
@@ -1327,7 +1336,7 @@ PEERLANE_PLACE_(peerlane_query, region_bytes, 32);
 PEERLANE_PLACE_(peerlane_query, revoked, 48);
 PEERLANE_PLACE_(peerlane_query, resets, 56);
 PEERLANE_PLACE_(peerlane_query, doubts, 64);
-PEERLANE_PLACE_(peerlane_query, reserved, 72);
+PEERLANE_PLACE_(peerlane_query, flags, 72);
 PEERLANE_SIZE_(peerlane_eventfd, 8);
 PEERLANE_PLACE_(peerlane_eventfd, fd, 0);
 PEERLANE_PLACE_(peerlane_eventfd, flags, 4);

@@ -161,6 +161,11 @@ pub trait Context: Debug + Send + Sync {
     /// [`state::GONE`](uapi::state::GONE), if the board is gone.
     fn query(&self) -> Result<uapi::Query>;
 
+    /// The same, but it acknowledges nothing; `None` where the driver has no such call.
+    fn peek(&self) -> Result<Option<uapi::Query>> {
+        Ok(None)
+    }
+
     /// Waits for an event that no [`query`](Self::query) has acknowledged, for at most `limit`;
     /// `None`: for as long as it takes. `false`: none has come in time.
     fn await_event(&self, limit: Option<Duration>) -> Result<bool>;

@@ -312,12 +312,13 @@ impl Device {
         self.context().memory(kind, length)
     }
 
-    /// The state of the context. It acknowledges its events: `poll` says nothing more until
-    /// the next one. The device's [`Queue`] learns of a restart of the board by this. Of a restart of the block alone
+    /// The state of the context. Without a [`Queue`] it acknowledges its events: `poll` says nothing more until
+    /// the next one. With one it leaves them to the queue, unless the board was started again
+    /// ([`feature::PEEK`](uapi::feature::PEEK)). The device's [`Queue`] learns of a restart of the board by this. Of a restart of the block alone
     /// only what was under way is lost, and `generation` is another one; where `resets` is another one, too, FPGA
     /// memory, kernels and their clock may not be what they were
-    /// ([`Query::resets`](uapi::Query::resets)). A thread that
-    /// sleeps in a wait of that queue, and whose event this acknowledges, looks a second later at the latest.
+    /// ([`Query::resets`](uapi::Query::resets)). Where an event is acknowledged here that a thread waits for, in a wait of
+    /// that queue, the thread looks a second later at the latest.
     pub fn query(&self) -> Result<uapi::Query> {
         let queue = self.0.queue_place();
         match queue.as_ref().and_then(Weak::upgrade) {
@@ -382,6 +383,14 @@ impl Shared {
     pub(crate) fn query(&self) -> Result<uapi::Query> {
         let query = self.context.query()?;
         self.doubts.fetch_max(query.doubts, Ordering::Relaxed);
+        Ok(query)
+    }
+
+    /// The same, without acknowledging an event; `None` where the driver cannot.
+    pub(crate) fn peek(&self) -> Result<Option<uapi::Query>> {
+        let query = self.context.peek()?;
+        let doubts = query.map_or(0, |query| query.doubts);
+        self.doubts.fetch_max(doubts, Ordering::Relaxed);
         Ok(query)
     }
 

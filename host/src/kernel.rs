@@ -282,6 +282,18 @@ impl Context for Node {
         Ok(query)
     }
 
+    fn peek(&self) -> Result<Option<uapi::Query>> {
+        if self.info.features & uapi::feature::PEEK == 0 {
+            return Ok(None);
+        }
+        let mut query = uapi::Query {
+            flags: uapi::query::PEEK,
+            ..Default::default()
+        };
+        self.call(&mut query)?;
+        Ok(Some(query))
+    }
+
     fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         let mut files = [PollFd::new(&self.file, PollFlags::IN)];

@@ -43,6 +43,9 @@ pub struct Statistics {
     pub records: u64,
     /// Calls of the driver made to wait: system calls, where that is the kernel.
     pub system_calls: u64,
+    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is not
+    /// 0, interrupts are lost, and waits take a second.
+    pub late_records: u64,
 }
 
 /// A channel's queues and completion ring. Transfers of one direction are worked through in the order
@@ -85,6 +88,8 @@ struct State {
     /// A thread waits for events. They are acknowledged for the whole context, so the others wait
     /// for that thread.
     sleeping: bool,
+    /// The last wait for an interrupt took as long as one takes at most.
+    overslept: bool,
     /// A thread restarts the channel. Until it has, nobody else takes records or gives the board anything.
     restarting: bool,
     /// Threads that wait for another one.
@@ -184,6 +189,7 @@ impl Queue {
             spin: Duration::ZERO,
             statistics: Statistics::default(),
             sleeping: false,
+            overslept: false,
             restarting: false,
             followers: 0,
             tasks: Tasks::default(),
@@ -543,6 +549,12 @@ impl Shared {
     /// The state of the context, for whoever asks beside the queue: the generation that the driver
     /// says here admits the channel, so it is the queue's from now on.
     pub(crate) fn query(&self) -> Result<Query> {
+        // Events are left to whoever waits for them.
+        if let Some(query) = self.device.shared().peek()?
+            && (query.state & state::GONE != 0 || query.generation == self.lock_own()?.generation)
+        {
+            return Ok(query);
+        }
         let context = self.device.context();
         let mut state = self.lock_own()?;
         let query = self.device.shared().query().and_then(|query| {
@@ -593,10 +605,14 @@ impl Shared {
             return Ok(());
         }
         let context = self.device.context();
+        let overslept = std::mem::take(&mut state.overslept);
         match state.flow.drain(&mut Records(context)) {
             Ok(0) => Ok(()),
             Ok(records) => {
                 state.statistics.records += records;
+                if overslept {
+                    state.statistics.late_records += records;
+                }
                 self.wake(state);
                 Ok(())
             }

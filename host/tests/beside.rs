@@ -259,3 +259,39 @@ fn a_record_wakes_its_own_task() {
     queue.turn().unwrap();
     assert!(counts.iter().all(|count| woken(count) == 1));
 }
+
+/// A thread that asks for the state of the device takes no event from one that waits for it.
+#[test]
+fn a_question_acknowledges_no_event_of_a_wait() {
+    for features in [0, peerlane_core::uapi::feature::PEEK] {
+        let least = Least::with(features);
+        let device = Device::over(least.clone()).unwrap();
+        let queue = device.queue().unwrap();
+        least.events.store(1, Ordering::Relaxed);
+        device.query().unwrap();
+        let left = least.events.load(Ordering::Relaxed);
+        assert_eq!(left, usize::from(features != 0));
+        // The queue has to know of a board that was started again.
+        least.start_again();
+        let generation = device.query().unwrap().generation;
+        assert_eq!((generation, least.events.load(Ordering::Relaxed)), (1, 0));
+        drop(queue);
+    }
+}
+
+/// Waits that end by a look, and not by the interrupt that was due, are counted.
+#[test]
+fn a_lost_interrupt_is_counted() {
+    for lost in [false, true] {
+        let (least, region, queue) = with_queue();
+        least.stuck.store(true, Ordering::Relaxed);
+        let transfer = queue.write(0, &region, 0, 64).unwrap();
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| transfer.wait(None));
+            thread::sleep(SLACK);
+            least.end_held(!lost);
+            assert_eq!(waits.join().unwrap().unwrap(), 64);
+        });
+        assert_eq!(queue.statistics().late_records, u64::from(lost));
+    }
+}

@@ -239,6 +239,8 @@ pub mod feature {
     pub const RESETS: u64 = 1 << 12;
     /// [`FLUSH`](super::FLUSH).
     pub const FLUSH: u64 = 1 << 13;
+    /// [`query::PEEK`](super::query::PEEK).
+    pub const PEEK: u64 = 1 << 14;
     /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
@@ -432,7 +434,7 @@ pub struct Wait {
     pub reserved: u64,
 }
 
-/// Argument of [`QUERY`]: zeros, which the driver writes over. A process that writes descriptors
+/// Argument of [`QUERY`]: zeros but for the flags, which the driver writes over. A process that writes descriptors
 /// itself must ask when it has mapped the page, which takes no doorbell before, and again whenever
 /// `poll` says so, a record does not come, or a slot is marked empty. If the generation differs then,
 /// ring and queue begin anew: the next record is expected in the first slot with the phase, sequence
@@ -474,8 +476,15 @@ pub struct Query {
     /// Times that the board lost reads and any device that it reads may be the cause ([`Register::proof`]). It is raised
     /// before `generation`.
     pub doubts: u64,
-    /// Zero.
-    pub reserved: u64,
+    /// In: bits of [`query`]; others are `EINVAL`. Out: zero.
+    pub flags: u64,
+}
+
+/// Bits of [`Query::flags`].
+pub mod query {
+    /// The call acknowledges no events, and the driver does not take the generation for known: for whoever asks beside a
+    /// thread that waits for events. With [`PEEK`](super::feature::PEEK).
+    pub const PEEK: u64 = 1;
 }
 
 /// Bits of [`Query::state`].

@@ -64,6 +64,7 @@ fn expected() -> Expected {
         ("FEATURE_OPENCL", feature::OPENCL),
         ("FEATURE_CVP", feature::CVP),
         ("FEATURE_PROVED_PEERS", feature::PROVED_PEERS),
+        ("FEATURE_PEEK", feature::PEEK),
         ("REGISTER_PROVED_ONLY", register::PROVED_ONLY.into()),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),

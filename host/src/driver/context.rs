@@ -95,6 +95,7 @@ impl Held {
                 | feature::PAGE
                 | feature::PROBE
                 | feature::ALLOCATE
+                | feature::PEEK
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF),
             map_id: inner.identity.map_id,
@@ -172,6 +173,33 @@ impl Drop for Hold {
 }
 
 impl Held {
+    /// The state of the context, which acknowledges its events unless it `peeks`.
+    fn state(&self, peeks: bool) -> Result<uapi::Query> {
+        let mut inner = self.present()?;
+        let events = inner.events;
+        let state = inner.channel(self.number)?;
+        if let Some(error) = &state.trouble {
+            // Not acknowledged: all who wait are told.
+            return Err(error.clone());
+        }
+        let generation = state.generation;
+        if !peeks {
+            state.seen = events;
+        }
+        if !peeks && std::mem::take(&mut state.untold) {
+            let steps = [channel::resume(self.number)];
+            inner.board.run("started a channel", steps)?;
+        }
+        let (regions, bytes) = inner.regions.count(self.number);
+        Ok(uapi::Query {
+            events,
+            generation,
+            regions: [regions, 0],
+            region_bytes: [bytes, 0],
+            ..Default::default()
+        })
+    }
+
     /// Pins memory, and enters it into the ATT.
     fn enter(
         &self,
@@ -400,27 +428,11 @@ impl Context for Held {
     }
 
     fn query(&self) -> Result<uapi::Query> {
-        let mut inner = self.present()?;
-        let events = inner.events;
-        let state = inner.channel(self.number)?;
-        if let Some(error) = &state.trouble {
-            // Not acknowledged: all who wait are told.
-            return Err(error.clone());
-        }
-        state.seen = events;
-        let generation = state.generation;
-        if std::mem::take(&mut state.untold) {
-            let steps = [channel::resume(self.number)];
-            inner.board.run("started a channel", steps)?;
-        }
-        let (regions, bytes) = inner.regions.count(self.number);
-        Ok(uapi::Query {
-            events,
-            generation,
-            regions: [regions, 0],
-            region_bytes: [bytes, 0],
-            ..Default::default()
-        })
+        self.state(false)
+    }
+
+    fn peek(&self) -> Result<Option<uapi::Query>> {
+        self.state(true).map(Some)
     }
 
     fn await_event(&self, limit: Option<Duration>) -> Result<bool> {

@@ -196,10 +196,10 @@ impl Shared {
             return (self.follow(state, limit.min(SHORT)), Ok(()));
         }
         let context = self.device.context();
-        let limit = if state.flow.will_interrupt() {
-            limit
-        } else {
-            limit.min(SILENT)
+        let announced = state.flow.will_interrupt();
+        let limit = match announced {
+            true => limit,
+            false => limit.min(SILENT),
         };
         state.statistics.system_calls += 1;
         state.sleeping = true;
@@ -207,6 +207,7 @@ impl Shared {
         let event = context.await_event(Some(limit));
         let mut state = self.lock();
         state.sleeping = false;
+        state.overslept = announced && limit >= LOOK && matches!(event, Ok(false));
         let noticed = match event {
             Ok(true) => state.notice(&self.device).map(drop),
             Ok(false) => Ok(()),

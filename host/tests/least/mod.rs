@@ -35,6 +35,10 @@ pub struct State {
     pub stuck: AtomicBool,
     /// The board ends all with a fault.
     pub failing: AtomicBool,
+    /// Descriptors that it has not ended.
+    held: Mutex<Vec<(Direction, [u32; DWORDS])>>,
+    /// Events that nobody has acknowledged, in the test's time.
+    pub events: AtomicUsize,
     /// Looks at the ring.
     pub looks: AtomicUsize,
     /// The channel has a page and a ring in memory, which this board does not look at.
@@ -162,6 +166,45 @@ impl Least {
         self.query.lock().unwrap().generation += 1;
     }
 
+    /// Ends what it has not ended, with an event or without.
+    #[allow(dead_code, reason = "not every test does that")]
+    pub fn end_held(&self, event: bool) {
+        for (direction, descriptor) in self.held.lock().unwrap().drain(..) {
+            self.left[direction as usize].fetch_sub(1, Ordering::Relaxed);
+            self.end(direction, &descriptor);
+        }
+        self.events.fetch_add(usize::from(event), Ordering::Relaxed);
+    }
+
+    fn end(&self, direction: Direction, descriptor: &[u32; DWORDS]) {
+        let descriptor = Descriptor::decode(descriptor).unwrap();
+        let interrupt = usize::from(descriptor.control.interrupt);
+        self.interrupts.fetch_add(interrupt, Ordering::Relaxed);
+        let failing = self.failing.load(Ordering::Relaxed);
+        let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
+        let record = Record {
+            cookie: match self.odd.load(Ordering::Relaxed) {
+                true => !descriptor.cookie,
+                false => descriptor.cookie,
+            },
+            direction,
+            channel: 0,
+            phase: *sequence >> RING_LOG2 & 1 == 0,
+            outcome: match failing {
+                true => Err(Fault::AttInvalid),
+                false => Ok(()),
+            },
+            bytes_done: if failing { 0 } else { descriptor.length },
+            sequence: *sequence,
+            fault_address: None,
+        };
+        ring[*sequence as usize % ring.len()] = record.encode();
+        *sequence += 1;
+        if let Some(mut file) = self.file.get() {
+            file.write_all(&1_u64.to_ne_bytes()).unwrap();
+        }
+    }
+
     fn called(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
@@ -252,34 +295,10 @@ impl Context for Least {
         call(&self.in_post);
         if self.stuck.load(Ordering::Relaxed) {
             self.left[direction as usize].fetch_add(1, Ordering::Relaxed);
+            self.held.lock().unwrap().push((direction, *descriptor));
             return 8;
         }
-        let descriptor = Descriptor::decode(descriptor).unwrap();
-        let interrupt = usize::from(descriptor.control.interrupt);
-        self.interrupts.fetch_add(interrupt, Ordering::Relaxed);
-        let failing = self.failing.load(Ordering::Relaxed);
-        let (ring, sequence) = &mut *self.0.ring.lock().unwrap();
-        let record = Record {
-            cookie: match self.odd.load(Ordering::Relaxed) {
-                true => !descriptor.cookie,
-                false => descriptor.cookie,
-            },
-            direction,
-            channel: 0,
-            phase: *sequence >> RING_LOG2 & 1 == 0,
-            outcome: match failing {
-                true => Err(Fault::AttInvalid),
-                false => Ok(()),
-            },
-            bytes_done: if failing { 0 } else { descriptor.length },
-            sequence: *sequence,
-            fault_address: None,
-        };
-        ring[*sequence as usize % ring.len()] = record.encode();
-        *sequence += 1;
-        if let Some(mut file) = self.file.get() {
-            file.write_all(&1_u64.to_ne_bytes()).unwrap();
-        }
+        self.end(direction, descriptor);
         8
     }
 
@@ -303,6 +322,7 @@ impl Context for Least {
 
     fn query(&self) -> Result<uapi::Query> {
         self.called();
+        self.events.store(0, Ordering::Relaxed);
         if let Some(mut file) = self.file.get() {
             // It does not wait, and there may be none.
             let _ = file.read(&mut [0; 8]);
@@ -313,10 +333,23 @@ impl Context for Least {
         }
     }
 
+    fn peek(&self) -> Result<Option<uapi::Query>> {
+        match self.info.features & uapi::feature::PEEK {
+            0 => Ok(None),
+            _ => Ok(Some(*self.query.lock().unwrap())),
+        }
+    }
+
     fn await_event(&self, limit: Option<Duration>) -> Result<bool> {
         self.called();
         if self.real.load(Ordering::Relaxed) {
-            std::thread::sleep(limit.unwrap_or_default());
+            let end = Instant::now() + limit.unwrap_or_default();
+            while Instant::now() < end {
+                if self.events.load(Ordering::Relaxed) > 0 {
+                    return Ok(true);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
             return Ok(false);
         }
         if let Some(now) = &mut *self.clock.lock().unwrap() {

@@ -288,6 +288,20 @@ fn query_a_little(device: &Device) -> Result<()> {
     Ok(())
 }
 
+/// A question that acknowledges nothing; the events and the generation that it says.
+fn peek(device: &Device) -> Result<(u64, u32)> {
+    let mut bytes = raw::bytes(&Query {
+        flags: uapi::query::PEEK,
+        ..Query::default()
+    });
+    raw::call(device, uapi::QUERY, &mut bytes)?;
+    let at = std::mem::offset_of!(Query, generation);
+    let (events, rest) = bytes.split_at(at);
+    let events = u64::from_ne_bytes(events.try_into()?);
+    let generation = u32::from_ne_bytes(rest[..4].try_into()?);
+    Ok((events, generation))
+}
+
 /// No doorbell of a process's own is accepted from when it has mapped the page, nor after a reset,
 /// until it was told how often the channel was started.
 pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
@@ -325,6 +339,12 @@ pub(super) fn told_before_doorbells(lab: &mut Lab) -> Result<&'static str> {
         refused("a reset and an answer that was not written")?;
         query_a_little(&device)?;
         refused("a reset and an answer without the generation")?;
+        let (_, seen) = peek(&device)?;
+        ensure!(
+            seen == before.wrapping_add(round + 1),
+            "round {round}: a look saw generation {seen}"
+        );
+        refused("a reset and a look")?;
         let generation = device.query().map_err(told)?.generation;
         ensure!(
             generation == before.wrapping_add(round + 1),
@@ -349,6 +369,8 @@ pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     ensure!(comes, "a transfer has ended, and there is no event");
     query_in_vain(&device)?;
     ensure!(is_news()?, "an answer that was not written counts as read");
+    let (events, _) = peek(&device)?;
+    ensure!(events > 0 && is_news()?, "a look acknowledges an event");
     device.query().map_err(told)?;
     ensure!(!is_news()?, "what was told is still news");
     Ok("")

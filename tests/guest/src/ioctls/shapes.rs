@@ -154,7 +154,8 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
         at,
         size_of::<Wait>() - 1,
     );
-    let at = std::mem::offset_of!(Query, reserved);
+    // The first byte has a flag.
+    let at = std::mem::offset_of!(Query, flags) + 1;
     add(
         uapi::QUERY,
         raw::bytes(&Query::default()),
