@@ -96,7 +96,7 @@ static void probe(CUdeviceptr address, const unsigned char *expected)
 	check("memory", pl_allocate(device, sizeof(found), &fpga));
 	region = register_cuda(device, address, sizeof(found), PL_READ);
 	check("probe", pl_region_probe(region, 0, fpga, found));
-	pl_unregister(region);
+	check("unregister", pl_unregister(region));
 	pl_close(device);
 	if (memcmp(found, expected, sizeof(found))) {
 		fprintf(stderr, "the board reads other bytes than the GPU has: go through the host's memory\n");
@@ -142,6 +142,7 @@ int main(void)
 	region = register_cuda(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
 
 	memset(&request, 0, sizeof(request));
+	request.size = sizeof(request);
 	request.direction = PL_TO_FPGA;
 	request.region = region;
 	request.fpga_address = fpga;
@@ -158,8 +159,9 @@ int main(void)
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	pl_unregister(region);
-	pl_queue_close(queue);
+	/* The queue first: nothing is under way behind it. */
+	check("close", pl_queue_close(queue));
+	check("unregister", pl_unregister(region));
 	pl_close(device);
 	check_cuda("cuMemFree", cuMemFree(memory));
 	check_cuda("context", cuDevicePrimaryCtxRelease(gpu));

@@ -44,6 +44,7 @@ int main(void)
 	check("region", pl_register(device, back, BYTES, PL_READ | PL_WRITE, &to));
 
 	memset(&request, 0, sizeof(request));
+	request.size = sizeof(request);
 	request.direction = PL_TO_FPGA;
 	request.region = from;
 	request.fpga_address = address;
@@ -55,13 +56,16 @@ int main(void)
 	request.flags = PL_AFTER_TO_FPGA;
 	request.region = to;
 	check("submit", pl_submit(queue, &request, &second));
-	check("wait", pl_transfer_wait(second, limit, &moved));
+	/* The second begins whatever became of the first: look at both. */
+	check("to the FPGA", pl_transfer_wait(transfer, limit, NULL));
+	check("from the FPGA", pl_transfer_wait(second, limit, &moved));
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	pl_unregister(from);
-	pl_unregister(to);
-	pl_queue_close(queue);
+	/* The queue first: nothing is under way behind it, and the memory is ours again. */
+	check("close", pl_queue_close(queue));
+	check("unregister", pl_unregister(from));
+	check("unregister", pl_unregister(to));
 	pl_close(device);
 	if (memcmp(there, back, BYTES)) {
 		fprintf(stderr, "what came back is something else\n");

@@ -96,7 +96,7 @@ static void probe(const void *address, const unsigned char *expected)
 	check("memory", pl_allocate(device, sizeof(found), &fpga));
 	region = register_hip(device, address, sizeof(found), PL_READ);
 	check("probe", pl_region_probe(region, 0, fpga, found));
-	pl_unregister(region);
+	check("unregister", pl_unregister(region));
 	pl_close(device);
 	if (memcmp(found, expected, sizeof(found))) {
 		fprintf(stderr, "the board reads other bytes than the GPU has: go through the host's memory\n");
@@ -135,6 +135,7 @@ int main(void)
 	/* The board reads it, too, to know that its data have arrived. Where that fails, register what it writes by PL_WRITE. */
 	region = register_hip(device, memory, 2 * BYTES, PL_READ | PL_WRITE);
 	memset(&request, 0, sizeof(request));
+	request.size = sizeof(request);
 	request.direction = PL_TO_FPGA;
 	request.region = region;
 	request.fpga_address = fpga;
@@ -152,8 +153,9 @@ int main(void)
 
 	pl_transfer_free(transfer);
 	pl_transfer_free(second);
-	pl_unregister(region);
-	pl_queue_close(queue);
+	/* The queue first: nothing is under way behind it. */
+	check("close", pl_queue_close(queue));
+	check("unregister", pl_unregister(region));
 	pl_close(device);
 	check_hip("hipFree", hipFree(memory));
 	if (memcmp(there, back, BYTES)) {

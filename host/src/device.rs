@@ -405,6 +405,11 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The device's queue, while it has one.
+    pub(crate) fn queue(&self) -> Option<Arc<queue::Shared>> {
+        self.queue_place().as_ref().and_then(Weak::upgrade)
+    }
+
     /// Bytes of which the board writes multiples.
     pub(crate) fn write_granularity(&self) -> u32 {
         self.capabilities.write_granularity
@@ -414,12 +419,8 @@ impl Shared {
     /// queue sees before its next descriptor. `f` and whoever holds a lock that it takes must not use
     /// the queue.
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
-        let queue = self.queue_place();
-        match queue.as_ref().and_then(Weak::upgrade) {
-            Some(shared) => {
-                drop(queue);
-                shared.between_descriptors(f)
-            }
+        match self.queue() {
+            Some(shared) => shared.between_descriptors(f),
             None => f(),
         }
     }

@@ -573,6 +573,15 @@ impl Shared {
         self.owner != Process::current()
     }
 
+    /// Takes the records that have come, and releases what transfers had that have ended.
+    pub(crate) fn settle(&self) {
+        if let Ok(mut state) = self.lock_own() {
+            // The next call finds an error again.
+            let _ = self.take_records(&mut state);
+            self.unlock(state);
+        }
+    }
+
     /// Gives the board nothing more of a transfer. What waits behind it has its turn.
     pub(crate) fn cancel(&self, id: TransferId) {
         let Ok(mut state) = self.lock_own() else {

@@ -9,7 +9,7 @@ use crate::sys::{Argument, Process};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
 use peerlane_core::region::RegionError;
-use peerlane_core::uapi::{Probe, Register, access, provider, unregister};
+use peerlane_core::uapi::{Probe, Register, access, provider, state, unregister};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use std::any::Any;
@@ -437,6 +437,20 @@ impl Region {
         }
         self.0.held.fetch_add(1, Ordering::Relaxed);
         Ok(HeldRegion(self.clone()))
+    }
+
+    /// Whether a transfer with it is under way, as far as records have come. Whoever has another clone of it counts, too.
+    /// On a board that is gone no transfer moves anything, nor does one of the child's of a fork.
+    pub fn is_in_use(&self) -> bool {
+        let Some(queue) = self.0.device.queue() else {
+            return false;
+        };
+        queue.settle();
+        let is_gone = || match queue.query() {
+            Ok(query) => query.state & state::GONE != 0,
+            Err(error) => matches!(error, Error::Gone),
+        };
+        self.is_shared() && !queue.is_inherited() && !is_gone()
     }
 
     /// Whether somebody has a clone of it, a transfer under way for one.

@@ -10,8 +10,8 @@
  * Results: 0 or more is good, below 0 is one of the errors below. Nothing has happened after an error,
  * unless the function says otherwise.
  *
- * Handles: whoever made one ends it, once, in any order: what needs a device keeps it open. NULL is refused where a
- * handle is needed. A handle that was ended, or is none, must not be given: it is not found out.
+ * Handles: whoever made one ends it, once: transfers, then queues (which ends what is under way), then regions. Devices
+ * in any order: what needs a device keeps it open. NULL is refused where a handle is needed. A handle that was ended, or is none, must not be given: it is not found out.
  *
  * Threads: all functions may be called from several threads at a time, with the same handles too, but for those
  * that end a handle. None may be called from a signal handler.
@@ -24,6 +24,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Whoever does not look at such a result may free memory that the board still writes. */
+#if defined(__GNUC__) || defined(__clang__)
+#define PL_MUST_USE __attribute__((warn_unused_result))
+#else
+#define PL_MUST_USE
+#endif
 
 /**
  * Version of this interface: 1. A program compares it with `PL_VERSION` of its header; functions and error
@@ -177,6 +184,10 @@ typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, uint64_t 
  */
 struct pl_request {
         /**
+         * `sizeof(struct pl_request)`: so a later version of the library knows which members the program has.
+         */
+        uint64_t size;
+        /**
          * PL_FROM_FPGA or PL_TO_FPGA.
          */
         uint32_t direction;
@@ -210,6 +221,11 @@ extern "C" {
  * The library's version of this interface. Thread-safe; cannot fail.
  */
 uint32_t pl_version(void);
+
+/**
+ * The name of an error of this library's, and of no other number: "PL_BUSY" for PL_BUSY. Thread-safe; never null.
+ */
+const char *pl_code_name(int32_t code);
 
 /**
  * What went wrong in the last call of this thread that returned an error, as one sentence without a line
@@ -395,13 +411,17 @@ int pl_region_set_copy(const struct pl_region *region,
                        void *user);
 
 /**
- * Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
- * ended; so wait for them before the memory is freed.
+ * Ends a region's handle; null is nothing. While a transfer with the region is under way it ends nothing: the board may
+ * still write the memory, and the handle stays. So free the memory only if this has returned PL_OK.
+ *
+ * Returns PL_OK: no transfer moves the memory any more, and the handle has ended. PL_BUSY: a transfer is under way. Wait
+ * for it, or end it by `pl_transfer_stop`, `pl_queue_restart` or `pl_queue_close`, and call this again.
  *
  * # Safety
  * The handle was not ended, and no other thread uses it.
  */
-void pl_unregister(struct pl_region *region);
+PL_MUST_USE
+int pl_unregister(struct pl_region *region);
 
 /**
  * Makes the device's queue, of which it has one in its life.
@@ -416,12 +436,17 @@ void pl_unregister(struct pl_region *region);
 int pl_queue_open(const struct pl_device *device, struct pl_queue **queue);
 
 /**
- * Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
+ * Ends what is under way as `pl_queue_restart` does, and then the queue's handle; null is nothing.
+ *
+ * Returns PL_OK, or PL_GONE: no transfer of the queue moves anything any more, and the handle has ended. PL_TIMEOUT,
+ * PL_BROKEN, PL_REFUSED: as `pl_queue_restart`. Memory may still change, and the handle stays: call this again, and free
+ * no memory of a transfer before it has ended.
  *
  * # Safety
  * The handle was not ended, and no other thread uses it.
  */
-void pl_queue_close(struct pl_queue *queue);
+PL_MUST_USE
+int pl_queue_close(struct pl_queue *queue);
 
 /**
  * Begins a transfer. It never waits for room on the board.

@@ -82,6 +82,16 @@ impl Failure {
         Self { code, ..failure }
     }
 
+    /// Something is in use that was to be ended.
+    pub(crate) fn busy(text: &str, remedy: &'static str) -> Self {
+        Self {
+            code: PL_BUSY,
+            text: text.into(),
+            remedy,
+            number: Errno::BUSY.raw_os_error(),
+        }
+    }
+
     pub(crate) fn unsupported(text: &str, remedy: &'static str) -> Self {
         Self {
             code: PL_UNSUPPORTED,
@@ -186,6 +196,28 @@ pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
 fn last(part: impl FnOnce(&Last) -> *const c_char) -> *const c_char {
     LAST.try_with(|last| part(&last.borrow()))
         .unwrap_or(c"".as_ptr())
+}
+
+/// The name of an error of this library's, and of no other number: "PL_BUSY" for PL_BUSY. Thread-safe; never null.
+#[unsafe(no_mangle)]
+pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
+    let name = match code {
+        0.. => c"PL_OK",
+        PL_INVALID => c"PL_INVALID",
+        PL_NO_DEVICE => c"PL_NO_DEVICE",
+        PL_UNSUPPORTED => c"PL_UNSUPPORTED",
+        PL_REFUSED => c"PL_REFUSED",
+        PL_BUSY => c"PL_BUSY",
+        PL_TIMEOUT => c"PL_TIMEOUT",
+        PL_FAULT => c"PL_FAULT",
+        PL_RESTARTED => c"PL_RESTARTED",
+        PL_STOPPED => c"PL_STOPPED",
+        PL_GONE => c"PL_GONE",
+        PL_BROKEN => c"PL_BROKEN",
+        PL_INTERNAL => c"PL_INTERNAL",
+        _ => c"no code of libpeerlane",
+    };
+    name.as_ptr()
 }
 
 /// What went wrong in the last call of this thread that returned an error, as one sentence without a line

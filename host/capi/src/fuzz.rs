@@ -151,13 +151,24 @@ pub fn calls(device: Device, data: &[u8]) {
                     let code = pl_register_nvidia(device, at, bytes, identity, access, place);
                     made(code, region, &mut regions);
                 }
-                6 => pl_unregister(taken(&mut input, &mut regions)),
+                6 => {
+                    let region = taken(&mut input, &mut regions);
+                    let code = pl_unregister(region);
+                    known(code);
+                    // The handle stays.
+                    regions.extend((code == PL_BUSY).then_some(region));
+                }
                 7 => {
                     let mut queue = stale();
                     let code = pl_queue_open(input.handle(&devices), &raw mut queue);
                     made(code, queue, &mut queues);
                 }
-                8 => pl_queue_close(taken(&mut input, &mut queues)),
+                8 => {
+                    let queue = taken(&mut input, &mut queues);
+                    let code = pl_queue_close(queue);
+                    known(code);
+                    queues.extend((![PL_OK, PL_GONE].contains(&code)).then_some(queue));
+                }
                 9 => pl_transfer_free(taken(&mut input, &mut transfers)),
                 10 => {
                     let mut bytes = 0;
@@ -210,7 +221,9 @@ pub fn calls(device: Device, data: &[u8]) {
                 }
                 _ => {
                     let mut transfer = stale();
+                    let size = size_of::<pl_request>() as u64 - u64::from(input.byte() == 1);
                     let request = pl_request {
+                        size,
                         direction: u32::from(input.byte() % 3),
                         flags: u32::from(input.byte() % 20),
                         region: input.handle(&regions),
@@ -233,8 +246,12 @@ pub fn calls(device: Device, data: &[u8]) {
     // SAFETY: the handles live, and are not used again.
     unsafe {
         devices.into_iter().for_each(|device| pl_close(device));
-        regions.into_iter().for_each(|region| pl_unregister(region));
-        queues.into_iter().for_each(|queue| pl_queue_close(queue));
+        for queue in queues {
+            known(pl_queue_close(queue));
+        }
+        for region in regions {
+            known(pl_unregister(region));
+        }
         transfers
             .into_iter()
             .for_each(|transfer| pl_transfer_free(transfer));

@@ -416,13 +416,34 @@ pub unsafe extern "C" fn pl_region_set_copy(
     })
 }
 
-/// Ends a region's handle; null is nothing. The board lets go of the memory when the transfers with it have
-/// ended; so wait for them before the memory is freed.
+/// Ends a region's handle; null is nothing. While a transfer with the region is under way it ends nothing: the board may
+/// still write the memory, and the handle stays. So free the memory only if this has returned PL_OK.
+///
+/// Returns PL_OK: no transfer moves the memory any more, and the handle has ended. PL_BUSY: a transfer is under way. Wait
+/// for it, or end it by `pl_transfer_stop`, `pl_queue_restart` or `pl_queue_close`, and call this again.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pl_unregister(region: *mut pl_region) {
-    // SAFETY: the caller promises it.
-    unsafe { end(region) }
+#[must_use]
+pub unsafe extern "C" fn pl_unregister(region: *mut pl_region) -> c_int {
+    let in_use = run(|| {
+        // SAFETY: the caller promises it.
+        let Some(region) = (unsafe { region.as_ref() }) else {
+            return Ok(PL_OK);
+        };
+        if region.0.is_in_use() {
+            let remedy = "Wait for the transfer, or end it by pl_transfer_stop, pl_queue_restart or pl_queue_close.";
+            return Err(Failure::busy(
+                "a transfer with the region is under way",
+                remedy,
+            ));
+        }
+        Ok(PL_OK)
+    });
+    if in_use == PL_OK {
+        // SAFETY: the caller promises it.
+        unsafe { end(region) };
+    }
+    in_use
 }

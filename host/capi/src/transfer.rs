@@ -1,6 +1,6 @@
 //! Queues and transfers.
 
-use crate::error::{Failure, PL_OK, run};
+use crate::error::{Failure, PL_GONE, PL_OK, run};
 use crate::handles::{end, get, give, pl_device, pl_region};
 use peerlane_host::{Direction, Queue, Request, Terms, Transfer};
 use std::ffi::c_int;
@@ -32,6 +32,8 @@ pub const PL_NO_FLUSH: u32 = 8;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct pl_request {
+    /// `sizeof(struct pl_request)`: so a later version of the library knows which members the program has.
+    pub size: u64,
     /// PL_FROM_FPGA or PL_TO_FPGA.
     pub direction: u32,
     /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0.
@@ -104,14 +106,33 @@ pub unsafe extern "C" fn pl_queue_open(
     unsafe { give(queue, || Ok(pl_queue(get(device, "device")?.0.queue()?))) }
 }
 
-/// Ends a queue's handle; null is nothing. What is under way is stopped when its transfers' handles are ended, too.
+/// Ends what is under way as `pl_queue_restart` does, and then the queue's handle; null is nothing.
+///
+/// Returns PL_OK, or PL_GONE: no transfer of the queue moves anything any more, and the handle has ended. PL_TIMEOUT,
+/// PL_BROKEN, PL_REFUSED: as `pl_queue_restart`. Memory may still change, and the handle stays: call this again, and free
+/// no memory of a transfer before it has ended.
 ///
 /// # Safety
 /// The handle was not ended, and no other thread uses it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) {
-    // SAFETY: the caller promises it.
-    unsafe { end(queue) }
+#[must_use]
+pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) -> c_int {
+    let stopped = run(|| {
+        // SAFETY: the caller promises it.
+        match unsafe { queue.as_ref() } {
+            // A child of a fork has none of its parent's transfers.
+            Some(queue) if queue.0.under_way() > 0 => {
+                queue.0.restart().map_err(Failure::of_end)?;
+                Ok(PL_OK)
+            }
+            _ => Ok(PL_OK),
+        }
+    });
+    if [PL_OK, PL_GONE].contains(&stopped) {
+        // SAFETY: the caller promises it.
+        unsafe { end(queue) };
+    }
+    stopped
 }
 
 /// Begins a transfer. It never waits for room on the board.
@@ -139,6 +160,14 @@ pub unsafe extern "C" fn pl_submit(
     let submit = || {
         // SAFETY: the caller promises all of them.
         let (queue, request) = unsafe { (get(queue, "queue")?, get(request, "request")?) };
+        if request.size != size_of::<pl_request>() as u64 {
+            let text = format!(
+                "a request of {} bytes, and one has {}",
+                request.size,
+                size_of::<pl_request>()
+            );
+            return Err(Failure::invalid(text));
+        }
         // SAFETY: as above.
         let region = unsafe { get(request.region, "region") }?;
         let asked = Request {

@@ -43,6 +43,7 @@ impl Open {
 
     fn submit(&self, flags: u32) -> *mut pl_transfer {
         let request = pl_request {
+            size: size_of::<pl_request>() as u64,
             direction: PL_FROM_FPGA,
             flags,
             region: self.region,
@@ -62,8 +63,8 @@ impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: the handles live, and are not used again.
         unsafe {
-            pl_queue_close(self.queue);
-            pl_unregister(self.region);
+            let _ = pl_queue_close(self.queue);
+            let _ = pl_unregister(self.region);
             pl_close(self.device);
         }
     }
@@ -197,6 +198,7 @@ fn the_programs_function_copies_the_ends() {
     let user = (&raw mut copies).cast();
     let begin = |offset, length| {
         let request = pl_request {
+            size: size_of::<pl_request>() as u64,
             direction: PL_FROM_FPGA,
             flags: 0,
             region: open.region,
@@ -227,4 +229,71 @@ fn the_programs_function_copies_the_ends() {
     }
     drop(open);
     assert_eq!(copies.seen, [(1, 3), (8, 3), (4, 2)]);
+}
+
+/// The order in which programs clean up after PL_TIMEOUT: nothing is released that the board may still write, and the
+/// result says so.
+#[test]
+fn memory_of_a_transfer_under_way_is_not_released() {
+    let least = Least::new();
+    let mut open = Open::over(least.clone());
+    least.stuck.store(true, Ordering::Relaxed);
+    let transfer = open.submit(0);
+    // SAFETY: the handles live until a call has ended them.
+    unsafe {
+        assert_eq!(pl_transfer_wait(transfer, 0, null_mut()), PL_TIMEOUT);
+        pl_transfer_free(transfer);
+        assert_eq!(pl_unregister(open.region), PL_BUSY);
+        assert_eq!(least.unregistered.load(Ordering::Relaxed), 0);
+        // A queue that cannot be stopped stays, too.
+        *least.refuse_stop.lock().unwrap() = Some(Errno::INVAL);
+        assert_eq!(pl_queue_close(open.queue), PL_BROKEN);
+        assert_eq!(pl_unregister(open.region), PL_BUSY);
+        *least.refuse_stop.lock().unwrap() = None;
+        least.end_held(true);
+        assert_eq!(pl_queue_close(open.queue), PL_OK);
+        assert_eq!(pl_unregister(open.region), PL_OK);
+        assert_eq!(least.unregistered.load(Ordering::Relaxed), 1);
+    }
+    (open.queue, open.region) = (null_mut(), null_mut());
+    drop(open);
+    // On a board that is gone nothing moves, and all can be released.
+    let least = Least::new();
+    let mut open = Open::over(least.clone());
+    least.stuck.store(true, Ordering::Relaxed);
+    let transfer = open.submit(0);
+    least.gone.store(true, Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe {
+        pl_transfer_free(transfer);
+        assert_eq!(pl_unregister(open.region), PL_OK);
+        *least.refuse_stop.lock().unwrap() = Some(Errno::NODEV);
+        assert_eq!(pl_queue_close(open.queue), PL_GONE);
+    }
+    (open.queue, open.region) = (null_mut(), null_mut());
+}
+
+#[test]
+fn each_code_has_its_name() {
+    let name = |code| {
+        // SAFETY: it is a string for good.
+        let name = unsafe { std::ffi::CStr::from_ptr(pl_code_name(code)) };
+        name.to_str().unwrap().to_owned()
+    };
+    let header = include_str!("../include/libpeerlane.h");
+    let mut found = 0;
+    for line in header.lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        if let ["#define", word, code] = words[..]
+            && let Ok(code @ ..=-1) = code.trim_matches(['(', ')']).parse::<i32>()
+        {
+            assert_eq!(name(code), word);
+            found += 1;
+        }
+    }
+    assert_eq!(
+        (found, name(0), name(1)),
+        (12, "PL_OK".into(), "PL_OK".into())
+    );
+    assert_eq!(name(-13), "no code of libpeerlane");
 }

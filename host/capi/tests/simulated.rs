@@ -56,6 +56,7 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
         ensure!(pl_queue_open(device, &raw mut second) == PL_BUSY && second.is_null());
 
         let there = pl_request {
+            size: size_of::<pl_request>() as u64,
             direction: PL_TO_FPGA,
             flags: 0,
             region,
@@ -64,6 +65,7 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
             length: LENGTH,
         };
         let back = pl_request {
+            size: size_of::<pl_request>() as u64,
             direction: PL_FROM_FPGA,
             flags: PL_AFTER_TO_FPGA | PL_URGENT,
             offset: LENGTH,
@@ -75,6 +77,11 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
                 ..there
             },
             pl_request { flags: 16, ..there },
+            pl_request { size: 0, ..there },
+            pl_request {
+                size: there.size + 8,
+                ..there
+            },
             pl_request {
                 region: null(),
                 ..there
@@ -142,12 +149,12 @@ fn transfers_by_the_functions_of_c() -> Result<()> {
 
         // In any order, and null is nothing.
         pl_close(device);
-        pl_queue_close(queue);
-        pl_unregister(region);
+        ensure!(pl_queue_close(queue) == PL_OK);
+        ensure!(pl_unregister(region) == PL_OK, "{}", text());
         for transfer in [transfer, other, lost, off, null_mut()] {
             pl_transfer_free(transfer);
         }
-        pl_unregister(null_mut());
+        ensure!(pl_unregister(null_mut()) == PL_OK && pl_queue_close(null_mut()) == PL_OK);
     }
     let mut found = vec![0; 2 * LENGTH as usize];
     memory.read(0, &mut found)?;
@@ -210,8 +217,7 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         ensure!(pl_region_probe(region, 0, address, null_mut()) == PL_INVALID);
         // The channel is the driver's from the first probe on; or the queue's.
         ensure!(pl_queue_open(device, &raw mut queue) == PL_BUSY && queue.is_null());
-        pl_unregister(region);
-        pl_unregister(deaf);
+        ensure!(pl_unregister(region) == PL_OK && pl_unregister(deaf) == PL_OK);
         pl_close(device);
         let device = pl_device::over(driver.open()?);
         let code = pl_allocate(device, LENGTH, &raw mut address);
@@ -222,8 +228,7 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         ensure!(code == PL_OK, "{}", text());
         ensure!(pl_queue_open(device, &raw mut queue) == PL_OK, "{}", text());
         ensure!(probe(region, 0, address).0 == PL_BUSY, "{}", text());
-        pl_queue_close(queue);
-        pl_unregister(region);
+        ensure!(pl_queue_close(queue) == PL_OK && pl_unregister(region) == PL_OK);
         pl_close(device);
 
         // A read that is refused is never answered on `Txs`, which is a fault. The board reads nothing more after that,
@@ -237,7 +242,7 @@ fn a_probe_tells_what_the_board_reads() -> Result<()> {
         board.set_platform(Platform::WritesOnly);
         let (code, data) = probe(region, 0, address);
         ensure!(code == PL_FAULT && data == [0xee; PL_PROBE_BYTES]);
-        pl_unregister(region);
+        ensure!(pl_unregister(region) == PL_OK);
         pl_close(device);
     }
     Ok(())
