@@ -184,6 +184,8 @@ static void post(struct channel *channel, int reads, const struct peerlane_descr
 	__u32 words[7];
 	unsigned int at;
 
+	/* What the board is to read is in memory before the doorbell. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(words, what, sizeof(words));
 	for (at = 0; at < 7; at++)
 		store(channel, reads ? PEERLANE_CHAN_READ_DESC(at) : PEERLANE_CHAN_WRITE_DESC(at),
@@ -209,8 +211,6 @@ static void take(struct channel *channel, __u32 cookie)
 			exit(1);
 		}
 	} while ((status & PEERLANE_COMPLETION_STATUS_PHASE_MASK) != phase);
-	/* The record was written before its status. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	status &= PEERLANE_COMPLETION_STATUS_CODE_MASK;
 	status >>= PEERLANE_COMPLETION_STATUS_CODE_SHIFT;
 	if (status == PEERLANE_RING_EMPTY) {
@@ -218,6 +218,14 @@ static void take(struct channel *channel, __u32 cookie)
 		fprintf(stderr, "the board was started again, or is gone\n");
 		exit(1);
 	}
+	/* The dwords of a record come in ascending order: all before the sequence are there when that is right. */
+	while (record->sequence != channel->seen) {
+		if (deadline(0) > limit) {
+			fprintf(stderr, "half a record after %d s\n", SECONDS);
+			exit(1);
+		}
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (status != PEERLANE_STATUS_CODE_OK || record->cookie != cookie ||
 	    record->bytes_done != HALF) {
 		fprintf(stderr, "status %u after %u bytes\n", status, record->bytes_done);

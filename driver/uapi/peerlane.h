@@ -1207,9 +1207,13 @@ struct peerlane_descriptor {
 
 /*
  * Completion record: how a descriptor ended. The block writes it to the next slot of the
- * channel's ring; software polls `phase` in the slot it expects next. Every accepted descriptor
- * is owed a slot, whether it asks for a record or not, until a doorbell says that it is freed;
- * so software that reads slowly is refused doorbells and loses no record.
+ * channel's ring; software polls `phase` in the slot it expects next. The dwords of a record
+ * become visible in ascending order, and not all at once (PCI Express Base Specification 4.0,
+ * 2.4.3). So a slot with a new `phase` has the whole record once `sequence` is that of the
+ * record: wait for it, and read the dwords before it after that, with an acquire barrier in
+ * between. Every accepted descriptor is owed a slot, whether it asks for a record or not, until
+ * a doorbell says that it is freed; so software that reads slowly is refused doorbells and loses
+ * no record.
  */
 struct peerlane_completion {
 /* 0x00: The descriptor's cookie. */

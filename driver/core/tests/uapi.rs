@@ -65,6 +65,7 @@ fn expected() -> Expected {
         ("FEATURE_CVP", feature::CVP),
         ("FEATURE_PROVED_PEERS", feature::PROVED_PEERS),
         ("FEATURE_PEEK", feature::PEEK),
+        ("QUERY_PEEK", uapi::query::PEEK),
         ("REGISTER_PROVED_ONLY", register::PROVED_ONLY.into()),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),
@@ -211,7 +212,7 @@ fn expected() -> Expected {
             revoked,
             resets,
             doubts,
-            reserved,
+            flags,
         }
     );
     layout!(all, "peerlane_eventfd", EventFd { fd, flags });
@@ -489,4 +490,31 @@ fn structures_have_no_holes() {
         assert_eq!(bytes, size, "{name}");
         assert_eq!(size % 8, 0, "{name}");
     }
+}
+
+/// The example's own look at the ring, where each dword of a record becomes visible by itself.
+#[test]
+fn the_example_reads_whole_records() {
+    let work = tempfile::tempdir().unwrap();
+    let program = work.path().join("records");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let status = Command::new("cc")
+        .args([
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pthread",
+            "-I",
+        ])
+        .arg(header().parent().unwrap())
+        .arg(here.join("tests/records.c"))
+        .arg("-o")
+        .arg(&program)
+        .status();
+    assert!(status.expect("the compiler runs").success());
+    let output = Command::new(&program).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
