@@ -252,9 +252,19 @@ CUresult cuDeviceGetPCIBusId(char *name, int room, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+/* For tests: how often a primary context was retained. */
+static int retains;
+
+int fake_cuda_retains(void);
+int fake_cuda_retains(void)
+{
+	return retains;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	(void)device;
+	retains++;
 	*context = (CUcontext)&context_of_gpu;
 	return CUDA_SUCCESS;
 }

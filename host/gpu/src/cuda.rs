@@ -436,8 +436,8 @@ impl Gpu {
         driver.check("cuStreamSynchronize", code)
     }
 
-    /// Has copies and fills of memory of the program's own be complete when their call returns, as a peer must see them
-    /// ("GPUDirect RDMA", "Synchronization and Memory Ordering"). Memory of virtual memory management does not take the
+    /// Has those copies and fills of memory of the program's own that are synchronous be complete when their call returns, as
+    /// a peer must see them ("GPUDirect RDMA", "Synchronization and Memory Ordering"). Asynchronous ones stay so. Memory of virtual memory management does not take the
     /// attribute (driver 580: `CUDA_ERROR_NOT_SUPPORTED`): there it is the program's to wait for its streams.
     pub(crate) fn order_copies(&self, address: u64) -> Result<()> {
         const NOT_SUPPORTED: c_int = sys::CUresult::CUDA_ERROR_NOT_SUPPORTED as c_int;

@@ -137,8 +137,11 @@ impl NoRoom for Error {
 impl Gpu {
     /// Registers GPU memory of the program's own, by its address.
     ///
-    /// Copies and fills of memory of `cuMemAlloc` are complete from now on when their call returns, as the board must see
-    /// them. For memory of virtual memory management CUDA does not offer that: wait for the stream before the board reads.
+    /// Work of a stream that writes the memory must have ended before the board reads it: synchronize the stream first. An
+    /// asynchronous copy stays asynchronous. Of memory of `cuMemAlloc`, copies and fills that are synchronous are complete
+    /// when their call returns, as the board must see them (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`). The attribute is set for the
+    /// whole allocation and stays set: another library may have set it as well, and CUDA does not count who needs it. For
+    /// memory of virtual memory management CUDA does not offer it.
     ///
     /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
     /// for: the board may then reach bytes of the same allocation around the range. (An allocation that does not consist of

@@ -13,13 +13,15 @@ mod source;
 use error::{closed, told};
 use exit::detached;
 use fpga::FpgaMemory;
+use peerlane_gpu::Gpu;
 use peerlane_host::Permissions;
 use pyo3::prelude::*;
 use queue::{Queue, Transfer};
 use region::Region;
 use source::Source;
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the board may do with a region.
 fn permissions(py: Python<'_>, read: bool, write: bool) -> PyResult<Permissions> {
@@ -37,17 +39,31 @@ fn permissions(py: Python<'_>, read: bool, write: bool) -> PyResult<Permissions>
 
 /// A board, opened: a context with a channel of its own.
 #[pyclass(frozen, weakref, module = "peerlane")]
-struct Device(Mutex<Option<peerlane_host::Device>>);
+struct Device(Mutex<Option<Open>>);
+
+/// What a device has until it is closed.
+#[derive(Clone)]
+struct Open {
+    device: peerlane_host::Device,
+    /// NVIDIA's GPUs whose memory was registered. Each has its primary context, which is expensive to make: where the
+    /// program uses another context, it would be made for each registration.
+    gpus: Arc<Mutex<BTreeMap<usize, Gpu>>>,
+}
 
 impl Device {
     fn over(device: peerlane_host::Device) -> Self {
-        Self(Mutex::new(Some(device)))
+        let gpus = Arc::default();
+        Self(Mutex::new(Some(Open { device, gpus })))
     }
 
-    /// It, unless it was closed.
+    /// What it has, unless it was closed.
+    fn open(&self, py: Python<'_>) -> PyResult<Open> {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| closed(py, "the device"))
+    }
+
     fn get(&self, py: Python<'_>) -> PyResult<peerlane_host::Device> {
-        let device = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        device.clone().ok_or_else(|| closed(py, "the device"))
+        Ok(self.open(py)?.device)
     }
 }
 
@@ -84,8 +100,8 @@ impl Device {
         write: bool,
     ) -> PyResult<Region> {
         let permissions = permissions(py, read, write)?;
-        let device = self.get(py)?;
-        Region::new(py, &device, Source::of(source, write)?, permissions)
+        let open = self.open(py)?;
+        Region::new(py, &open, Source::of(source, write)?, permissions)
     }
 
     #[pyo3(signature = (file, length, *, offset = 0, read = true, write = true))]
@@ -128,8 +144,8 @@ impl Device {
     }
 
     fn close(&self, py: Python<'_>) {
-        let device = (self.0.lock().unwrap_or_else(PoisonError::into_inner)).take();
-        detached(py, || drop(device));
+        let open = (self.0.lock().unwrap_or_else(PoisonError::into_inner)).take();
+        detached(py, || drop(open));
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

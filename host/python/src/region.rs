@@ -1,5 +1,6 @@
 //! Memory that the board reaches.
 
+use crate::Open;
 use crate::error::{closed, invalid, told, told_of_gpu};
 use crate::exit::detached;
 use crate::fpga::Place;
@@ -11,6 +12,7 @@ use peerlane_host::{Device, Permissions};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::btree_map::Entry;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
@@ -63,10 +65,11 @@ pub(crate) struct Region {
 impl Region {
     pub(crate) fn new(
         py: Python<'_>,
-        device: &Device,
+        open: &Open,
         source: Source,
         permissions: Permissions,
     ) -> PyResult<Self> {
+        let device = &open.device;
         let (address, length) = (source.address, source.length);
         let mut amd = None;
         let (region, offset) = match source.kind {
@@ -77,8 +80,15 @@ impl Region {
                 (told(py, detached(py, register))?, 0)
             }
             Kind::Cuda(number) => {
-                let open = || Gpu::open(number.map_or_else(|| Gpu::number_of(address), Ok)?);
-                let gpu = told_of_gpu(py, detached(py, open))?;
+                let find = || {
+                    let number = number.map_or_else(|| Gpu::number_of(address), Ok)?;
+                    let mut gpus = open.gpus.lock().unwrap_or_else(PoisonError::into_inner);
+                    Ok(match gpus.entry(number) {
+                        Entry::Occupied(known) => known.get().clone(),
+                        Entry::Vacant(place) => place.insert(Gpu::open(number)?).clone(),
+                    })
+                };
+                let gpu = told_of_gpu(py, detached(py, find))?;
                 // SAFETY: as above; other bytes of the allocation are written by nobody.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, detached(py, register))?;

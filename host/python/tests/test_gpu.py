@@ -116,3 +116,13 @@ def test_a_gpu_without_room_is_busy(torch, device, monkeypatch):
     # What is no memory of the GPU's is refused, and not for want of room.
     with pytest.raises(peerlane.RefusedError):
         device.register(Tensor(tensor.cuda, 1 << 40, 1000))
+
+
+def test_a_device_retains_the_primary_context_once(torch, cuda, device):
+    """A program with a context of its own would have the primary one made and destroyed for each registration."""
+    tensors = [torch.randint(0, 256, (1000,), dtype=torch.uint8, device="cuda") for _ in range(4)]
+    before = cuda.library.fake_cuda_retains()
+    regions = [device.register(tensor) for tensor in tensors]
+    regions[0].close()
+    regions.append(device.register(tensors[0]))
+    assert cuda.library.fake_cuda_retains() - before <= 1
