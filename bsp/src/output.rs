@@ -96,6 +96,33 @@ pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
     Ok(parent)
 }
 
+/// What keeps `aoc` from working below a directory, if something does. Its scripts split paths at blanks (Intel's article
+/// 000086370: the SDK does not support spaces in directory names, and is not to be changed in that).
+pub fn unfit_for_aoc(directory: &Path) -> Option<String> {
+    let name = directory.to_string_lossy();
+    let blank = name.chars().find(|letter| letter.is_whitespace())?;
+    Some(format!(
+        "aoc does not work in a directory whose path has a blank ({blank:?} in {name:?})"
+    ))
+}
+
+/// Refuses a directory for a platform that `aoc` could not use there.
+///
+/// # Errors
+/// [`ErrorKind::Output`].
+pub fn check_for_aoc(out: &Path) -> Result<()> {
+    let whole = new_directory(out)?.join(out.file_name().unwrap_or_default());
+    match unfit_for_aoc(&whole) {
+        None => Ok(()),
+        Some(what) => Err(Error::new(
+            ErrorKind::Output,
+            Place::file(out),
+            what,
+            "Choose an --out without blanks, in a directory without blanks.",
+        )),
+    }
+}
+
 /// Temporary directories are private; the finished BSP is as open as any directory.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ mod out;
 mod commands;
 mod demo;
 mod doctor;
+mod link;
 mod provenance;
 mod signals;
 mod top;
@@ -19,8 +20,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, icd, new, revert,
-    upgrade,
+    FAILED, Outcome, bench, check, component, config, diagram, driver, extend, icd, new, program,
+    revert, upgrade,
 };
 use peerlane_bsp::error::ErrorKind;
 use signals::Signals;
@@ -48,6 +49,7 @@ enum Command {
     Config(config::Args),
     Diagram(diagram::Args),
     Driver(driver::Args),
+    Program(program::Args),
     Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
     Bench(bench::Args),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Diagram(args) => diagram::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Driver(args) => driver::run(args),
+        Command::Program(args) => program::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Top(args) => commands::top::run(args),

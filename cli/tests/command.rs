@@ -23,6 +23,47 @@ fn help_has_examples_and_every_option() {
     }
 }
 
+/// Intel's SDK does not work there (article 000086370), so nobody finds that out after an hour of compiling.
+#[test]
+fn no_platform_is_made_where_aoc_does_not_work() {
+    let work = tempfile::tempdir().unwrap();
+    let (bsp, blank) = (common::reference(), work.path().join("my boards"));
+    std::fs::create_dir(&blank).unwrap();
+    for out in [blank.join("out"), work.path().join("out put")] {
+        for command in [
+            ["extend", "--bsp", text(&bsp), "--out", text(&out)],
+            ["new", "--board", "de5net", "--out", text(&out)],
+        ] {
+            let (code, said) = status(&command);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains("whose path has a blank"), "{said}");
+            assert!(!out.exists());
+        }
+    }
+    let (fit, moved) = (work.path().join("out"), blank.join("moved"));
+    let (code, said) = status(&["extend", "--bsp", text(&bsp), "--out", text(&fit)]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!status(&["check", text(&fit)]).1.contains("path: "));
+    std::fs::rename(&fit, &moved).unwrap();
+    let (code, said) = status(&["check", text(&moved)]);
+    assert_eq!(code, Some(2), "{said}");
+    let faults = said.lines().filter(|line| line.contains(": wrong: "));
+    let faults: Vec<_> = faults.collect();
+    assert!(
+        matches!(faults[..], [line] if line.starts_with("path: wrong: ") && line.contains("Move the platform")),
+        "{said}"
+    );
+    let said = std::process::Command::new(env!("CARGO_BIN_EXE_peerlane"))
+        .args(["doctor", "--no-probes"])
+        .env("AOCL_BOARD_PACKAGE_ROOT", &moved)
+        .output();
+    let said = String::from_utf8(said.unwrap().stdout).unwrap();
+    assert!(
+        said.contains("path: wrong: AOCL_BOARD_PACKAGE_ROOT: "),
+        "{said}"
+    );
+}
+
 /// The program says what it was built from; what it writes does, too, and the check says where that is another.
 #[test]
 fn the_version_is_known_everywhere() {

@@ -135,7 +135,13 @@ fn build<'a>(root: &Path, text: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
             "file" => {
                 let (path, content) = rest.split_once(' ').unwrap();
                 let map = format!("{:#010x}", peerlane_core::regs::MAP_ID);
-                write(&root.join(path), content.replace("MAP_ID", &map));
+                // Attributes, then the value (the kernel's Documentation/filesystems/efivarfs.rst).
+                let variable = |value: &str| format!("\u{6}\0\0\0{value}");
+                let content = content
+                    .replace("MAP_ID", &map)
+                    .replace("VARIABLE_OF_1", &variable("\u{1}"))
+                    .replace("VARIABLE_OF_0", &variable("\0"));
+                write(&root.join(path), content);
             }
             state @ ("ok" | "note" | "wrong") => {
                 let (about, part) = rest.split_once(": ").expect("what it is about");

@@ -29,7 +29,7 @@ fn tool(dir: &Path, name: &str, script: &str) {
 /// Makes a platform and runs the commands of its README; gives the directory of it all, and the calls of others' tools.
 fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let work = tempfile::tempdir().unwrap();
-    let out = work.path().join("extended here");
+    let out = work.path().join("extended-here");
     let made = peerlane(&[make, &["--out", text(&out)]].concat());
     assert!(
         made.status.success(),
@@ -44,7 +44,10 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     tool(
         &bin,
         "peerlane",
-        &format!("[ \"$1\" = upgrade ] || exec {itself} \"$@\""),
+        &format!(
+            "case $1 in upgrade) exit 0;; program) while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\";; esac\n\
+             exec {itself} \"$@\""
+        ),
     );
     let quartus = work.path().join("quartus.tcl");
     fs::write(&quartus, QUARTUS).unwrap();
@@ -140,6 +143,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
         .env("WORK", work.path().join("compiles"))
         .env("RUNTIME", "/of/the/runtime")
         .env("ALTERAOCLSDKROOT", "/of/the/sdk")
+        .env("PORT", "0000:00:01.0")
         .env("CALLS", &calls)
         .env("BOARD", board)
         .env("STOPS", if persona { "1" } else { "" })
@@ -162,7 +166,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
 
 /// What stands in for the library that was put into the platform.
 fn library(work: &tempfile::TempDir) -> String {
-    let library = "extended here/linux64/lib/libpeerlane_mmd.so";
+    let library = "extended-here/linux64/lib/libpeerlane_mmd.so";
     fs::read_to_string(work.path().join(library)).unwrap()
 }
 
@@ -205,6 +209,7 @@ fn the_steps_of_a_board_with_a_base_revision() {
             "quartus_sh -t scripts/peerlane/rebuild.tcl export",
             "quartus_sh -t scripts/peerlane/rebuild.tcl import-on",
             "aoc --board peerlane_net_peerlane kernel.cl",
+            "peerlane program --port 0000:00:01.0 -- quartus_pgm",
             "quartus_pgm",
             "lspci -nn -v -d 1172:",
             "sudo dkms add",
@@ -212,25 +217,25 @@ fn the_steps_of_a_board_with_a_base_revision() {
             "modprobe peerlane",
             "cargo build --release -p peerlane-mmd-legacy -p peerlane-utilities",
             "aocl install\n",
-            "extended here/linux64/libexec/../.. install\n",
+            "extended-here/linux64/libexec/../.. install\n",
             "sudo -E env PATH=",
             "aocl diagnostic\n",
-            "extended here/linux64/libexec/../.. diagnose\n",
+            "extended-here/linux64/libexec/../.. diagnose\n",
             "mmd/devices.c -Iheaders -L",
             "-lalteracl -lpeerlane_mmd\n",
-            "extended here/linux64/lib:/of/the/sdk/host/linux64/lib ",
+            "extended-here/linux64/lib:/of/the/sdk/host/linux64/lib ",
         ],
     );
     assert!(calls.contains("peerlane-aocl --platform /"), "{calls}");
     // As that SDK calls it.
-    let steps = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
+    let steps = fs::read_to_string(work.path().join("extended-here/README.md")).unwrap();
     assert!(steps.contains("aocl reprogram acl0 FILE.aocx"), "{steps}");
     // Kernels of 13.1 are for the closed runtime alone.
     assert_eq!(library(&work), "legacy\n");
     // What the base compile made is imported, by the board and by the kernel's compile.
     let persona = "persona/base.root_partition.personax";
     for dir in [
-        "extended here/hardware/peerlane_net_peerlane",
+        "extended-here/hardware/peerlane_net_peerlane",
         "compiles/kernel",
     ] {
         assert!(work.path().join(dir).join(persona).is_file(), "{dir}");
@@ -288,7 +293,7 @@ fn the_steps_of_boards_of_later_versions() {
             ],
         );
         assert_eq!(library(&work), "open\n");
-        let readme = fs::read_to_string(work.path().join("extended here/README.md")).unwrap();
+        let readme = fs::read_to_string(work.path().join("extended-here/README.md")).unwrap();
         assert_eq!(readme.contains("aocl link-config"), linked, "{version}");
         assert!(readme.contains("aocl program acl0 FILE.aocx"), "{readme}");
         // The other library is there to be copied, too.
@@ -315,7 +320,7 @@ fn the_steps_of_a_board_without_a_bsp() {
         ],
     );
     // The memory's pins are those of the fragment and what UniPHY assigns, for each compile from then on.
-    let out = work.path().join("extended here");
+    let out = work.path().join("extended-here");
     let board = out.join("hardware/de5net_peerlane");
     let pins = fs::read_to_string(board.join("pins.tcl")).unwrap();
     assert!(pins.ends_with("\nassigned to a memory pin\n"), "{pins}");

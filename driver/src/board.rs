@@ -24,10 +24,12 @@
 
 mod lingering;
 mod need;
+mod pinned;
 mod recovery;
 mod relief;
 
 pub(crate) use need::Need;
+pub(crate) use pinned::Pinned;
 pub(crate) use relief::Shrinker;
 
 use crate::{

@@ -98,6 +98,10 @@ fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::R
     if window.is_some() {
         f.write_str(", the window")?;
     }
+    match board.with_quota(|quota| quota.pinned(channel)) {
+        0 => {}
+        pinned => write!(f, ", {} bytes of other devices' memory", pinned)?,
+    }
     f.write_str("\n")?;
     if let Some(held) = held {
         writeln!(f, "its FPGA memory is {:#x}..{:#x}", held.start, held.end)?;

@@ -14,6 +14,9 @@ use kernel::{
     reason = "kernel structures hold empty ones in some configurations"
 )]
 extern "C" {
+    /// Disables the link of the port above a device, or enables it and waits until it is up, or a second is over. Says whether
+    /// the port has done so.
+    pub(crate) fn peerlane_disable_link(device: *mut bindings::pci_dev, disable: bool) -> bool;
     /// Whether mapping something for a device has failed, as a negative error code.
     pub(crate) fn peerlane_dma_mapping_error(
         device: *mut bindings::device,

@@ -62,6 +62,8 @@ pub(crate) mod queue;
 pub(crate) mod quota;
 #[path = "../core/src/record.rs"]
 pub(crate) mod record;
+#[path = "../core/src/refusal.rs"]
+pub(crate) mod refusal;
 #[path = "../core/src/region.rs"]
 pub(crate) mod region;
 #[path = "../core/src/regs.rs"]

@@ -257,7 +257,7 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         },
         any_distance: bool {
             default: false,
-            description: "Use NVIDIA GPUs' memory although the kernel does not know that the board can reach it (default 0)",
+            description: "Use GPUs' memory although the kernel does not know that the board can reach it (default 0)",
         },
         context_entries: u32 {
             default: 0,
@@ -274,6 +274,10 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         user_memory_mib: u32 {
             default: 0,
             description: "The most MiB of FPGA memory that all files of a user without CAP_SYS_RESOURCE may allocate; 0: half of what can be allocated (default 0)",
+        },
+        user_gpu_mib: u32 {
+            default: 0,
+            description: "The most MiB of other devices' memory that all files of a user without CAP_SYS_RESOURCE may have pinned; 0: no limit but its ATT entries (default 0)",
         },
         memory_pool_mib: u32 {
             default: 0,

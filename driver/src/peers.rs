@@ -90,13 +90,15 @@ impl Board {
         &self,
         device: &Device<Bound>,
         may_risk: bool,
-        run: impl FnOnce(&mut Proofs<'_>) -> R,
-    ) -> R {
+        run: impl FnOnce(&mut Proofs<'_>) -> Result<R>,
+    ) -> Result<R> {
+        // Nothing is allocated while it runs.
+        let finder = Finder::new(device)?;
         let mut peers = PEERS.lock();
         run(&mut Proofs {
             board: self,
             peers: &mut peers,
-            finder: Finder::new(device),
+            finder,
             may_risk,
         })
     }

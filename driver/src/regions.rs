@@ -4,7 +4,7 @@
 //! for use again.
 
 use crate::{
-    board::{Board, Need},
+    board::{Board, Need, Pinned},
     context::Context,
     ffi::peerlane_is_killed,
     hw::Failure,
@@ -50,6 +50,8 @@ pub(crate) struct Region {
     mapping: Arc<Mapping>,
     // Behind the mapping, which must be gone first.
     memory: Memory,
+    /// What counts of it, where it is another device's.
+    _pinned: Option<Pinned>,
     key: Key,
     /// Keeps the key's `space` from being another's.
     _space: Option<ARef<Mm>>,
@@ -395,7 +397,7 @@ impl Context {
         loop {
             let departures = self.board.departures();
             let error = match self.make(&wanted, arguments) {
-                Err(error) if [ENOSPC, ENOMEM, EDQUOT].contains(&error) => error,
+                Err(error) if [ENOSPC, ENOMEM, EDQUOT, ENOBUFS].contains(&error) => error,
                 done => return done,
             };
             let since: &Instant<Monotonic> = since.get_or_insert_with(Instant::now);
@@ -408,7 +410,7 @@ impl Context {
                 return Err(EINTR);
             }
             let _inside = self.board.gate.enter()?;
-            let went = self.make_room(core::mem::take(&mut alone), error, &mut need)?;
+            let went = self.make_room(&wanted, core::mem::take(&mut alone), error, &mut need)?;
             // What was kept when we were refused, and is not any more, may be all that we need.
             if !went && departures == self.board.departures() {
                 return Err(error);
@@ -419,8 +421,15 @@ impl Context {
     /// Lets go what we keep, if `ours_first` and if there is something; else what any context keeps of that
     /// of which a region has found too little, and has those contexts keep nothing more. Says whether
     /// there was something. One at a time does this: what another lets go is gone afterwards.
-    fn make_room(&self, ours_first: bool, error: Error, need: &mut Need<'_>) -> Result<bool> {
+    fn make_room(
+        &self,
+        wanted: &Wanted,
+        ours_first: bool,
+        error: Error,
+        need: &mut Need<'_>,
+    ) -> Result<bool> {
         let payer = host::Payer::caller()?;
+        let exporter = wanted.buffer.as_ref().map(dmabuf::Buffer::exporter);
         let mut went = false;
         self.board.let_go(|| {
             went = ours_first && self.let_kept_go();
@@ -428,10 +437,14 @@ impl Context {
                 return;
             }
             self.board.for_each_user(|other| {
-                let gone = if error == ENOMEM {
-                    // Of the process's locked memory, or its user's, whoever has opened the board.
-                    let weighs = |region: &Region| region.memory.weighs_on(&payer);
-                    let kept = other.regions.lock().take_kept_if(weighs);
+                let gone = if [ENOMEM, ENOBUFS].contains(&error) {
+                    let helps = |region: &Region| match error {
+                        // Of the process's locked memory, or its user's, whoever has opened the board.
+                        error if error == ENOMEM => region.memory.weighs_on(&payer),
+                        // Of a GPU's BAR.
+                        _ => region.memory.fills_the_bar_of(exporter),
+                    };
+                    let kept = other.regions.lock().take_kept_if(helps);
                     let gone = !kept.is_empty();
                     Region::retire(&self.board, kept);
                     gone
@@ -538,11 +551,11 @@ impl Context {
         let permissions = wanted.permissions;
         // Pages may take as long to come as their owner likes: a user's page fault handler, a
         // file system in user space. Nobody waits for that inside of the gate.
-        let (space, pinned) = match wanted.key.provider {
+        let (space, pages) = match wanted.key.provider {
             provider::HOST => {
                 let space = || self.space_of_caller();
-                let pinned = host::Pinned::new(space, address, length, permissions)?;
-                (Some(pinned.space().clone()), Some(pinned))
+                let pages = host::Pinned::new(space, address, length, permissions)?;
+                (Some(pages.space().clone()), Some(pages))
             }
             _ => (None, None),
         };
@@ -557,20 +570,31 @@ impl Context {
             provider::NVIDIA => Kind::Nvidia,
             _ => Kind::DmaBuf,
         };
+        let pinned = match &wanted.buffer {
+            // All of it is pinned, however little is asked for.
+            Some(buffer) => Some(self.board.pin(self.channel, buffer.length())?),
+            None if kind == Kind::Nvidia => Some(self.board.pin(self.channel, length)?),
+            None => None,
+        };
         let (board, events) = (self.board.clone(), self.events.clone());
         let mapping = Mapping::new(board, events, self.channel, kind)?;
-        let (memory, segments, offset) = match (&wanted.buffer, pinned) {
+        let any_distance = self.board.settings.any_distance;
+        let (memory, segments, offset) = match (&wanted.buffer, pages) {
             (Some(buffer), _) => {
-                let (import, segments) =
-                    dmabuf::Import::new(&inside, buffer.clone(), permissions, mapping.clone())?;
-                (Memory::DmaBuf { _import: import }, segments, address)
+                let (import, segments) = dmabuf::Import::new(
+                    &inside,
+                    buffer.clone(),
+                    permissions,
+                    any_distance,
+                    mapping.clone(),
+                )?;
+                (Memory::DmaBuf { import }, segments, address)
             }
-            (None, Some(pinned)) => {
-                let (pages, segments, offset) = host::Pages::new(device, pinned)?;
+            (None, Some(pages)) => {
+                let (pages, segments, offset) = host::Pages::new(device, pages)?;
                 (Memory::Host(pages), segments, offset)
             }
             (None, None) => {
-                let any_distance = self.board.settings.any_distance;
                 let (pages, segments, offset) = nvidia::Pages::new(
                     device,
                     address,
@@ -586,6 +610,7 @@ impl Context {
             board: self.board.clone(),
             mapping,
             memory,
+            _pinned: pinned,
             key: wanted.key,
             _space: wanted.space.clone(),
             retired: false,

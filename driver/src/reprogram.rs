@@ -14,7 +14,7 @@ use crate::{
     context::Context,
     events,
     ffi::{
-        pci_dev, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
+        pci_dev, peerlane_disable_link, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
         peerlane_owns_aer, peerlane_pin_vectors, peerlane_unlock_device,
     },
     logic::{lifecycle::Starter, uapi},
@@ -37,6 +37,8 @@ struct Bracket {
     channel: u32,
     /// The mask of uncorrectable errors of the port above did not have Surprise Down.
     unmask: bool,
+    /// The link of the port above is disabled: no error is seen when it goes down, whoever handles errors.
+    link_off: bool,
     /// What of the slot's hot-plugging was ignored before.
     ignored: u32,
     /// The function's configuration as it was: what the PCI core saves meanwhile is that of an FPGA without one.
@@ -199,6 +201,7 @@ impl Board {
 
     /// The board is let go for good. The device's lock is held.
     pub(crate) fn abandon_reprogramming(&self) {
+        self.enable_link();
         let Some(bracket) = self.programming.bracket.lock().take() else {
             return;
         };
@@ -239,10 +242,41 @@ impl Board {
         *self.programming.bracket.lock() = Some(Bracket {
             channel,
             unmask,
+            link_off: false,
             ignored,
             saved,
         });
         Ok(())
+    }
+
+    /// Disables the link of the port above, within the bracket that a channel has begun. `ENOENT`: it has not.
+    fn disable_link(&self, channel: u32) -> Result {
+        let _device = Device::lock(self);
+        let _inside = self.gate.enter()?;
+        if !self.is_reprogrammed_by(channel) {
+            return Err(ENOENT);
+        }
+        if self.core_has_it() {
+            return Err(EAGAIN);
+        }
+        // SAFETY: a valid device, on its bus: it is bound.
+        let off = unsafe { peerlane_disable_link(pci_dev(self.gate.device()), true) };
+        if let Some(bracket) = &mut *self.programming.bracket.lock() {
+            bracket.link_off = off;
+        }
+        Ok(())
+    }
+
+    /// Enables the link that was disabled for a configuration. The device's lock is held.
+    fn enable_link(&self) {
+        let off = match &mut *self.programming.bracket.lock() {
+            Some(bracket) => core::mem::take(&mut bracket.link_off),
+            None => false,
+        };
+        if off {
+            // SAFETY: as above.
+            unsafe { peerlane_disable_link(pci_dev(self.gate.device()), false) };
+        }
     }
 
     /// Ends the bracket that a channel has begun. `ENOENT`: it has not. If no board of ours answers, the bracket
@@ -254,6 +288,7 @@ impl Board {
             return Err(ENOENT);
         }
         let device = pci_dev(self.gate.device());
+        self.enable_link();
         let started = match self.core_has_it() {
             // The core starts it.
             true => Err(EAGAIN),
@@ -335,6 +370,7 @@ impl Context {
     pub(crate) fn reprogram(&self, arguments: &uapi::Reprogram) -> Result {
         match arguments.flags {
             uapi::reprogram::BEGIN => self.board.begin_reprogramming(self.channel),
+            uapi::reprogram::LINK_OFF => self.board.disable_link(self.channel),
             uapi::reprogram::END => {
                 self.board.end_reprogramming(self.channel, false)?;
                 // Its process may have ended meanwhile.

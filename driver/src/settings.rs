@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) recovery_s: u32,
     /// From which peers a board without tags reads.
     pub(crate) peer_reads: Policy,
-    /// GPUs are used that the kernel does not know to be reachable from the board.
+    /// GPUs' memory is used that the kernel does not know to be reachable from the board.
     pub(crate) any_distance: bool,
     /// The most that a context and a user may have of the board.
     pub(crate) quotas: Asked,
@@ -60,6 +60,7 @@ impl Settings {
                 user_entries: given(module_parameters::user_entries.value()),
                 user_channels: given(module_parameters::user_channels.value()),
                 user_memory: given_mib(module_parameters::user_memory_mib.value()),
+                user_gpu: given_mib(module_parameters::user_gpu_mib.value()),
             },
             memory_pool: given_mib(module_parameters::memory_pool_mib.value()),
             hold_all: module_parameters::hold_all.value(),

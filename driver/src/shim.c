@@ -27,6 +27,39 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 	return dma_mapping_error(device, address);
 }
 
+/* Milliseconds in which a link is trained, and until a function answers then: as pcie_wait_for_link_delay(). */
+#define LINK_TRAINED	1000
+#define LINK_ANSWERS	100
+
+/*
+ * As mlx5_pci_link_toggle() (drivers/net/ethernet/mellanox/mlx5/core/fw_reset.c) and mlxsw_pci_link_toggle() do; the PCI
+ * core's own helpers are not exported.
+ */
+bool peerlane_disable_link(struct pci_dev *device, bool disable)
+{
+	struct pci_dev *port = pci_upstream_bridge(device);
+	u16 control = 0, status = 0;
+	int left = LINK_TRAINED;
+
+	if (!port || !pci_is_pcie(port) || (pci_pcie_type(port) != PCI_EXP_TYPE_ROOT_PORT &&
+					    pci_pcie_type(port) != PCI_EXP_TYPE_DOWNSTREAM))
+		return false;
+	pcie_capability_clear_and_set_word(port, PCI_EXP_LNKCTL, PCI_EXP_LNKCTL_LD,
+					   disable ? PCI_EXP_LNKCTL_LD : 0);
+	pcie_capability_read_word(port, PCI_EXP_LNKCTL, &control);
+	if (!!(control & PCI_EXP_LNKCTL_LD) != disable)
+		return false;
+	if (disable)
+		return true;
+	while (left > 0 && !(port->link_active_reporting && status & PCI_EXP_LNKSTA_DLLLA)) {
+		msleep(10);
+		left -= 10;
+		pcie_capability_read_word(port, PCI_EXP_LNKSTA, &status);
+	}
+	msleep(LINK_ANSWERS);
+	return true;
+}
+
 bool peerlane_is_leaving(void)
 {
 	return current->in_execve || !atomic_read(&current->signal->live);

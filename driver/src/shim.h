@@ -16,6 +16,7 @@ struct peerlane_wait;
 struct user_struct;
 struct vm_area_struct;
 
+bool peerlane_disable_link(struct pci_dev *device, bool disable);
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
 bool peerlane_drives(struct module *module, struct pci_dev *device);
 struct user_struct *peerlane_get_user(void);

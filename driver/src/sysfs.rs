@@ -194,6 +194,7 @@ attributes! {
         let limit = board.with_quota(|quota| quota.limits().user_memory);
         Ok(Value::Bytes(limit.min(pool(board))))
     };
+    user_gpu => |board| Ok(Value::Bytes(board.with_quota(|quota| quota.limits().user_gpu)));
     memory_pool => |board| Ok(Value::Bytes(pool(board)));
     hold_all => |board| Ok(Value::Number(board.settings.hold_all.into()));
     kept_regions => |board| Ok(Value::Number(board.settings.kept.count));

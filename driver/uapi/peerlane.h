@@ -300,9 +300,12 @@ struct peerlane_info {
  * another device (64 pairs of a board and a device): register the memory for writing alone.
  * EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes, no or
  * unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the owner
- * has taken the memory back. EDQUOT, ENOSPC, ENOMEM: too many ATT entries, or too much memory.
- * EREMOTEIO: the kernel does not know that the board can reach the device. EOPNOTSUPP: no such
- * provider.
+ * has taken the memory back, or its device is gone. EDQUOT, ENOSPC, ENOMEM: too many ATT
+ * entries, or too much memory. EREMOTEIO: the kernel does not know that the board can reach
+ * the device. EHOSTUNREACH: the memory's own driver does not let the board into it. ENOBUFS:
+ * that driver had no room to map it, in the BAR of a GPU for one. EPROTO: that driver hands it
+ * over wrongly. EACCES: the board is to write, and the dma-buf is open for reading only.
+ * EOPNOTSUPP: no such provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -865,7 +868,8 @@ struct peerlane_arm {
  * is an END, too.
  *
  * Only the port right above the board is told so, and drivers of the kernel's. What else
- * watches the link, the machine's firmware for one, may still take the board for gone.
+ * watches the link, the machine's firmware for one, may still take the board for gone, unless
+ * the link is disabled before it goes down (PEERLANE_REPROGRAM_LINK_OFF).
  *
  * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
  * has not begun. EAGAIN: the board is being started again, or put to sleep. EINVAL: flags that
@@ -893,6 +897,14 @@ struct peerlane_reprogram {
 #define PEERLANE_REPROGRAM_BEGIN 1
 /* The board is started again. */
 #define PEERLANE_REPROGRAM_END 2
+/*
+ * Between the two, for a configuration by another way than the link: the port above disables
+ * the link until PEERLANE_REPROGRAM_END. A link that goes down so is no error by the
+ * specification, whoever handles errors; one that goes down by surprise may have the firmware
+ * restart the machine. A port that has no such bit leaves the link as it is. From then on
+ * PEERLANE_IOC_CONFIGURE finds no board.
+ */
+#define PEERLANE_REPROGRAM_LINK_OFF 4
 
 /* The most bytes of an image for PEERLANE_IOC_CONFIGURE. */
 #define PEERLANE_CONFIGURE_BYTES (64ULL << 20)

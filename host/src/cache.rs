@@ -196,7 +196,7 @@ impl NoRoom for Error {
     fn no_room(&self) -> bool {
         match self {
             Self::Call { source, .. } => {
-                [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT].contains(source)
+                [Errno::NOSPC, Errno::NOMEM, Errno::DQUOT, Errno::NOBUFS].contains(source)
             }
             Self::AttFull(_) => true,
             _ => false,

@@ -10,6 +10,7 @@ use peerlane_core::channel::LocalRangeError;
 use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::LayoutError;
+use peerlane_core::refusal::{self, Refusal};
 use peerlane_core::region::RegionError;
 use peerlane_core::uapi::{self, VERSION, feature};
 use rustix::io::Errno;
@@ -369,6 +370,24 @@ impl Error {
         }
     }
 
+    /// Why memory of a peer was not registered, where the kernel or the memory's own driver is the reason.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Call { call, source } if *call == uapi::Register::NAME => {
+                refusal::of(source.raw_os_error())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the memory cannot be had in this way, and may be had in another: by NVIDIA's interface instead of a
+    /// dma-buf, for one.
+    pub fn is_no_way(&self) -> bool {
+        let refused = self.refusal();
+        refused.is_some_and(|refusal| refusal.kind == refusal::Kind::NoWay)
+            || matches!(self, Self::Call { call, source: Errno::OPNOTSUPP } if *call == uapi::Register::NAME)
+    }
+
     /// The error of a mapping that the driver makes.
     pub(crate) fn map(what: &'static str, length: usize, source: Errno) -> Self {
         match source {
@@ -483,6 +502,27 @@ mod tests {
         for part in ["one PCIe switch", "any_distance=1", "peerlane doctor"] {
             assert!(far.contains(part), "{far}");
         }
+        // What the GPU's own driver says, which is neither the board's end nor the limit of locked memory.
+        for (errno, part) in [
+            (Errno::HOSTUNREACH, "NVreg_GrdmaPciTopoCheckOverride=1"),
+            (Errno::NOBUFS, "BAR1"),
+            (Errno::STALE, "export the memory again"),
+            (Errno::PROTO, "update that driver"),
+        ] {
+            let error = Error::call("REGISTER", errno);
+            let remedy = error.remedy();
+            assert!(remedy.contains(part), "{remedy}");
+            assert!(!remedy.contains("ulimit"), "{remedy}");
+            assert!(!matches!(error, Error::Gone));
+        }
+        let is_no_way = |errno| Error::call("REGISTER", errno).is_no_way();
+        for way in [Errno::HOSTUNREACH, Errno::REMOTEIO, Errno::OPNOTSUPP] {
+            assert!(is_no_way(way), "{way}");
+        }
+        for other in [Errno::NOBUFS, Errno::STALE, Errno::INVAL, Errno::NOSPC] {
+            assert!(!is_no_way(other), "{other}");
+        }
+        assert!(!Error::call("WAIT", Errno::REMOTEIO).is_no_way());
         let missing = Error::call("REGISTER", Errno::NXIO).remedy();
         assert!(missing.contains("modprobe nvidia"), "{missing}");
         // What was opened is no device of Peerlane's.

@@ -124,6 +124,11 @@ pub trait OpenCl: Debug + Send + Sync {
     /// That of `image`; or that of the board that is found, [`Error::Identity`] for one.
     fn reprogram(&self, keeps_memory: bool, image: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
+    /// Has the port above the board disable the link, inside of [`reprogram`](Self::reprogram), before something else than the
+    /// link configures the FPGA: a link that goes down by surprise may have the machine's firmware restart it. The end of
+    /// `reprogram` enables it. Where driver or port cannot, the link stays as it is.
+    fn disable_link(&self) {}
+
     /// Times that the board was reset, and not its block alone:
     /// [`Query::resets`](peerlane_core::uapi::Query::resets), without acknowledging events. When it is another number
     /// than before, kernels, their registers and clock, and FPGA memory may be as after power-up. Each

@@ -30,10 +30,28 @@ static uint broken_table;
 module_param(broken_table, uint, 0600);
 MODULE_PARM_DESC(broken_table, "what is wrong with tables: enum fakegpu_broken_table, or 0");
 
+/*
+ * What exporters answer: 524 (ENOTSUPP) of NVIDIA's, which is no code of user space, EOPNOTSUPP and ENODEV of vfio-pci's,
+ * EBUSY of amdgpu's.
+ */
+static int attach_error;
+module_param(attach_error, int, 0600);
+MODULE_PARM_DESC(attach_error, "the error that importers get who attach, or 0");
+
+static int map_error;
+module_param(map_error, int, 0600);
+MODULE_PARM_DESC(map_error, "the error that importers get who map, or 0");
+
+static ulong stray_address;
+module_param(stray_address, ulong, 0600);
+MODULE_PARM_DESC(stray_address, "where the last segment of tables is said to be, or 0");
+
 /* A mapping of a dma-buf. */
 struct map {
 	struct sg_table table;
 	struct place *place;
+	/* Of BAR 1. */
+	size_t bytes;
 	/* What is mapped for the device, whatever the table says. */
 	int count;
 	struct {
@@ -51,6 +69,8 @@ static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 {
 	int distance = -1;
 
+	if (attach_error)
+		return -attach_error;
 	if (!attachment->peer2peer)
 		return -EOPNOTSUPP;
 	if (!dmabuf->ops->pin && !dma_buf_attach_revocable(attachment))
@@ -62,7 +82,8 @@ static int attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attachment)
 	}
 	if (distance < 0 && !fakegpu_any_distance) {
 		fakegpu_count(FAKEGPU_TOO_FAR, 1);
-		return -EREMOTEIO;
+		/* As NVIDIA's driver where it knows no way: nv_dma_buf_attach() of its nv-dmabuf.c. */
+		return -ENOTSUPP;
 	}
 	fakegpu_count(FAKEGPU_ATTACHMENTS, 1);
 	return 0;
@@ -149,11 +170,19 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 	int count, i, error;
 	struct map *map;
 
+	if (map_error)
+		return ERR_PTR(-map_error);
 	if (!buffer->place)
 		return ERR_PTR(-ENODEV);
+	/* As NVIDIA's driver for every failure: nv_dma_buf_map() of its nv-dmabuf.c. */
+	if (!fakegpu_take_bar1(buffer->size))
+		return NULL;
 	map = kzalloc_obj(*map);
-	if (!map)
+	if (!map) {
+		fakegpu_give_bar1(buffer->size);
 		return ERR_PTR(-ENOMEM);
+	}
+	map->bytes = buffer->size;
 	count = buffer_pieces(buffer, buffer->place, pieces);
 	error = sg_alloc_table(&map->table, count, GFP_KERNEL);
 	if (error)
@@ -173,6 +202,10 @@ static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data
 	atomic_inc(&map->place->maps);
 	fakegpu_count(FAKEGPU_MAPS, 1);
 	break_table(&map->table);
+	if (stray_address)
+		for_each_sgtable_sg(&map->table, sg, i)
+			if (sg_is_last(sg))
+				sg_dma_address(sg) = stray_address;
 	if (map_moves)
 		buffer_slip(buffer);
 	return &map->table;
@@ -180,6 +213,7 @@ unmap:
 	unmap_pieces(dev, map, dir);
 	sg_free_table(&map->table);
 free:
+	fakegpu_give_bar1(map->bytes);
 	kfree(map);
 	return ERR_PTR(error);
 }
@@ -192,6 +226,7 @@ static void unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
 	unmap_pieces(attachment->dev, map, dir);
 	sg_free_table(table);
 	fakegpu_count(FAKEGPU_MAPS, -1);
+	fakegpu_give_bar1(map->bytes);
 	place_unmapped(map->place);
 	kfree(map);
 }
@@ -244,7 +279,7 @@ int dmabuf_export(struct buffer *buffer, u32 flags)
 	export->buffer = buffer;
 	info.ops = flags & FAKEGPU_EXPORT_NO_PIN ? &revocable : &pinnable;
 	info.size = buffer->size;
-	info.flags = O_RDWR;
+	info.flags = flags & FAKEGPU_EXPORT_READ_ONLY ? O_RDONLY : O_RDWR;
 	info.resv = &buffer->reservation;
 	info.priv = export;
 	dmabuf = dma_buf_export(&info);

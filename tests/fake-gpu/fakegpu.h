@@ -70,6 +70,8 @@ struct fakegpu_export {
 
 /* It cannot be pinned, as vfio-pci's: importers must be able to let go. */
 #define FAKEGPU_EXPORT_NO_PIN 1
+/* Its file is open for reading alone. */
+#define FAKEGPU_EXPORT_READ_ONLY 2
 
 /* Adds a fence to the buffer, as if the GPU were still at work on it. It is signalled by itself. */
 struct fakegpu_fence {

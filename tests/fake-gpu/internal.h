@@ -36,6 +36,10 @@ extern struct xarray fakegpu_buffers;
 extern bool fakegpu_any_distance;
 extern bool fakegpu_pin_moves;
 
+/* Bytes of BAR 1 for a mapping: whether there are so many left. */
+bool fakegpu_take_bar1(size_t bytes);
+void fakegpu_give_bar1(size_t bytes);
+
 extern atomic64_t fakegpu_counts[FAKEGPU_COUNTS];
 
 static inline void fakegpu_count(enum fakegpu_count count, int by)

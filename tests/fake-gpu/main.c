@@ -27,6 +27,25 @@ bool fakegpu_pin_moves = true;
 module_param_named(pin_moves, fakegpu_pin_moves, bool, 0600);
 MODULE_PARM_DESC(pin_moves, "move a buffer when it is pinned for the first time");
 
+static ulong bar1_bytes = ULONG_MAX;
+module_param(bar1_bytes, ulong, 0600);
+MODULE_PARM_DESC(bar1_bytes, "the most bytes of VRAM that others have mapped at a time");
+
+static atomic_long_t bar1_taken;
+
+bool fakegpu_take_bar1(size_t bytes)
+{
+	if (atomic_long_add_return(bytes, &bar1_taken) <= bar1_bytes)
+		return true;
+	fakegpu_give_bar1(bytes);
+	return false;
+}
+
+void fakegpu_give_bar1(size_t bytes)
+{
+	atomic_long_sub(bytes, &bar1_taken);
+}
+
 struct gpu *fakegpu;
 DEFINE_MUTEX(fakegpu_lock);
 atomic64_t fakegpu_counts[FAKEGPU_COUNTS];

@@ -54,6 +54,7 @@ static bool in_callback(void)
 static void free_table(struct table *table)
 {
 	list_del(&table->node);
+	fakegpu_give_bar1(table->table.entries * FAKEGPU_GRANULE);
 	kvfree(table->table.pages[0]);
 	kvfree(table);
 	fakegpu_count(FAKEGPU_TABLES, -1);
@@ -81,11 +82,15 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 	buffer = fakegpu ? buffer_at(virtual_address, length) : NULL;
 	if (!buffer)
 		return -EINVAL;
+	/* NV_ERR_INSUFFICIENT_RESOURCES is ENOMEM: nvidia_p2p_map_status() of NVIDIA's nv-p2p.c. */
+	if (!fakegpu_take_bar1(length))
+		return -ENOMEM;
 	table = kvzalloc(struct_size(table, pointers, entries), GFP_KERNEL);
 	pages = kvcalloc(entries, sizeof(*pages), GFP_KERNEL);
 	if (!table || !pages) {
 		kvfree(table);
 		kvfree(pages);
+		fakegpu_give_bar1(length);
 		return -ENOMEM;
 	}
 	/* From when it is in the list, the buffer stays where it is. */
@@ -94,6 +99,7 @@ int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 virtual_address, u64 l
 		dma_resv_unlock(&buffer->reservation);
 		kvfree(table);
 		kvfree(pages);
+		fakegpu_give_bar1(length);
 		return -EINVAL;
 	}
 	skip = virtual_address - buffer_first(buffer);

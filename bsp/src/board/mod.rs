@@ -196,6 +196,7 @@ pub fn make(options: &Options) -> Result<Report> {
     let (path, fragment) = description.pins(&board, options.pins.as_deref())?;
     pins::check(&path, &fragment, &ports, &board.pins_place)?;
 
+    output::check_for_aoc(&options.out)?;
     // No BSP is read, so that no output can lie in it.
     let parent = output::check_output(&options.out, &options.out)?;
     let temporary = tempfile::Builder::new()

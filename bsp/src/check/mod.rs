@@ -12,6 +12,7 @@ use crate::build::Build;
 use crate::error::{Error, Place, Result};
 use crate::kept::{Origin, Record};
 use crate::layout::Layout;
+use crate::output;
 use crate::remedy;
 use crate::revert;
 
@@ -121,7 +122,17 @@ impl Findings {
 /// [`crate::error::ErrorKind::Tool`] if there is no `tclsh`, [`crate::error::ErrorKind::Io`]. What is wrong with the
 /// BSP itself is a [`Finding`].
 pub fn check(layout: &Layout) -> Result<Findings> {
-    run(layout, true)
+    let mut findings = run(layout, true)?;
+    let whole = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());
+    if let Some(what) = output::unfit_for_aoc(&whole) {
+        findings.bad(
+            "path",
+            Place::file(&layout.root),
+            what,
+            "Move the platform to a directory without blanks in its path.",
+        );
+    }
+    Ok(findings)
 }
 
 /// Everything that needs no other program.

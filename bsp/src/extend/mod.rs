@@ -75,6 +75,7 @@ pub struct Options {
 /// # Errors
 /// All kinds of [`ErrorKind`], with the place and the remedy.
 pub fn extend(options: &Options) -> Result<Report> {
+    output::check_for_aoc(&options.out)?;
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, None))
 }
 

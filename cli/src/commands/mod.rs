@@ -11,6 +11,7 @@ pub mod driver;
 pub mod extend;
 pub mod icd;
 pub mod new;
+pub mod program;
 pub mod revert;
 pub mod top;
 pub mod upgrade;

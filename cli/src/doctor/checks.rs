@@ -1,7 +1,8 @@
 //! What each device is and how it is set up.
 
-use super::Finding;
 use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
+use super::{Finding, missing};
+use peerlane_bsp::output;
 use peerlane_core::regs::MAP_ID;
 use peerlane_icd_setup::Places;
 use peerlane_utilities::Machine;
@@ -19,9 +20,21 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
             Some(name) => format!("board {name} at {}", board.name()),
             None => format!("FPGA at {}", board.name()),
         };
-        findings.push(match board.is_board() {
-            true => Finding::ok("device", name),
-            false => Finding::note(
+        let slot = &board.slot;
+        findings.push(match board.driver.as_deref() {
+            _ if board.is_board() => Finding::ok("device", name),
+            // drivers/fpga/altera-cvp.c of the kernel, which has a line for every device of Altera's.
+            Some("altera-cvp") => Finding::wrong(
+                "device",
+                format!("{name} is altera-cvp's, a driver of the kernel's that takes every FPGA of Altera's"),
+                format!("As root: echo {slot} > /sys/bus/pci/drivers/altera-cvp/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind. driver/udev/peerlane.modprobe.conf, in /etc/modprobe.d, has peerlane come first from then on."),
+            ),
+            Some(other) => Finding::note(
+                "device",
+                format!("{name} is another driver's, {other}"),
+                format!("If it is an extended board, as root: echo {slot} > /sys/bus/pci/drivers/{other}/unbind; echo {slot} > /sys/bus/pci/drivers/peerlane/bind."),
+            ),
+            None => Finding::note(
                 "device",
                 format!("{name}, which the driver does not have"),
                 "If it is an extended board: program it with a platform of `peerlane extend`, then rescan the bus (echo 1 > /sys/bus/pci/rescan) and load the driver.",
@@ -137,11 +150,7 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
     let loaded = root.join("sys/bus/pci/drivers/peerlane").is_dir();
     let boards: Vec<&Pci> = bus.boards().filter(|board| board.is_board()).collect();
     if !loaded && boards.is_empty() {
-        return vec![Finding::wrong(
-            ABOUT,
-            "the driver peerlane is not loaded",
-            "Install it (step 6 of the platform's README.md), then modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
-        )];
+        return vec![missing::why(root)];
     }
     if boards.is_empty() {
         return vec![Finding::wrong(
@@ -450,6 +459,25 @@ pub(super) fn opencl(root: &Path) -> Vec<Finding> {
             "`peerlane icd check` has it line by line, and host/icd/README.md what to do.",
         ),
     }]
+}
+
+/// The directory of the platform that the SDK is told of.
+pub(super) fn paths(root: &Path) -> Vec<Finding> {
+    // The environment is this computer's.
+    let Some(named) =
+        std::env::var_os("AOCL_BOARD_PACKAGE_ROOT").filter(|_| root == Path::new("/"))
+    else {
+        return Vec::new();
+    };
+    let unfit = output::unfit_for_aoc(Path::new(&named));
+    let finding = |what| {
+        Finding::wrong(
+            "path",
+            format!("AOCL_BOARD_PACKAGE_ROOT: {what}"),
+            "Move the platform to a directory without blanks in its path.",
+        )
+    };
+    unfit.map(finding).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 mod amd;
 mod checks;
+mod missing;
 mod nvidia;
-mod pci;
+pub(crate) mod pci;
 mod probes;
 mod way;
 
@@ -104,5 +105,6 @@ pub fn look(root: &Path) -> Vec<Finding> {
     findings.extend(way::ways(&bus));
     findings.extend(checks::library(root));
     findings.extend(checks::opencl(root));
+    findings.extend(checks::paths(root));
     findings
 }

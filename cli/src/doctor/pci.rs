@@ -161,7 +161,7 @@ impl Pci {
     }
 
     /// Where its PCI Express capability is (7.5.3; the list of 7.5.1.1.11 begins at 34h).
-    fn express(&self) -> Option<usize> {
+    pub(crate) fn express(&self) -> Option<usize> {
         let mut at = usize::from(*self.config.get(0x34)? & !3);
         // 48 capabilities fit; a list that goes round in a circle ends, too.
         for _ in 0..48 {

@@ -68,6 +68,7 @@ pub mod places;
 pub mod queue;
 pub mod quota;
 pub mod record;
+pub mod refusal;
 pub mod region;
 // Positions of 0 are spelled out in it like all others.
 #[allow(clippy::identity_op)]

@@ -25,6 +25,8 @@ pub struct Limits {
     pub user_channels: u32,
     /// Bytes of FPGA memory of all channels of a user.
     pub user_memory: u64,
+    /// Bytes of other devices' memory that all channels of a user may have pinned.
+    pub user_gpu: u64,
 }
 
 /// Limits that the administrator has set; `None`: not set.
@@ -38,12 +40,15 @@ pub struct Asked {
     pub user_channels: Option<u32>,
     /// Bytes of FPGA memory of all channels of a user.
     pub user_memory: Option<u64>,
+    /// Bytes of other devices' memory that all channels of a user may have pinned.
+    pub user_gpu: Option<u64>,
 }
 
 impl Limits {
     /// The limits on a board of so many channels and entries, where users may allocate so many bytes of
     /// FPGA memory. What is not asked for is half of the board's for a user, but at least one channel
-    /// and entry, and for a channel without a limit of its own.
+    /// and entry, and for a channel without a limit of its own. Other devices' memory is not the board's:
+    /// without a limit of its own only the entries limit it, one at least a region.
     pub fn new(channels: u32, entries: u32, memory: u64, asked: &Asked) -> Self {
         let half = |all: u32| (all / 2).max(1);
         Self {
@@ -51,6 +56,7 @@ impl Limits {
             user_entries: asked.user_entries.unwrap_or(half(entries)),
             user_channels: asked.user_channels.unwrap_or(half(channels)),
             user_memory: asked.user_memory.unwrap_or(memory / 2),
+            user_gpu: asked.user_gpu.unwrap_or(u64::MAX),
         }
     }
 }
@@ -83,6 +89,15 @@ pub enum Exceeded {
     },
     /// Bytes of FPGA memory of all channels of a user.
     Memory {
+        /// Bytes that they have.
+        held: u64,
+        /// Bytes that are wanted besides.
+        wanted: u64,
+        /// The most that they may have.
+        limit: u64,
+    },
+    /// Bytes of other devices' memory that all channels of a user have pinned.
+    Pinned {
         /// Bytes that they have.
         held: u64,
         /// Bytes that are wanted besides.
@@ -123,6 +138,14 @@ impl fmt::Display for Exceeded {
                 f,
                 "{wanted:#x} bytes of FPGA memory besides the {held:#x} that the user's channels have are more than the {limit:#x} that they may: ask for less, free some, or raise user_memory_mib"
             ),
+            Self::Pinned {
+                held,
+                wanted,
+                limit,
+            } => write!(
+                f,
+                "{wanted:#x} bytes of a device's memory besides the {held:#x} that the user's channels have pinned are more than the {limit:#x} that they may: register less at a time, give regions back, or raise user_gpu_mib"
+            ),
         }
     }
 }
@@ -133,6 +156,8 @@ impl core::error::Error for Exceeded {}
 #[derive(Debug, Clone)]
 pub struct Quota {
     held: [u32; chan::COUNT],
+    /// Bytes of other devices' memory.
+    pinned: [u64; chan::COUNT],
     users: [Option<User>; chan::COUNT],
     limits: Limits,
 }
@@ -142,6 +167,7 @@ impl Quota {
     pub const fn new(limits: Limits) -> Self {
         Self {
             held: [0; chan::COUNT],
+            pinned: [0; chan::COUNT],
             users: [None; chan::COUNT],
             limits,
         }
@@ -215,6 +241,43 @@ impl Quota {
         }
     }
 
+    /// Counts bytes of other devices' memory in, if the channel's user may have them pinned.
+    pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<(), Exceeded> {
+        let user = self.users.get(channel as usize).copied().flatten();
+        let limit = match user {
+            Some(user) if !user.exempt => self.limits.user_gpu,
+            _ => u64::MAX,
+        };
+        let held = match user {
+            Some(user) => self
+                .channels_of(user.id)
+                .map(|channel| self.pinned(channel))
+                .fold(0, u64::saturating_add),
+            None => self.pinned(channel),
+        };
+        let exceeded = Exceeded::Pinned {
+            held,
+            wanted,
+            limit,
+        };
+        let sum = held.checked_add(wanted).filter(|sum| *sum <= limit);
+        sum.ok_or(exceeded)?;
+        *self.pinned.get_mut(channel as usize).ok_or(exceeded)? += wanted;
+        Ok(())
+    }
+
+    /// Counts bytes out that were counted in.
+    pub fn unpin(&mut self, channel: u32, bytes: u64) {
+        if let Some(place) = self.pinned.get_mut(channel as usize) {
+            *place = place.saturating_sub(bytes);
+        }
+    }
+
+    /// Bytes of other devices' memory that a channel has pinned.
+    pub fn pinned(&self, channel: u32) -> u64 {
+        self.pinned.get(channel as usize).copied().unwrap_or(0)
+    }
+
     /// Counts entries in, if the channel and its user may have them.
     pub fn take(&mut self, channel: u32, wanted: u32) -> Result<(), Exceeded> {
         let within = |held: u32, limit: u32| {
@@ -263,6 +326,7 @@ mod tests {
         user_entries: u32::MAX,
         user_channels: u32::MAX,
         user_memory: u64::MAX,
+        user_gpu: u64::MAX,
     };
 
     /// A board of 8 channels.
@@ -320,6 +384,7 @@ mod tests {
                 user_entries: 2048,
                 user_channels: 4,
                 user_memory: 512 << 20,
+                user_gpu: u64::MAX,
             }
         );
         // Who is alone on a board has it.
@@ -330,11 +395,12 @@ mod tests {
             user_entries: Some(4000),
             user_channels: Some(7),
             user_memory: Some(1 << 31),
+            user_gpu: Some(1 << 32),
         };
         let limits = Limits::new(8, 4096, 1 << 30, &asked);
         assert_eq!((limits.user_channels, limits.user_entries), (7, 4000));
         assert_eq!(limits.channel_entries, 512);
-        assert_eq!(limits.user_memory, 1 << 31);
+        assert_eq!((limits.user_memory, limits.user_gpu), (1 << 31, 1 << 32));
     }
 
     #[test]
@@ -366,6 +432,37 @@ mod tests {
         assert_eq!(quota.check_memory(2, 80, held), Ok(()));
         let text = quota.check_memory(2, 81, held).unwrap_err();
         assert!(std::string::ToString::to_string(&text).contains("user_memory_mib"));
+    }
+
+    #[test]
+    fn channels_of_a_user_share_what_may_be_pinned_of_other_devices() {
+        let mut quota = Quota::new(Limits {
+            user_gpu: 100,
+            ..MANY
+        });
+        for (channel, user) in [user(7), user(8), user(7), ROOT].into_iter().enumerate() {
+            assert_eq!(quota.open(channel as u32, user), Ok(()));
+        }
+        assert_eq!(quota.pin(0, 60), Ok(()));
+        let refused = |held, wanted| {
+            Err(Exceeded::Pinned {
+                held,
+                wanted,
+                limit: 100,
+            })
+        };
+        assert_eq!(quota.pin(2, 41), refused(60, 41));
+        assert_eq!(quota.pin(2, u64::MAX), refused(60, u64::MAX));
+        assert_eq!(quota.pin(2, 40), Ok(()));
+        assert_eq!((quota.pinned(0), quota.pinned(2)), (60, 40));
+        // Another user's part is its own, and who administers the machine has no limit.
+        assert_eq!(quota.pin(1, 100), Ok(()));
+        assert_eq!(quota.pin(3, 1 << 40), Ok(()));
+        quota.unpin(0, 60);
+        assert_eq!(quota.pin(2, 60), Ok(()));
+        assert!(quota.pin(chan::COUNT as u32, 1).is_err());
+        let text = quota.pin(2, 1).unwrap_err();
+        assert!(std::string::ToString::to_string(&text).contains("user_gpu_mib"));
     }
 
     #[test]

@@ -303,7 +303,10 @@ pub mod access {
 /// ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device): register
 /// the memory for writing alone. `EAGAIN`: also when reads of the board are down after a failed one. `EINVAL`: no bytes, no
 /// or unknown bits of `access` or `flags`, or bytes that are not all in the dma-buf. `ESTALE`: the owner has taken the
-/// memory back. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much memory. `EREMOTEIO`: the kernel does not know that the board can reach the device. `EOPNOTSUPP`: no such provider.
+/// memory back, or its device is gone. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much memory. `EREMOTEIO`: the
+/// kernel does not know that the board can reach the device. `EHOSTUNREACH`: the memory's own driver does not let the board
+/// into it. `ENOBUFS`: that driver had no room to map it, in the BAR of a GPU for one. `EPROTO`: that driver hands it over
+/// wrongly. `EACCES`: the board is to write, and the dma-buf is open for reading only. `EOPNOTSUPP`: no such provider.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Register {
@@ -841,7 +844,8 @@ pub mod arm {
 /// `END`, too.
 ///
 /// Only the port right above the board is told so, and drivers of the kernel's. What else watches the link, the
-/// machine's firmware for one, may still take the board for gone.
+/// machine's firmware for one, may still take the board for gone, unless the link is disabled before it goes down
+/// ([`LINK_OFF`](reprogram::LINK_OFF)).
 ///
 /// `EPERM`: the context does not hold the OpenCL side. `EALREADY`: it has begun already. `ENOENT`: it has not
 /// begun. `EAGAIN`: the board is being started again, or put to sleep. `EINVAL`: flags that make no sense. `EIO` of
@@ -869,6 +873,11 @@ pub mod reprogram {
     pub const BEGIN: u32 = 1;
     /// The board is started again.
     pub const END: u32 = 2;
+    /// Between the two, for a configuration by another way than the link: the port above disables the link until
+    /// [`END`](super::reprogram::END). A link that goes down so is no error by the specification, whoever handles errors; one that goes down by surprise
+    /// may have the firmware restart the machine. A port that has no such bit leaves the link as it is. From then on
+    /// [`CONFIGURE`](super::CONFIGURE) finds no board.
+    pub const LINK_OFF: u32 = 4;
 }
 
 /// The most bytes of an image for [`CONFIGURE`].

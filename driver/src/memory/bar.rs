@@ -2,6 +2,8 @@
 
 //! BARs of other devices: whose memory is at an address, whether the board reaches it, and mapping it for
 //! the board.
+//!
+//! The PCI devices are walked once for a buffer, not for each of its segments ([`Bars`]).
 
 use crate::{
     ffi::{
@@ -96,28 +98,61 @@ pub(super) struct Bar {
     addresses: Range<u64>,
 }
 
-impl Bar {
-    /// The BAR that has this physical address.
-    pub(super) fn with(address: u64) -> Option<Self> {
+/// The memory BARs of all PCI devices, as they are when this is made.
+pub(super) struct Bars(KVVec<Bar>);
+
+impl Bars {
+    /// Looks at all devices.
+    pub(super) fn all() -> Result<Self> {
         let any = u32::MAX; // PCI_ANY_ID
+        let mut bars = KVVec::new();
         let mut from = null_mut();
         loop {
             // SAFETY: the call gives back the device that it gets, and returns one for us.
             from = unsafe { bindings::pci_get_device(any, any, from) };
-            let device = NonNull::new(from)?;
-            // SAFETY: a device that we have a reference to.
-            let resources = unsafe { &(*from).resource[..bindings::PCI_STD_NUM_BARS as usize] };
-            for resource in resources {
-                let is_memory = resource.flags & u64::from(bindings::IORESOURCE_MEM) as usize != 0;
-                // An empty one ends before it starts.
-                let addresses = resource.start..resource.end.wrapping_add(1);
-                if is_memory && addresses.contains(&address) {
-                    return Some(Self { device, addresses });
+            if from.is_null() {
+                return Ok(Self(bars));
+            }
+            let bars_of = || {
+                // SAFETY: a device that we have a reference to.
+                let resources = unsafe { &(*from).resource[..bindings::PCI_STD_NUM_BARS as usize] };
+                for resource in resources {
+                    let flags = resource.flags as u64;
+                    let is_placed = flags & u64::from(bindings::IORESOURCE_MEM) != 0
+                        && flags & u64::from(bindings::IORESOURCE_UNSET) == 0;
+                    // An empty one ends before it starts.
+                    let addresses = resource.start..resource.end.wrapping_add(1);
+                    if is_placed && !addresses.is_empty() {
+                        bars.reserve(1, GFP_KERNEL)?;
+                        // SAFETY: as above; this takes another reference, which is the value's.
+                        let device = NonNull::new(unsafe { bindings::pci_dev_get(from) });
+                        if let Some(device) = device {
+                            bars.push(Bar { device, addresses }, GFP_KERNEL)?;
+                        }
+                    }
                 }
+                Ok::<_, Error>(())
+            };
+            if let Err(error) = { bars_of }() {
+                // SAFETY: the reference that the walk would have given back.
+                unsafe { bindings::pci_dev_put(from) };
+                return Err(error);
             }
         }
     }
 
+    /// The BAR that has this physical address.
+    pub(super) fn with(&self, address: u64) -> Option<&Bar> {
+        self.0.iter().find(|bar| bar.addresses.contains(&address))
+    }
+
+    /// Whether a module drives a device that has BARs.
+    fn are_of(&self, module: *mut bindings::module) -> bool {
+        self.0.iter().any(|bar| bar.is_driven_by(module))
+    }
+}
+
+impl Bar {
     /// Whether all of a segment lies in it.
     pub(super) fn contains(&self, segment: &Segment) -> bool {
         let Segment { address, length } = *segment;
@@ -164,32 +199,24 @@ pub(crate) enum Owner {
 /// Says whose memory the requests of a device reach.
 pub(crate) struct Finder<'a> {
     device: &'a Device<Bound>,
-    /// Where the last one has led.
-    last: Option<Bar>,
+    bars: Bars,
 }
 
 impl<'a> Finder<'a> {
     /// For requests of this device.
-    pub(crate) fn new(device: &'a Device<Bound>) -> Self {
-        Self { device, last: None }
+    pub(crate) fn new(device: &'a Device<Bound>) -> Result<Self> {
+        let bars = Bars::all()?;
+        Ok(Self { device, bars })
     }
 
     /// Whose memory it reaches at a bus address that was mapped for it.
-    pub(crate) fn owner(&mut self, address: u64) -> Owner {
-        // SAFETY: a valid device.
-        let physical = match unsafe { peerlane_leads_to(raw_device(self.device), address) } {
-            // A switch passes it on before an IOMMU sees it.
-            0 => address,
-            physical => physical,
-        };
+    pub(crate) fn owner(&self, address: u64) -> Owner {
+        let physical = physical(self.device, address);
         // SAFETY: any address may be asked for.
         if unsafe { peerlane_is_ram(physical) } {
             return Owner::Host;
         }
-        if !self.last.as_ref().is_some_and(|bar| bar.addresses.contains(&physical)) {
-            self.last = Bar::with(physical);
-        }
-        match &self.last {
+        match self.bars.with(physical) {
             Some(bar) => {
                 // SAFETY: a device that we have a reference to; its IDs do not change.
                 let (place, device) = unsafe { (peerlane_place(bar.device.as_ptr()), bar.device.as_ref()) };
@@ -202,32 +229,69 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// The physical address that a device reaches at a bus address which was mapped for it.
+fn physical(device: &Device<Bound>, address: u64) -> u64 {
+    // SAFETY: a valid device.
+    match unsafe { peerlane_leads_to(raw_device(device), address) } {
+        // A switch passes it on before an IOMMU sees it.
+        0 => address,
+        physical => physical,
+    }
+}
+
+/// Whether a segment that an exporter has mapped for a device can be the exporter's: it lies in the machine's
+/// memory, or in one BAR, and that is of a device that the exporter's module drives, if it drives any. (vfio-pci
+/// and nvidia-drm export by another module than the one that drives the device.) An exporter that counts beyond the end of
+/// its BAR would have the board write to whatever is there.
+pub(super) fn may_be_of(
+    device: &Device<Bound>,
+    bars: &Bars,
+    segment: &Segment,
+    exporter: *mut bindings::module,
+) -> bool {
+    let Segment { address, length } = *segment;
+    // No segment is empty.
+    let Some(last) = address.checked_add(length - 1) else {
+        return false;
+    };
+    let [first, last] = [address, last].map(|address| physical(device, address));
+    // SAFETY: any address may be asked for.
+    if unsafe { peerlane_is_ram(first) && peerlane_is_ram(last) } {
+        return true;
+    }
+    bars.with(first).is_some_and(|bar| {
+        bar.addresses.contains(&last) && (bar.is_driven_by(exporter) || !bars.are_of(exporter))
+    })
+}
+
 /// Where the IOMMU leads a request of the device: to a BAR of a device that the module drives?
 pub(super) fn target(
     device: &Device<Bound>,
+    bars: &Bars,
     address: u64,
     module: *mut bindings::module,
 ) -> Target {
     // SAFETY: a valid device.
     match unsafe { peerlane_leads_to(raw_device(device), address) } {
         0 => Target::Nothing,
-        physical => match Bar::with(physical) {
+        physical => match bars.with(physical) {
             Some(bar) if bar.is_driven_by(module) => Target::Bar,
             _ => Target::Elsewhere,
         },
     }
 }
 
-/// Whether the device can reach this memory (Documentation/driver-api/pci/p2pdma.rst). The first
-/// time that it cannot, the kernel says in its log what is in the way.
-pub(super) fn near(device: &Device<Bound>, runs: &[Segment]) -> Result {
+/// Whether the device can reach this memory, by what the kernel knows (Documentation/driver-api/pci/p2pdma.rst).
+/// The first time that it cannot, the kernel says in its log what is in the way. `any_distance=1`: nobody asks.
+pub(super) fn near(device: &Device<Bound>, bars: &Bars, runs: &[Segment]) -> Result {
     let mut client = raw_device(device);
-    let mut bar: Option<Bar> = None;
+    let mut near: Option<&Bar> = None;
     for run in runs {
-        if bar.as_ref().is_some_and(|bar| bar.contains(run)) {
+        if near.is_some_and(|bar| bar.contains(run)) {
             continue;
         }
-        let found = Bar::with(run.address).map(|found| bar.insert(found).device.as_ptr());
+        near = bars.with(run.address);
+        let found = near.map(|bar| bar.device.as_ptr());
         let mut distance = |verbose| {
             // SAFETY: valid devices.
             found.map_or(-1, |gpu| unsafe {

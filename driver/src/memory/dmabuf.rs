@@ -5,16 +5,20 @@
 //! A dynamic importer (Documentation/driver-api/dma-buf.rst), which pins while it holds on and
 //! still lets go when the exporter takes the memory back. That the exporter's device and ours can
 //! reach each other is the exporter's to decide, as everywhere in the kernel: it is told that we
-//! take peer-to-peer mappings, and refuses where `pci_p2pdma_distance` says so.
+//! take peer-to-peer mappings, and refuses where `pci_p2pdma_distance` or a rule of its own says so. What
+//! its errors mean is in [`crate::logic::refusal`].
 //!
 //! An exporter may move its memory as long as it is not pinned, and tells all importers, those that
 //! have nothing mapped among them: by the pin itself, for one (`amdgpu_dma_buf_pin`,
 //! `xe_dma_buf_pin`, both of which end in TTM's `move_notify`). What is not mapped loses nothing.
 //!
 //! An exporter that gives physical addresses where an IOMMU translates ([`crate::logic::bus`]) has
-//! them mapped for it.
+//! them mapped for it. Addresses that cannot be the exporter's are refused ([`bar::may_be_of`]).
 
-use super::bar::{self, Bar, Mapped};
+use super::{
+    bar::{self, Bars, Mapped},
+    told,
+};
 use crate::{
     ffi::{peerlane_is_translated, raw_device},
     gate::Inside,
@@ -22,10 +26,11 @@ use crate::{
         att::Permissions,
         bus::{self, Meaning},
         layout::Segment,
+        refusal::Asked,
     },
     mapping::Mapping,
 };
-use core::{cell::UnsafeCell, ptr::null_mut};
+use core::{cell::UnsafeCell, marker::PhantomPinned, ptr::null_mut};
 use kernel::{
     bindings,
     device::{Bound, Device},
@@ -46,6 +51,9 @@ pub(crate) struct Import {
     attachment: UnsafeCell<*mut bindings::dma_buf_attachment>,
     /// Guarded by the buffer's reservation.
     state: UnsafeCell<State>,
+    /// The exporter holds its address.
+    #[pin]
+    _pin: PhantomPinned,
 }
 
 /// How far the memory is held.
@@ -69,6 +77,13 @@ const SLICE_MS: u32 = 100;
 unsafe impl Send for Import {}
 // SAFETY: as above.
 unsafe impl Sync for Import {}
+
+/// Who exports a dma-buf: a module that stays as long as the buffer, or null.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exporter(*mut bindings::module);
+
+/// `FMODE_WRITE` of include/linux/fs.h.
+const FMODE_WRITE: u32 = 1 << 1;
 
 /// A reference to a dma-buf.
 pub(crate) struct Buffer(*mut bindings::dma_buf);
@@ -96,10 +111,16 @@ impl Buffer {
         unsafe { (*self.0).size as u64 }
     }
 
-    /// Who exports it: a module that stays as long as the buffer, or null.
-    fn exporter(&self) -> *mut bindings::module {
+    /// Who exports it.
+    pub(crate) fn exporter(&self) -> Exporter {
         // SAFETY: as above.
-        unsafe { (*self.0).owner }
+        Exporter(unsafe { (*self.0).owner })
+    }
+
+    /// Whether its file is open for writing, as its exporter has opened it: it cannot be opened again.
+    fn is_writable(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (*(*self.0).file).f_mode & FMODE_WRITE != 0 }
     }
 
     /// Runs with the reservation locked.
@@ -154,16 +175,21 @@ unsafe extern "C" fn invalidate(attachment: *mut bindings::dma_buf_attachment) {
 }
 
 impl Import {
-    /// Attaches to a buffer and maps it for the device. Also says where on the bus it lies.
+    /// Attaches to a buffer and maps it for the device. Also says where on the bus it lies. `EACCES`: the board is to
+    /// write, and the buffer's file is not open for that.
     ///
     /// Takes the buffer's reservation.
     pub(crate) fn new(
         inside: &Inside<'_>,
         buffer: Buffer,
         permissions: Permissions,
+        any_distance: bool,
         mapping: Arc<Mapping>,
     ) -> Result<(Pin<KBox<Self>>, KVVec<Segment>)> {
         let device = inside.device();
+        if permissions.write() && !buffer.is_writable() {
+            return Err(EACCES);
+        }
         let import = KBox::pin_init(
             pin_init!(Self {
                 buffer,
@@ -175,6 +201,7 @@ impl Import {
                     mapped: None,
                     moves: 0,
                 }),
+                _pin: PhantomPinned,
             }),
             GFP_KERNEL_ACCOUNT,
         )?;
@@ -182,24 +209,38 @@ impl Import {
         // SAFETY: `import` is pinned and detaches when it is dropped.
         let attachment = from_err_ptr(unsafe {
             bindings::dma_buf_dynamic_attach(import.buffer.0, raw_device(device), &OPS, pointer)
-        })?;
+        })
+        .map_err(|error| Self::refused(device, Asked::Attach, error))?;
         // SAFETY: nobody looks at it yet: callbacks come for what is mapped.
         unsafe { *import.attachment.get() = attachment };
         let mapped = import.buffer.reserved(|| {
             // SAFETY: attached, and the reservation is locked.
             unsafe { import.map(attachment) }
         })?;
-        mapped.map_err(Self::of_exporter)?;
-        let segments = import.settled(inside)?;
+        mapped.map_err(|error| Self::refused(device, Asked::Map, error))?;
+        let segments = import.settled(inside, any_distance)?;
         Ok((import, segments))
     }
 
-    /// What an error of the exporter's says to a caller: the device that is gone is not ours.
-    fn of_exporter(error: Error) -> Error {
-        match error {
-            error if error == ENODEV => ESTALE,
-            error => error,
+    /// Who exports the memory.
+    pub(super) fn exporter(&self) -> Exporter {
+        self.buffer.exporter()
+    }
+
+    /// What an error of the exporter's says to a caller.
+    fn refused(device: &Device<Bound>, asked: Asked, error: Error) -> Error {
+        let says = told(asked, error);
+        if says != error {
+            // Once, as users can make it happen as often as they like.
+            do_once_lite! {
+                dev_warn!(
+                    device,
+                    "the driver that exports a dma-buf refuses it to the board: error {}\n",
+                    error.to_errno()
+                );
+            }
         }
+        says
     }
 
     /// # Safety
@@ -224,8 +265,9 @@ impl Import {
     ///
     /// A process may have a hand in when that is, and others need the reservation meanwhile: it is
     /// not held.
-    fn settled(&self, inside: &Inside<'_>) -> Result<KVVec<Segment>> {
+    fn settled(&self, inside: &Inside<'_>, any_distance: bool) -> Result<KVVec<Segment>> {
         let device = inside.device();
+        let bars = Bars::all()?;
         let usage = bindings::dma_resv_usage_DMA_RESV_USAGE_KERNEL;
         // SAFETY: we hold a reference, and it is not changed.
         let reservation = unsafe { (*self.buffer.0).resv };
@@ -237,7 +279,7 @@ impl Import {
             let waited =
                 unsafe { bindings::dma_resv_wait_timeout(reservation, usage, true, slice) };
             // What is left of the slice; one whose fences were over at once may leave more.
-            let rest = usize::try_from(waited).map_err(|_| Self::of_exporter(Error::from_errno(waited as i32)))?;
+            let rest = usize::try_from(waited).map_err(|_| Error::from_errno(waited as i32))?;
             left -= slice.saturating_sub(rest);
             if rest == 0 {
                 if inside.is_closing() {
@@ -254,7 +296,7 @@ impl Import {
                         return Some(Err(ESTALE));
                     }
                     bindings::dma_resv_test_signaled(reservation, usage)
-                        .then(|| self.segments(device).map_err(Self::of_exporter))
+                        .then(|| self.segments(device, &bars, any_distance))
                 }
             })?;
             if let Some(segments) = segments {
@@ -292,22 +334,27 @@ impl Import {
     ///
     /// # Safety
     /// The reservation is locked, and the memory mapped.
-    unsafe fn segments(&self, device: &Device<Bound>) -> Result<KVVec<Segment>> {
+    unsafe fn segments(
+        &self,
+        device: &Device<Bound>,
+        bars: &Bars,
+        any_distance: bool,
+    ) -> Result<KVVec<Segment>> {
         // SAFETY: by contract; nobody else has a reference.
         let state = unsafe { &mut *self.state.get() };
         // SAFETY: by contract.
         let mut segments = unsafe { super::segments(device, state.table, self.buffer.length())? };
         // SAFETY: a valid device.
-        if !unsafe { peerlane_is_translated(raw_device(device)) } {
-            return Ok(segments);
-        }
+        let translated = unsafe { peerlane_is_translated(raw_device(device)) };
         let mut mapped = Mapped::new(device, self.direction, 0)?;
         for segment in segments.iter_mut() {
-            match self.meaning(device, segment) {
+            match self.meaning(device, bars, translated, segment) {
                 Meaning::Mapped => {}
                 Meaning::Physical => {
                     // The exporter leaves it to us.
-                    bar::near(device, core::slice::from_ref(segment))?;
+                    if !any_distance {
+                        bar::near(device, bars, core::slice::from_ref(segment))?;
+                    }
                     *segment = mapped.map(*segment)?;
                 }
                 Meaning::Unclear => {
@@ -321,23 +368,41 @@ impl Import {
                     return Err(EPROTO);
                 }
             }
+            if !bar::may_be_of(device, bars, segment, self.buffer.exporter().0) {
+                do_once_lite! {
+                    dev_err!(
+                        device,
+                        "a dma-buf's bus address {:#x} is neither in a BAR of its exporter's device nor the machine's memory\n",
+                        segment.address
+                    );
+                }
+                return Err(EPROTO);
+            }
         }
-        state.mapped = Some(mapped);
+        if translated {
+            state.mapped = Some(mapped);
+        }
         Ok(segments)
     }
 
-    /// What a bus address of the exporter's means, where an IOMMU translates.
-    fn meaning(&self, device: &Device<Bound>, segment: &Segment) -> Meaning {
-        let exporter = self.buffer.exporter();
-        let bar = Bar::with(segment.address);
-        let route = bar.as_ref().map(|bar| bar.route(device));
+    /// What a bus address of the exporter's means.
+    fn meaning(
+        &self,
+        device: &Device<Bound>,
+        bars: &Bars,
+        translated: bool,
+        segment: &Segment,
+    ) -> Meaning {
+        let Exporter(exporter) = self.buffer.exporter();
+        let bar = bars.with(segment.address).filter(|_| translated);
+        let route = bar.map(|bar| bar.route(device));
         // Behind another bridge only the exporter's own BARs count.
-        let route = match (route, &bar) {
+        let route = match (route, bar) {
             (Some(bus::Route::OtherBridge), Some(bar)) if !bar.is_driven_by(exporter) => None,
             (route, _) => route,
         };
-        let target = || bar::target(device, segment.address, exporter);
-        match bus::meaning(true, route, target) {
+        let target = || bar::target(device, bars, segment.address, exporter);
+        match bus::meaning(translated, route, target) {
             Meaning::Physical if !bar.is_some_and(|bar| bar.contains(segment)) => Meaning::Unclear,
             meaning => meaning,
         }

@@ -17,6 +17,7 @@ use crate::{
     logic::{
         att::Permissions,
         layout::{Pieces, Segment},
+        refusal::{self, Asked},
     },
 };
 use kernel::{bindings, device::Device, do_once_lite, prelude::*};
@@ -26,7 +27,7 @@ pub(crate) enum Memory {
     /// Of a process.
     Host(host::Pages),
     /// Of a dma-buf.
-    DmaBuf { _import: Pin<KBox<dmabuf::Import>> },
+    DmaBuf { import: Pin<KBox<dmabuf::Import>> },
     /// Of an NVIDIA GPU.
     Nvidia { _pages: nvidia::Pages },
 }
@@ -48,6 +49,20 @@ impl Memory {
             Self::DmaBuf { .. } | Self::Nvidia { .. } => false,
         }
     }
+
+    /// Whether it may take up the BAR that memory of this exporter does, and goes when it is let go. NVIDIA's pages
+    /// by their address do only for the process that has them.
+    pub(crate) fn fills_the_bar_of(&self, exporter: Option<dmabuf::Exporter>) -> bool {
+        match self {
+            Self::DmaBuf { import } => exporter.is_none_or(|exporter| import.exporter() == exporter),
+            Self::Host(_) | Self::Nvidia { .. } => false,
+        }
+    }
+}
+
+/// What `REGISTER` says of an error of the memory's own driver.
+fn told(asked: Asked, error: Error) -> Error {
+    Error::from_errno(-refusal::told(asked, -error.to_errno()))
 }
 
 /// Which way data goes, for the DMA API: the board's reads are "to device".

@@ -27,11 +27,12 @@
 //! it has come, or until their process registers such memory again or closes a board, and gives these
 //! back, too: then nothing of the callback touches what is freed or unloaded.
 
-use super::bar::{near, Mapped};
+use super::bar::{near, Bars, Mapped};
 use crate::{
     logic::{
         att::{PageSize, Permissions, MAX_ENTRIES},
         layout::Segment,
+        refusal::Asked,
     },
     mapping::Mapping,
 };
@@ -359,7 +360,7 @@ impl Pages {
     /// No lock may be held that [`Mapping::revoke`] takes. Errors: `ENXIO` without NVIDIA's
     /// driver, `EREMOTEIO` if the kernel does not know that the GPU can be reached from the
     /// device and `any_distance` is not set, `ESTALE` if the memory was freed meanwhile, and
-    /// those of `nvidia_p2p_get_pages`: `EINVAL` if the process has no such memory.
+    /// those of `nvidia_p2p_get_pages`, as [`super::told`] has them: `EINVAL` if the process has no such memory.
     pub(crate) fn new(
         device: &Device<Bound>,
         address: u64,
@@ -411,12 +412,12 @@ impl Pages {
         if let Err(error) = to_result(got) {
             // SAFETY: nobody has it.
             drop(unsafe { Arc::from_raw(data) });
-            return Err(error);
+            return Err(super::told(Asked::Pages, error));
         }
         let pages = Self(hold);
         pages.0.read(&mut runs)?;
         if !any_distance {
-            near(device, &runs)?;
+            near(device, &Bars::all()?, &runs)?;
         }
         let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL_ACCOUNT)?;
         let mapped = Mapped::new(device, super::direction(permissions), runs.len())?;

@@ -141,9 +141,15 @@ fn code(error: &Error) -> i32 {
         Error::Version { .. } | Error::Features { .. } | Error::Identity { .. } => PL_UNSUPPORTED,
         Error::Call { source, .. } | Error::Map { source, .. } | Error::Memory { source, .. } => {
             match *source {
-                Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => PL_BUSY,
-                // Also a GPU that the board does not reach or read, or whose driver is not there.
-                Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO | Errno::XDEV => PL_UNSUPPORTED,
+                _ if error.is_no_way() => PL_UNSUPPORTED,
+                Errno::NOSPC
+                | Errno::DQUOT
+                | Errno::NOMEM
+                | Errno::NOBUFS
+                | Errno::BUSY
+                | Errno::AGAIN => PL_BUSY,
+                // Also a GPU that the board does not read, or whose driver is not there.
+                Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV => PL_UNSUPPORTED,
                 Errno::NODEV => PL_GONE,
                 // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
                 Errno::INVAL | Errno::FAULT | Errno::BADF => PL_INVALID,
@@ -264,12 +270,17 @@ mod tests {
         assert_eq!(run(|| Err(open.into())), PL_BUSY);
         assert_eq!(pl_error_number(), Errno::BUSY.raw_os_error());
         // A GPU that is too far away is none that this board works with.
-        for source in [Errno::REMOTEIO, Errno::NXIO] {
+        for source in [Errno::REMOTEIO, Errno::NXIO, Errno::HOSTUNREACH] {
             let call = "REGISTER";
             let far = Error::Call { call, source };
             assert_eq!(run(|| Err(far.into())), PL_UNSUPPORTED);
             assert_eq!(pl_error_number(), source.raw_os_error());
         }
+        let full = Error::Call {
+            call: "REGISTER",
+            source: Errno::NOBUFS,
+        };
+        assert_eq!(run(|| Err(full.into())), PL_BUSY);
         let open = Error::Open {
             path: "/dev/peerlane0".into(),
             source: Errno::BUSY,

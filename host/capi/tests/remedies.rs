@@ -72,6 +72,7 @@ fn remedies_of_errors_name_nothing_of_rust() {
     let sources = [
         (include_str!("../../src/error/remedy.rs"), 70),
         (include_str!("../../gpu/src/error.rs"), 50),
+        (include_str!("../../../driver/core/src/refusal.rs"), 4),
     ];
     for (source, least) in sources {
         let strings = strings(source);

@@ -145,8 +145,8 @@ impl Gpu {
     ///
     /// It goes as a dma-buf where GPU and driver have those, in pages as large as the allocation has room
     /// for: the board may then reach bytes of the same allocation around the range. (An allocation that does not consist of
-    /// whole pages shares them with others of the program: then the region has only the range.) Otherwise it goes by
-    /// NVIDIA's interface for peers. Memory of several allocations that virtual memory management has mapped side by side, of
+    /// whole pages shares them with others of the program: then the region has only the range.) Otherwise, and where the
+    /// kernel or the GPU's driver refuses the dma-buf to the board, it goes by NVIDIA's interface for peers. Memory of several allocations that virtual memory management has mapped side by side, of
     /// PyTorch's `expandable_segments` for one, is one region where the driver exports it as one.
     ///
     /// # Safety
@@ -267,21 +267,32 @@ impl Gpu {
             });
         }
         self.order_copies(address)?;
-        let (region, offset) = match self.abilities().dma_buf && device.has(feature::DMABUF) {
-            true => {
-                let dmabuf = self.export_in(address, length, backing)?;
-                let Range { start, end } = dmabuf.register;
-                let region = device.register_dmabuf(&dmabuf.file, start, end - start, permissions);
-                let region = region?;
-                region.do_not_keep();
-                (region, dmabuf.offset - start)
+        let mut refused = None;
+        let mut found = None;
+        if self.abilities().dma_buf && device.has(feature::DMABUF) {
+            let dmabuf = self.export_in(address, length, backing)?;
+            let Range { start, end } = dmabuf.register;
+            match device.register_dmabuf(&dmabuf.file, start, end - start, permissions) {
+                Ok(region) => {
+                    region.do_not_keep();
+                    found = Some((region, dmabuf.offset - start));
+                }
+                // NVIDIA's driver applies rules of its own to dma-bufs, and not to these pages.
+                Err(error) if error.is_no_way() && device.has(feature::NVIDIA) => {
+                    refused = Some(error);
+                }
+                Err(error) => return Err(error.into()),
             }
-            false => {
+        }
+        let (region, offset) = match found {
+            Some(found) => found,
+            None => {
                 let identity = self.identity(address)?;
                 // SAFETY: the caller promises it.
-                let region =
-                    unsafe { device.register_nvidia(address, length, identity, permissions) }?;
-                (region, 0)
+                let pages =
+                    unsafe { device.register_nvidia(address, length, identity, permissions) };
+                // Of two refusals the dma-buf's says more: it is the way that NVIDIA recommends.
+                (pages.map_err(|error| refused.unwrap_or(error))?, 0)
             }
         };
         let (gpu, first) = (self.clone(), address - offset);

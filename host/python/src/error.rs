@@ -7,9 +7,12 @@ use pyo3::prelude::*;
 /// The class of an error.
 fn class(error: &Error) -> &'static str {
     let by_number = |number: Errno| match number {
-        Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::BUSY | Errno::AGAIN => "BusyError",
-        // Also a GPU that the board does not reach or read, or whose driver is not there.
-        Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO | Errno::XDEV => "UnsupportedError",
+        _ if error.is_no_way() => "UnsupportedError",
+        Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::NOBUFS | Errno::BUSY | Errno::AGAIN => {
+            "BusyError"
+        }
+        // Also a GPU that the board does not read, or whose driver is not there.
+        Errno::OPNOTSUPP | Errno::NXIO | Errno::XDEV => "UnsupportedError",
         Errno::NODEV => "GoneError",
         // Of memory that is not there, a descriptor that is not open or no dma-buf's, or no bytes.
         Errno::INVAL | Errno::FAULT | Errno::BADF => "InvalidError",

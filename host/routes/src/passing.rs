@@ -16,7 +16,10 @@ fn board_lacks_room(error: &BoardError) -> bool {
         BoardError::Call { source, .. }
         | BoardError::Map { source, .. }
         | BoardError::Memory { source, .. } => {
-            matches!(*source, Errno::NOSPC | Errno::DQUOT | Errno::NOMEM)
+            matches!(
+                *source,
+                Errno::NOSPC | Errno::DQUOT | Errno::NOMEM | Errno::NOBUFS
+            )
         }
         _ => false,
     }

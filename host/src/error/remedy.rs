@@ -9,6 +9,9 @@ use rustix::io::Errno;
 impl Error {
     /// What to do about it, in one sentence or two.
     pub fn remedy(&self) -> &'static str {
+        if let Some(refusal) = self.refusal() {
+            return refusal.fix;
+        }
         match self {
             Self::None => {
                 "Load the driver (modprobe peerlane), and look into the kernel's log for why it takes no board."
@@ -61,21 +64,16 @@ impl Error {
                     "Name a device node of Peerlane's (/dev/peerlane*): this file is none."
                 }
                 Errno::DQUOT => {
-                    "Give back regions that are not needed, register less, or have the driver loaded with a larger context_entries or user_entries."
+                    "Give back regions that are not needed, register less, or have the driver loaded with a larger context_entries, user_entries or user_gpu_mib."
                 }
                 Errno::FAULT => {
                     "Give an address and a length of memory that is mapped and may be written."
                 }
                 Errno::PERM | Errno::ACCESS => {
-                    "Register memory for what its owner permits, within the limit of locked memory (ulimit -l)."
+                    "Register memory for what its owner permits: a dma-buf that is open for reading only, for the board's reads alone. Host memory is registered within the limit of locked memory (ulimit -l)."
                 }
                 Errno::OPNOTSUPP | Errno::NODEV => {
                     "Driver or board do not have this, which peerlane doctor says: do without it, load a newer driver, or take a board whose BSP has it."
-                }
-                // Documentation/driver-api/pci/p2pdma.rst of the kernel; the driver's `near`.
-                Errno::REMOTEIO => {
-                    "The kernel knows no way between board and GPU: peerlane doctor shows what is between them. Put both behind one PCIe switch, or move data through host memory. \
-                     For an NVIDIA GPU's memory that is no dma-buf, the driver's parameter any_distance=1 tries the way all the same."
                 }
                 // `uapi::Register`.
                 Errno::XDEV => {

@@ -190,6 +190,11 @@ impl OpenCl for Side {
         programmed.and(found)
     }
 
+    fn disable_link(&self) {
+        // A driver from before has no such flag.
+        let _ = self.program(uapi::reprogram::LINK_OFF);
+    }
+
     fn configures(&self) -> bool {
         // It may be another configuration than when the file was opened.
         let has = |info: uapi::Info| info.features & uapi::feature::CVP != 0;

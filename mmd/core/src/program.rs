@@ -138,6 +138,7 @@ impl Programmer for Jtag {
         let mut said = tempfile::tempfile().map_err(no_file)?;
         let mut ended = tempfile::tempfile().map_err(no_file)?;
         let copy = |file: &File| file.try_clone().map_err(no_file);
+        board.disable_link();
         let waited = Command::new("/bin/sh")
             .args(["-c", KEEPER])
             .arg(file.path())

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 29] = [
+const FILES: [&str; 30] = [
     "any_distance",
     "att_entries",
     "att_entries_free",
@@ -45,6 +45,7 @@ const FILES: [&str; 29] = [
     "state",
     "user_channels",
     "user_entries",
+    "user_gpu",
     "user_memory",
     "verbose",
 ];
@@ -129,7 +130,7 @@ fn sysfs(lab: &mut Lab) -> Result<String> {
     Ok(link.join(", "))
 }
 
-/// The limits in force, with `user_entries=64 user_memory_mib=1`: what was asked for, and what comes of
+/// The limits in force, with `user_entries=64 user_memory_mib=1 user_gpu_mib=2`: what was asked for, and what comes of
 /// the others' defaults on this board.
 fn limits() -> Result<&'static str> {
     let (entries, channels) = (number("att_entries")?, number("channels")?);
@@ -139,6 +140,7 @@ fn limits() -> Result<&'static str> {
         ("user_channels", channels as usize / 2),
         ("user_entries", 64),
         ("user_memory", MIB),
+        ("user_gpu", 2 * MIB),
         ("memory_pool", bytes),
         ("kept_regions", 1024),
         ("kept_host", 1024 * MIB),

@@ -160,6 +160,7 @@ const COUNTS: Opcode = opcode::read::<Counts>(TYPE, 7);
 
 const FREE_REVOKE: u32 = 1;
 const EXPORT_NO_PIN: u32 = 1;
+const EXPORT_READ_ONLY: u32 = 2;
 const MOVE_PINNED: u32 = 1;
 
 /// How long a move waits for importers before the GPU counts an error.
@@ -248,6 +249,15 @@ impl Gpu {
     }
 }
 
+/// What a dma-buf's file is open for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading alone.
+    Read,
+    /// Both.
+    ReadWrite,
+}
+
 /// A buffer of the GPU. It is freed when this is dropped; dma-bufs of it live on.
 #[derive(Debug)]
 pub struct GpuBuffer {
@@ -326,9 +336,19 @@ impl GpuBuffer {
 
     /// A dma-buf of it.
     pub fn dmabuf(&self, pinnable: bool) -> Result<OwnedFd> {
+        self.dmabuf_for(pinnable, Access::ReadWrite)
+    }
+
+    /// The same, whose file is open for this.
+    pub fn dmabuf_for(&self, pinnable: bool, access: Access) -> Result<OwnedFd> {
+        let pin = if pinnable { 0 } else { EXPORT_NO_PIN };
+        let access = match access {
+            Access::Read => EXPORT_READ_ONLY,
+            Access::ReadWrite => 0,
+        };
         let export = Export {
             handle: self.handle(),
-            flags: if pinnable { 0 } else { EXPORT_NO_PIN },
+            flags: pin | access,
             ..Default::default()
         };
         let export = self.gpu.0.call(EXPORT, export)?;

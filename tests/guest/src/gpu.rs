@@ -3,6 +3,7 @@
 
 mod odd;
 mod proved;
+mod refused;
 mod sizes;
 mod taken;
 
@@ -149,6 +150,14 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("gpu.dmabuf.told_again", || odd::told_again(lab));
     suite.run("gpu.dmabuf.broken_tables", || odd::broken_tables(lab));
     suite.run("gpu.dmabuf.silent_peer", || odd::silent_peer(lab));
+    suite.run("gpu.dmabuf.refused_by_its_driver", || {
+        refused::by_its_driver(lab)
+    });
+    suite.run("gpu.dmabuf.bar_is_full", || refused::bar_is_full(lab));
+    suite.run("gpu.dmabuf.stray_addresses", || {
+        refused::stray_addresses(lab)
+    });
+    suite.run("gpu.dmabuf.read_only", || refused::read_only(lab));
     suite.run("gpu.nvidia.put_fails", || odd::put_fails(lab));
     suite.run("gpu.nvidia.unbound_by_another", || {
         odd::unbound_by_another(lab)
@@ -173,6 +182,14 @@ pub fn run_sizes(suite: &mut Suite, lab: &mut Lab) {
 pub fn run_far(suite: &mut Suite, lab: &mut Lab) {
     for (name, way) in WAYS {
         suite.run(&format!("gpu_far.{name}.refused"), || far(lab, way));
+    }
+}
+
+/// Runs what is true there with the driver's `any_distance=1`, of a GPU whose driver exports to everybody and leaves the
+/// way to the importer.
+pub fn run_far_tried(suite: &mut Suite, lab: &mut Lab) {
+    for (name, way) in WAYS {
+        suite.run(&format!("gpu_far.{name}.tried"), || data(lab, way));
     }
 }
 
@@ -517,8 +534,13 @@ fn far(lab: &mut Lab, way: Way) -> Result<&'static str> {
     with_gpu(|gpu| {
         let device = lab.open()?;
         let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        // The driver of a dma-buf's memory is asked before the kernel is, and refuses by itself.
+        let expected = match way {
+            Way::DmaBuf | Way::Unpinned => Errno::HOSTUNREACH,
+            Way::Nvidia => Errno::REMOTEIO,
+        };
         let errno = refused(Name::of(&buffer, way)?.register(&device, 0, MIB))?;
-        ensure!(errno == Errno::REMOTEIO, "{errno}");
+        ensure!(errno == expected, "{errno}");
         Ok("")
     })
 }

@@ -74,12 +74,14 @@ enum Scenario {
     GpuSizes,
     /// A GPU that the kernel does not know the board to reach
     GpuFar,
+    /// The same GPU with any_distance=1, if its own driver refuses nobody
+    GpuFarTried,
     /// Memory of a GPU is given back while the block is stuck
     GpuStuck,
     /// The board's window into FPGA memory
     Window,
-    /// What an administrator sees, and what one user may take from others; with user_entries=64 and
-    /// user_memory_mib=1
+    /// What an administrator sees, and what one user may take from others; with user_entries=64,
+    /// user_memory_mib=1 and user_gpu_mib=2
     Admin,
     /// FPGA memory is its owner's
     Memory,
@@ -131,6 +133,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::Gpu => gpu::run(&mut suite, &mut lab),
             Scenario::GpuSizes => gpu::run_sizes(&mut suite, &mut lab),
             Scenario::GpuFar => gpu::run_far(&mut suite, &mut lab),
+            Scenario::GpuFarTried => gpu::run_far_tried(&mut suite, &mut lab),
             Scenario::GpuStuck => gpu::run_stuck(&mut suite, &mut lab),
             Scenario::Window => window::run(&mut suite, &mut lab),
             Scenario::Admin => admin::run(&mut suite, &mut lab),

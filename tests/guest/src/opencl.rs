@@ -60,6 +60,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("opencl.reset_while_reprogrammed", || {
         programmed::reset_while_reprogrammed(lab)
     });
+    suite.run("opencl.link_off_while_reprogrammed", || {
+        programmed::link_off(lab)
+    });
     suite.run("opencl.reports_while_reprogrammed", || {
         programmed::reports(lab)
     });

@@ -41,7 +41,7 @@ fn wrong_ioctls_where_there_is_no_window() {
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn what_an_administrator_sees_and_sets() {
     Setup::default()
-        .parameter("user_entries=64 user_memory_mib=1")
+        .parameter("user_entries=64 user_memory_mib=1 user_gpu_mib=2")
         .run("mount -t cgroup2 cgroup2 /sys/fs/cgroup; peerlane-guest admin");
 }
 
@@ -194,6 +194,21 @@ fn memory_of_a_gpu_on_a_board_that_is_stuck() {
 #[ignore = "external tools: cargo xtask test kernel-variants"]
 fn memory_of_a_gpu_far_away() {
     Setup::default().far_gpu().run("peerlane-guest gpu-far");
+}
+
+/// The way is there in this machine, whatever the kernel knows of it.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn memory_of_a_gpu_far_away_that_is_tried() {
+    Setup::default()
+        .far_gpu()
+        .iommu()
+        .parameter("any_distance=1")
+        .run(
+            "echo Y > /sys/module/fakegpu/parameters/any_distance\n\
+             echo Y > /sys/module/fakegpu/parameters/raw_addresses\n\
+             peerlane-guest gpu-far-tried",
+        );
 }
 
 #[test]

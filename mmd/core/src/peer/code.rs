@@ -33,7 +33,7 @@ macro_rules! codes {
 codes! {
     CL_SUCCESS = 0, c"no error";
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
-        c"The board's address translation table, or a limit of the user's, has no room: release peer memory, register less, or raise the limit (ulimit -l; the driver's context_entries, user_entries).";
+        c"The board's address translation table, the GPU's BAR, or a limit of the user's, has no room: release peer memory, register less, or raise the limit (ulimit -l; the driver's context_entries, user_entries, user_gpu_mib); standard error says which.";
     CL_OUT_OF_RESOURCES = -5,
         c"No thread could be started, or too many copies wait for events: wait for some of them.";
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
@@ -51,9 +51,9 @@ codes! {
     CL_INVALID_PEER_MEMORY_PEERLANE = -10001,
         c"The handle was never given, was released, or is of a board that was closed: register the memory.";
     CL_PEER_MEMORY_REVOKED_PEERLANE = -10002,
-        c"The memory's owner has freed or moved it: release the handle, export the memory anew, and register that.";
+        c"The memory's owner has freed or moved it, or its device is gone: release the handle, export the memory again, and register that.";
     CL_PEER_NOT_SUPPORTED_PEERLANE = -10003,
-        c"Neither driver nor owner offers a way to this memory, or the kernel knows none between board and GPU: export it as a dma-buf with its owner's own means, and register that; standard error says more, and so does peerlane doctor.";
+        c"Neither driver nor owner offers a way to this memory, or the kernel or the GPU's driver allows none between board and GPU: export it as a dma-buf with its owner's own means, and register that; standard error says more, and so does peerlane doctor.";
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE = -10004,
         c"OpenCL holds the buffer's contents on the host, or on another board: create it without CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR, or have a kernel use it first, and unmap it.";
     CL_PEER_TRANSFER_FAILED_PEERLANE = -10005,
@@ -109,10 +109,13 @@ pub(crate) fn code(error: &Error) -> c_int {
             ..
         } => CL_PEER_MEMORY_REVOKED_PEERLANE,
         Error::Call { source, .. } => match *source {
+            _ if error.is_no_way() => CL_PEER_NOT_SUPPORTED_PEERLANE,
             Errno::STALE => CL_PEER_MEMORY_REVOKED_PEERLANE,
-            // Also a GPU that the board does not reach, or whose driver is not there.
-            Errno::OPNOTSUPP | Errno::REMOTEIO | Errno::NXIO => CL_PEER_NOT_SUPPORTED_PEERLANE,
-            Errno::NOMEM | Errno::NOSPC | Errno::DQUOT => CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            // Also a GPU whose driver is not there.
+            Errno::OPNOTSUPP | Errno::NXIO => CL_PEER_NOT_SUPPORTED_PEERLANE,
+            Errno::NOMEM | Errno::NOSPC | Errno::DQUOT | Errno::NOBUFS => {
+                CL_MEM_OBJECT_ALLOCATION_FAILURE
+            }
             Errno::PERM | Errno::ACCESS => CL_INVALID_OPERATION,
             Errno::INVAL | Errno::BADF | Errno::FAULT => CL_INVALID_VALUE,
             _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
@@ -168,8 +171,17 @@ mod tests {
         for failed in [fault(Fault::Unsupported), fault(Fault::ReadTimeout)] {
             assert_eq!(code(&failed), CL_PEER_TRANSFER_FAILED_PEERLANE);
         }
-        for far in [Errno::OPNOTSUPP, Errno::REMOTEIO, Errno::NXIO] {
-            assert_eq!(code(&call(far)), CL_PEER_NOT_SUPPORTED_PEERLANE);
+        for far in [
+            Errno::OPNOTSUPP,
+            Errno::REMOTEIO,
+            Errno::NXIO,
+            Errno::HOSTUNREACH,
+            Errno::PROTO,
+        ] {
+            assert_eq!(code(&call(far)), CL_PEER_NOT_SUPPORTED_PEERLANE, "{far}");
+        }
+        for full in [Errno::NOBUFS, Errno::NOSPC, Errno::DQUOT] {
+            assert_eq!(code(&call(full)), CL_MEM_OBJECT_ALLOCATION_FAILURE);
         }
         assert_eq!(code(&call(Errno::BADF)), CL_INVALID_VALUE);
         assert_eq!(code(&Error::Gone), CL_BOARD_LOST_PEERLANE);

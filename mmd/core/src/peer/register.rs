@@ -123,7 +123,7 @@ impl Peers {
 
     /// Registers a GPU's memory by its pointer. CUDA's own dma-buf is the way that NVIDIA recommends
     /// ("Deprecation Notice: NV-P2P API Support", GPUDirect RDMA documentation); where the program has no
-    /// CUDA, or that exports none, the driver asks NVIDIA's module.
+    /// CUDA, or that exports none, or the dma-buf is refused to the board, the driver asks NVIDIA's module.
     ///
     /// # Safety
     /// As [`register`](Self::register).
@@ -146,11 +146,15 @@ impl Peers {
         {
             let (at, bytes) = (register.start - export.start, register.end - register.start);
             let region = device.register_dmabuf(file.as_fd(), at, bytes, permissions);
-            return Ok(region.map(|region| {
-                region.do_not_keep();
-                cuda::help(&self.opencl, &region, register.start);
-                (region, first - register.start)
-            }));
+            // Rules that the kernel and the GPU's driver have for dma-bufs are none for NVIDIA's pages.
+            let next = region.as_ref().is_err_and(Error::is_no_way);
+            if !(next && device.has(feature::NVIDIA)) {
+                return Ok(region.map(|region| {
+                    region.do_not_keep();
+                    cuda::help(&self.opencl, &region, register.start);
+                    (region, first - register.start)
+                }));
+            }
         }
         if !device.has(feature::NVIDIA) {
             let cause = "neither CUDA nor the driver has a way to memory by its pointer";

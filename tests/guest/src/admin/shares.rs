@@ -1,6 +1,7 @@
 //! What a user may have of a board.
 
 use super::number;
+use crate::fakegpu::Gpu;
 use crate::lab::told;
 use crate::process::{Peer, become_user, fork, pair};
 use crate::suite::Suite;
@@ -20,6 +21,7 @@ pub fn run(suite: &mut Suite) {
     suite.run("admin.channels_of_a_user_namespace", || channels(true));
     suite.run("admin.entries_of_a_user", entries);
     suite.run("admin.memory_of_a_user", memory);
+    suite.run("admin.gpu_memory_of_a_user", gpu_memory);
 }
 
 /// Lets everybody open the board.
@@ -238,5 +240,50 @@ fn memory() -> Result<&'static str> {
     ours.signal()?;
     one.wait()?;
     drop(more);
+    Ok("")
+}
+
+/// All channels of a user share what it may have pinned of other devices' memory. All of a dma-buf is pinned, and counts,
+/// for each region; what is kept gives way.
+fn gpu_memory() -> Result<&'static str> {
+    /// As the parameter `user_gpu_mib` says.
+    const PART: usize = 2 << 20;
+    fn mib(device: &Device, gpu: &Gpu) -> Result<peerlane_host::Result<Region>> {
+        let file = gpu.buffer(PART / 2, 0, 1, None)?.dmabuf(true)?;
+        Ok(device.register_dmabuf(&file, 0, 4096, Permissions::ReadWrite))
+    }
+    for_all()?;
+    let users = USERS.map(|user| {
+        fork("user", move || {
+            become_user(user)?;
+            let gpu = Gpu::open()?;
+            let devices = [
+                Device::first().map_err(told)?,
+                Device::first().map_err(told)?,
+            ];
+            let first = mib(&devices[0], &gpu)?.map_err(told)?;
+            let second = mib(&devices[1], &gpu)?.map_err(told)?;
+            match mib(&devices[1], &gpu)? {
+                Err(error @ Error::Call { source, .. }) if source == Errno::DQUOT => {
+                    let remedy = error.remedy();
+                    ensure!(remedy.contains("user_gpu_mib"), "{remedy}");
+                }
+                other => bail!("more than a user may have gave {other:?}"),
+            }
+            // The other context keeps it, and lets it go for this one.
+            drop(first);
+            let third = mib(&devices[1], &gpu)?.map_err(told)?;
+            second.forget().map_err(told)?;
+            third.forget().map_err(told)
+        })
+    });
+    for user in users {
+        user?.wait()?;
+    }
+    let (root, gpu) = (Device::first().map_err(told)?, Gpu::open()?);
+    let regions: Vec<Region> = (0..3)
+        .map(|_| mib(&root, &gpu)?.map_err(told))
+        .collect::<Result<_>>()?;
+    drop(regions);
     Ok("")
 }

@@ -209,6 +209,19 @@ impl Port {
         bail!("the port has no registers for error reports")
     }
 
+    /// Whether Link Disable is set (7.5.3.7, of the capability with number 10h in the list that 34h begins).
+    pub fn link_is_disabled(&self) -> Result<bool> {
+        let mut at = u64::from(self.word(0x34)? & 0xfc);
+        while at != 0 {
+            let header = self.word(at)?;
+            if header & 0xff == 0x10 {
+                return Ok(self.word(at + 0x10)? & 1 << 4 != 0);
+            }
+            at = u64::from(header >> 8 & 0xfc);
+        }
+        bail!("the port has no PCI Express capability")
+    }
+
     /// Status and mask.
     pub fn uncorrectable(&self) -> Result<Uncorrectable> {
         let at = self.capability()?;

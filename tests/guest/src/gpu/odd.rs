@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A parameter of the GPU's driver, until it is dropped.
-struct Parameter {
+pub(super) struct Parameter {
     path: PathBuf,
     usual: String,
 }
 
 impl Parameter {
-    fn set(name: &str, value: impl ToString) -> Result<Self> {
+    pub(super) fn set(name: &str, value: impl ToString) -> Result<Self> {
         let path = PathBuf::from("/sys/module/fakegpu/parameters").join(name);
         let usual = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         std::fs::write(&path, value.to_string())?;

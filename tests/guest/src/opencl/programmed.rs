@@ -114,6 +114,40 @@ pub(super) fn reset_while_reprogrammed(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
+/// The link is disabled inside of the bracket alone, where the port can do that: QEMU's do not.
+pub(super) fn link_off(lab: &mut Lab) -> Result<&'static str> {
+    let device = holder(lab)?;
+    let side = take(&device)?;
+    ensure!(program(&device, reprogram::LINK_OFF) == Err(Errno::NOENT));
+    let disabled = || aer::Port::above_the_board()?.link_is_disabled();
+    let mut during = false;
+    for configure in [false, true] {
+        ensure!(program(&device, reprogram::BEGIN) == Ok(()));
+        ensure!(!disabled()?, "disabled without being asked");
+        for _ in 0..2 {
+            ensure!(program(&device, reprogram::LINK_OFF) == Ok(()));
+        }
+        during = disabled()?;
+        if configure {
+            lab.host.fault(Fault::Configure {})?;
+        }
+        ensure!(program(&device, reprogram::END) == Ok(()));
+        ensure!(!disabled()?, "the link stays disabled");
+        ensure!(VERSIONS.contains(&dword(&*side, Area::Kernels, VERSION)?));
+    }
+    // The end of the context is one of the bracket, too.
+    ensure!(program(&device, reprogram::BEGIN) == Ok(()));
+    ensure!(program(&device, reprogram::LINK_OFF) == Ok(()));
+    drop(side);
+    drop(device);
+    ensure!(!disabled()?, "the link stays disabled");
+    drop(take(&holder(lab)?)?);
+    Ok(match during {
+        true => "",
+        false => "the port has no Link Disable",
+    })
+}
+
 /// The port above the board does not report that the link is down which a configuration takes down. Its registers
 /// are touched only where they are the kernel's.
 pub(super) fn reports(lab: &mut Lab) -> Result<&'static str> {

@@ -1,0 +1,140 @@
+//! `peerlane program`.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use crate::commands::{FAILED, Outcome};
+use crate::doctor::pci::Bus;
+use crate::link::Port;
+use crate::signals::Signals;
+use peerlane_bsp::error::{Error, ErrorKind, Place};
+
+/// Configure an FPGA by another way than PCIe while the computer runs: by JTAG, for one.
+///
+/// An FPGA that is configured takes its link down. A port that sees that reports an error, for which the firmware of many servers
+/// restarts the computer. So the port above has its link disabled meanwhile, which is no error by the specification, whoever
+/// handles errors. The board is removed from the kernel before, and looked for afterwards; no driver is needed. The command line
+/// behind `--` does the rest. It is for the first image of a board, and for whoever programs without Peerlane's driver: OpenCL
+/// programs and `aocl program` go by the driver.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo -E env \"PATH=$PATH\" peerlane program --device 0000:01:00.0 -- quartus_pgm -c 1 -m jtag -o \"p;top.sof@1\"
+  sudo -E env \"PATH=$PATH\" peerlane program --port 0000:00:01.0 -- quartus_pgm -c 1 -m jtag -o \"p;top.sof@1\"
+
+It needs root. The exit status is 0 if the command was done and a device is there, else 2.
+New IDs, or larger BARs than the firmware left room for, take a restart of the computer.")]
+#[command(group = clap::ArgGroup::new("which").args(["device", "port"]).required(true))]
+pub struct Args {
+    /// The FPGA's slot: 0000:01:00.0. No driver may have it.
+    #[arg(long, value_name = "SLOT")]
+    device: Option<String>,
+    /// The port above the FPGA, where no device is seen below it yet.
+    #[arg(long, value_name = "SLOT")]
+    port: Option<String>,
+    /// The program that configures the FPGA, and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// A copy of /sys below this directory, for tests.
+    #[arg(long, value_name = "DIR", hide = true, default_value = "/")]
+    root: PathBuf,
+}
+
+fn refused(slot: &str, what: impl Into<String>, remedy: impl Into<String>) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        Place::file(slot),
+        what.into(),
+        remedy.into(),
+    )
+}
+
+/// The port above the FPGA, and the slots of what is below it.
+fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
+    let absent = |slot: &str| {
+        let what = "there is no such PCI device";
+        refused(slot, what, "lspci -D shows all, and lspci -t the ports.")
+    };
+    let port = match (&args.device, &args.port) {
+        (Some(slot), _) => {
+            let device = bus.at(slot).ok_or_else(|| absent(slot))?;
+            let port = device.above.last().filter(|port| bus.at(port).is_some());
+            port.cloned().ok_or_else(|| {
+                let what = "there is no port above this device: it is a part of the host bridge";
+                refused(slot, what, "Give the slot of the FPGA.")
+            })?
+        }
+        (None, Some(slot)) => bus
+            .at(slot)
+            .map(|_| slot.clone())
+            .ok_or_else(|| absent(slot))?,
+        (None, None) => unreachable!("clap requires one of the two"),
+    };
+    let below = bus
+        .devices
+        .iter()
+        .filter(|device| device.above.contains(&port));
+    for device in below.clone() {
+        if let Some(driver) = &device.driver {
+            let slot = &device.slot;
+            let remedy = format!("As root: echo {slot} > /sys/bus/pci/drivers/{driver}/unbind.");
+            let what = format!("the driver {driver} has this device, whose link goes down");
+            return Err(refused(slot, what, remedy));
+        }
+    }
+    // The first one below takes what is behind it along.
+    let slots = below.filter(|device| device.above.last() == Some(&port));
+    Ok((
+        port.clone(),
+        slots.map(|device| device.slot.clone()).collect(),
+    ))
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let bus = Bus::read(&args.root);
+    let (slot, below) = find(args, &bus)?;
+    let port = Port::open(&args.root, &slot)?;
+    // The link comes up again, whatever signal comes.
+    let signals = Signals::watch()?;
+    for device in &below {
+        port.remove(device)?;
+    }
+    // What was removed comes back.
+    let disabled = port.disable().inspect_err(|_| drop(port.rescan()))?;
+    outln!("{slot}: its link is disabled");
+    let (program, arguments) = args.command.split_first().expect("clap requires one");
+    let ended = Command::new(program).args(arguments).status();
+    // Also where the program has failed: the FPGA may be as it was.
+    let trained = disabled.enable()?;
+    outln!(
+        "{slot}: its link is {}",
+        if trained { "up" } else { "down" }
+    );
+    port.rescan()?;
+    signals.end();
+    let ended = ended.map_err(|e| Error::io(program, "run the program", &e))?;
+    if !ended.success() {
+        errln!("peerlane: {program} has failed ({ended}): the FPGA may have no configuration");
+        return Ok(ExitCode::from(FAILED));
+    }
+    std::thread::sleep(Duration::from_millis(
+        u64::from(args.root == PathBuf::from("/")) * 500,
+    ));
+    let after = Bus::read(&args.root);
+    let mut found = after
+        .devices
+        .iter()
+        .filter(|device| device.above.contains(&slot))
+        .peekable();
+    if found.peek().is_none() || !trained {
+        errln!(
+            "peerlane: no device is below {slot}. Look whether the image is one for PCIe and this slot; if it is, restart the computer without switching it off"
+        );
+        return Ok(ExitCode::from(FAILED));
+    }
+    for device in found {
+        outln!("{} is there", device.name());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,243 @@
+//! Why a driver is not loaded: not built for this kernel, not signed, or kept away.
+
+use super::Finding;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ABOUT: &str = "driver";
+
+/// The series of kernels that the driver builds for: `BUILD_EXCLUSIVE_KERNEL` of `driver/dkms.conf`.
+const SERIES: &str = "7.3";
+
+/// Options of the kernel without which the driver does not build: `BUILD_EXCLUSIVE_CONFIG` there.
+const OPTIONS: [&str; 4] = [
+    "CONFIG_RUST",
+    "CONFIG_PCI",
+    "CONFIG_DMA_SHARED_BUFFER",
+    "CONFIG_PCI_P2PDMA",
+];
+
+/// Where modprobe reads its configuration (modprobe.d(5)).
+const MODPROBE: [&str; 5] = [
+    "etc/modprobe.d",
+    "run/modprobe.d",
+    "usr/local/lib/modprobe.d",
+    "usr/lib/modprobe.d",
+    "lib/modprobe.d",
+];
+
+/// UEFI's variable `SecureBoot`, whose GUID is that of all global variables (UEFI Specification 2.10, 3.3).
+const SECURE_BOOT: &str =
+    "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// What stands at the end of a module that is signed (the kernel's include/linux/module_signature.h).
+const SIGNED: &[u8] = b"~Module signature appended~\n";
+
+fn text(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned())
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+/// Why the driver is not loaded, as far as that can be seen below `root`.
+pub(super) fn why(root: &Path) -> Finding {
+    let Some(release) = text(&root.join("proc/sys/kernel/osrelease")) else {
+        return Finding::wrong(
+            ABOUT,
+            "the driver peerlane is not loaded",
+            "Install it (step 6 of the platform's README.md), then modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
+        );
+    };
+    let modules = root.join("lib/modules").join(&release);
+    match module(&modules) {
+        None => not_built(root, &release, &modules),
+        Some(file) => not_loaded(root, &file),
+    }
+}
+
+/// The module's file for a kernel, where DKMS and `make modules_install` put it.
+fn module(modules: &Path) -> Option<PathBuf> {
+    ["updates/dkms", "updates", "extra"]
+        .iter()
+        .find_map(|directory| {
+            let all = files(&modules.join(directory)).into_iter();
+            let mut ours = all.filter(|file| {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                // As it is, or compressed.
+                name == "peerlane.ko" || name.starts_with("peerlane.ko.")
+            });
+            ours.next()
+        })
+}
+
+fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
+    let is_of_series = release
+        .strip_prefix(SERIES)
+        .is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()));
+    if !is_of_series {
+        return Finding::wrong(
+            ABOUT,
+            format!(
+                "the driver peerlane is not loaded: this kernel is {release}, and it builds for {SERIES} alone"
+            ),
+            "Boot a kernel of that series (Debian: linux-image-amd64 of its backports, as long as they have it), or take a Peerlane for this one. DKMS leaves other kernels out without a word.",
+        );
+    }
+    let config = [
+        root.join("boot").join(format!("config-{release}")),
+        modules.join("build/.config"),
+    ];
+    if let Some(config) = config.iter().find_map(|file| fs::read_to_string(file).ok()) {
+        let has = |option: &str| {
+            (config.lines()).any(|line| {
+                line.strip_prefix(option)
+                    .is_some_and(|value| value == "=y" || value == "=m")
+            })
+        };
+        let missing: Vec<_> = (OPTIONS.into_iter())
+            .filter(|option| !has(option))
+            .collect();
+        if !missing.is_empty() {
+            return Finding::wrong(
+                ABOUT,
+                format!(
+                    "the driver peerlane is not loaded: this kernel, {release}, was built without {}",
+                    missing.join(" and ")
+                ),
+                "Boot a kernel that has it: Debian's has.",
+            );
+        }
+    }
+    let known = files(&root.join("var/lib/dkms/peerlane"));
+    let version = known.iter().find(|version| version.join("source").exists());
+    match version.or(known.first()) {
+        Some(version) => {
+            let version = version.file_name().unwrap_or_default().to_string_lossy();
+            Finding::wrong(
+                ABOUT,
+                format!(
+                    "the driver peerlane is not loaded: DKMS has its source, and no module for this kernel, {release}"
+                ),
+                format!(
+                    "As root: dkms install peerlane/{version} -k {release}, with linux-headers-{release} installed. What fails stands in /var/lib/dkms/peerlane/{version}/build/make.log."
+                ),
+            )
+        }
+        None => Finding::wrong(
+            ABOUT,
+            format!(
+                "the driver peerlane is not loaded: it is not installed for this kernel, {release}"
+            ),
+            "Install it (step 6 of the platform's README.md), then modprobe peerlane.",
+        ),
+    }
+}
+
+/// Where modprobe, or the kernel, is told not to load it.
+fn forbidden(root: &Path) -> Option<String> {
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split_whitespace();
+        words.map(|word| word.replace('-', "_")).collect()
+    };
+    for directory in MODPROBE {
+        for file in files(&root.join(directory)) {
+            let rules = fs::read_to_string(&file).unwrap_or_default();
+            let forbids = |line: &str| {
+                let words = words(line);
+                let words: Vec<_> = words.iter().map(String::as_str).collect();
+                matches!(
+                    words[..],
+                    ["blacklist", "peerlane"]
+                        | [
+                            "install",
+                            "peerlane",
+                            "/bin/false" | "/bin/true" | "/usr/bin/false" | "/usr/bin/true",
+                            ..
+                        ]
+                )
+            };
+            if rules.lines().any(forbids) {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                return Some(format!("/{directory}/{name}"));
+            }
+        }
+    }
+    // Documentation/admin-guide/kernel-parameters.txt; modprobe's are those of kmod.
+    let line = text(&root.join("proc/cmdline"))?;
+    let mut parameters = line.split_whitespace();
+    let parameter = parameters.find(|parameter| {
+        let names = ["modprobe.blacklist=", "module_blacklist="];
+        let list = names.iter().find_map(|name| parameter.strip_prefix(name));
+        list.is_some_and(|list| list.split(',').any(|module| module == "peerlane"))
+    })?;
+    Some(format!("the kernel's command line ({parameter})"))
+}
+
+/// Whether the firmware lets only what is signed start. Four bytes of attributes come before a variable's value
+/// (Documentation/filesystems/efivarfs.rst).
+fn is_secure(root: &Path) -> bool {
+    let variable = fs::read(root.join(SECURE_BOOT)).unwrap_or_default();
+    variable.get(4) == Some(&1)
+}
+
+fn not_loaded(root: &Path, file: &Path) -> Finding {
+    let module = file.strip_prefix(root).unwrap_or(file);
+    let module = format!("/{}", module.display());
+    if let Some(place) = forbidden(root) {
+        return Finding::wrong(
+            ABOUT,
+            format!("the driver peerlane is not loaded: {place} forbids it"),
+            "Take that away, then modprobe peerlane.",
+        );
+    }
+    if is_secure(root) {
+        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub says whether it is. driver/README.md has the steps.";
+        let bytes = fs::read(file).unwrap_or_default();
+        // What is compressed cannot be seen.
+        let is_plain = file.extension().is_some_and(|extension| extension == "ko");
+        return match is_plain && !bytes.ends_with(SIGNED) {
+            true => Finding::wrong(
+                ABOUT,
+                format!(
+                    "the driver peerlane is not loaded: Secure Boot is on, and {module} is not signed"
+                ),
+                format!(
+                    "Have DKMS sign it: install openssl, then build it again (dkms install --force). {enrol}"
+                ),
+            ),
+            false => Finding::wrong(
+                ABOUT,
+                format!(
+                    "the driver peerlane is not loaded: Secure Boot is on, and the kernel takes {module} only if the key that signed it is enrolled"
+                ),
+                enrol,
+            ),
+        };
+    }
+    Finding::wrong(
+        ABOUT,
+        format!("the driver peerlane is not loaded: {module} is there"),
+        "As root: modprobe peerlane. dmesg | grep peerlane says why a board was refused.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DKMS leaves out what this calls another kernel.
+    #[test]
+    fn series_and_options_are_those_of_dkms() {
+        let conf = include_str!("../../../driver/dkms.conf");
+        let series = SERIES.replace('.', "\\.");
+        assert!(conf.contains(&format!("BUILD_EXCLUSIVE_KERNEL=\"^{series}\\.\"")));
+        let options = OPTIONS.join(" ");
+        assert!(conf.contains(&format!("BUILD_EXCLUSIVE_CONFIG=\"{options}\"")));
+    }
+}

@@ -1,0 +1,145 @@
+//! Memory that its own driver, or the kernel, does not let the board into: what is told of it, and that nothing is left.
+
+use super::odd::Parameter;
+use super::{MIB, Name, Way, refused, registered, with_gpu};
+use crate::fakegpu::Access;
+use crate::lab::{Lab, pci_device, told};
+use crate::process::{fork, pair};
+use anyhow::{Context, Result, ensure};
+use peerlane_host::Permissions;
+use rustix::io::Errno;
+use std::path::Path;
+
+/// `ENOTSUPP` of include/linux/errno.h: NVIDIA's driver gives it to importers.
+const ENOTSUPP: i32 = 524;
+
+/// What the GPU's driver says to who attaches or maps is not taken for the board's end, or for the caller's limits.
+pub(super) fn by_its_driver(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        for (parameter, error, expected) in [
+            ("attach_error", ENOTSUPP, Errno::HOSTUNREACH),
+            (
+                "attach_error",
+                Errno::OPNOTSUPP.raw_os_error(),
+                Errno::HOSTUNREACH,
+            ),
+            (
+                "attach_error",
+                Errno::BUSY.raw_os_error(),
+                Errno::HOSTUNREACH,
+            ),
+            ("attach_error", Errno::NODEV.raw_os_error(), Errno::STALE),
+            (
+                "map_error",
+                Errno::OPNOTSUPP.raw_os_error(),
+                Errno::HOSTUNREACH,
+            ),
+            ("map_error", Errno::INVAL.raw_os_error(), Errno::HOSTUNREACH),
+            ("map_error", Errno::NODEV.raw_os_error(), Errno::STALE),
+            ("map_error", Errno::NOMEM.raw_os_error(), Errno::NOBUFS),
+        ] {
+            let set = Parameter::set(parameter, error)?;
+            for way in [Way::DmaBuf, Way::Unpinned] {
+                let errno = refused(Name::of(&buffer, way)?.register(&device, 0, MIB))?;
+                ensure!(
+                    errno == expected,
+                    "{parameter}={error}, {way:?}: {errno}, not {expected}"
+                );
+            }
+            drop(set);
+            gpu.counts()?.clean()?;
+        }
+        drop(registered(&device, &buffer, Way::DmaBuf)?);
+        drop(device);
+        Ok("")
+    })
+}
+
+/// The GPU's BAR is full. What others keep of its memory goes, what they use stays.
+pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
+    const SIZE: usize = 6 * MIB;
+    let _bar = Parameter::set("bar1_bytes", 8 * MIB)?;
+    for way in [Way::DmaBuf, Way::Unpinned, Way::Nvidia] {
+        with_gpu(|gpu| {
+            let branch = lab.branch();
+            let (ours, theirs) = pair()?;
+            let other = fork("other", move || {
+                let gpu = crate::fakegpu::Gpu::open()?;
+                let (device, buffer) = (branch.open()?, gpu.buffer(SIZE, 0, 1, None)?);
+                let region = registered(&device, &buffer, Way::DmaBuf)?;
+                theirs.signal()?;
+                theirs.wait()?;
+                drop(region);
+                let kept = device.query().map_err(told)?.regions[1];
+                ensure!(kept == 1, "{kept} regions are kept");
+                theirs.signal()?;
+                theirs.wait()
+            })?;
+            ours.wait()?;
+            let (device, buffer) = (lab.open()?, gpu.buffer(SIZE, 0, 1, None)?);
+            let name = Name::of(&buffer, way)?;
+            let errno = refused(name.register(&device, 0, SIZE))?;
+            ensure!(errno == Errno::NOBUFS, "{way:?}: {errno}");
+            ours.signal()?;
+            ours.wait()?;
+            let region = name.register(&device, 0, SIZE).map_err(told);
+            region.with_context(|| format!("{way:?}, beside what another keeps"))?;
+            ours.signal()?;
+            other.wait()
+        })?;
+    }
+    Ok("")
+}
+
+/// First byte of a line of a device's `resource`, and the last one.
+fn resource(device: &Path, line: usize) -> Result<(u64, u64)> {
+    let text = std::fs::read_to_string(device.join("resource"))?;
+    let line = text.lines().nth(line).context("no such resource")?;
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16);
+    let mut words = line.split_whitespace();
+    let mut next = || Ok::<_, anyhow::Error>(number(words.next().context("no number")?)?);
+    Ok((next()?, next()?))
+}
+
+/// Addresses behind the end of the GPU's BAR, across it, and in another device's are refused.
+pub(super) fn stray_addresses(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 2, None)?;
+        let name = Name::of(&buffer, Way::DmaBuf)?;
+        let cards = std::fs::read_dir("/sys/bus/pci/drivers/fakegpu")?;
+        let mut cards = cards.filter_map(|entry| Some(entry.ok()?.path()));
+        let card = cards
+            .find(|path| path.join("resource").exists())
+            .context("no GPU")?;
+        let (_, last) = resource(&card, 2)?;
+        let (other, _) = resource(&pci_device()?, 0)?;
+        for stray in [last + 1, last + 1 - 4096, other, 0xfff_ffff_f000] {
+            let _stray = Parameter::set("stray_address", stray)?;
+            let errno = refused(name.register(&device, 0, MIB))?;
+            ensure!(errno == Errno::PROTO, "{stray:#x}: {errno}");
+        }
+        registered(&device, &buffer, Way::DmaBuf).map(drop)?;
+        drop(device);
+        Ok("")
+    })
+}
+
+/// A dma-buf whose file is open for reading only is read by the board, and not written.
+pub(super) fn read_only(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let device = lab.open()?;
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let name = Name::DmaBuf(buffer.dmabuf_for(true, Access::Read)?);
+        for permissions in [Permissions::Write, Permissions::ReadWrite] {
+            let errno = refused(name.register_for(&device, 0, MIB, permissions))?;
+            ensure!(errno == Errno::ACCESS, "{permissions:?}: {errno}");
+        }
+        let region = name.register_for(&device, 0, MIB, Permissions::Read);
+        drop(region.map_err(told)?);
+        drop(device);
+        Ok("")
+    })
+}
