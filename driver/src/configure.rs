@@ -92,7 +92,8 @@ impl Board {
     fn configure_core(&self, channel: u32, image: &[u8], packing: Packing) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
-        if !self.is_reprogrammed_by(channel) {
+        // One whose time is over ends at the watchdog's next look.
+        if !self.is_reprogrammed_by(channel) || self.reprogrammed_too_long().is_some() {
             return Err(ENOENT);
         }
         if self.core_has_it() {
@@ -135,6 +136,7 @@ impl Context {
         if !(1..=uapi::CONFIGURE_BYTES).contains(&arguments.length) {
             return Err(EINVAL);
         }
+        self.board.may_configure()?;
         // Before memory is taken for it.
         if !self.board.is_reprogrammed_by(self.channel) {
             return Err(ENOENT);

@@ -35,6 +35,8 @@ extern "C" {
     /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which
     /// nothing of the kernel's undoes. Says what was ignored before.
     pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;
+    /// Whether nobody, root either, may have a device reach memory that the kernel has not given it (lockdown).
+    pub(crate) fn peerlane_is_locked_down() -> bool;
     /// Whether the calling thread is to end.
     pub(crate) fn peerlane_is_killed() -> bool;
     /// Whether the calling process ends, or becomes another program: with its last thread, not with one that ends alone
@@ -56,6 +58,8 @@ extern "C" {
     pub(crate) fn peerlane_lift_segment_limits(device: *mut bindings::device);
     /// Takes the lock under which a device is bound, reset and put to sleep.
     pub(crate) fn peerlane_lock_device(device: *mut bindings::pci_dev);
+    /// The same if nobody has it. Whether it was taken.
+    pub(crate) fn peerlane_try_lock_device(device: *mut bindings::pci_dev) -> bool;
     /// Makes the pages of a mapping that is being set up uncached.
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
     /// Makes a mapping that is being set up one of frame numbers.
@@ -113,6 +117,12 @@ pub(crate) fn is_capable(capability: u32) -> bool {
     unsafe {
         bindings::ns_capable_noaudit(&raw mut bindings::init_user_ns, capability as c_int)
     }
+}
+
+/// Whether the calling thread may reach the machine's input and output by itself, and with it all memory.
+pub(crate) fn has_raw_io() -> bool {
+    // SAFETY: any number may be asked for.
+    unsafe { bindings::capable(bindings::CAP_SYS_RAWIO as c_int) }
 }
 
 /// Shows what is made for `core::fmt` in the kernel's messages.

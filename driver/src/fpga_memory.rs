@@ -28,7 +28,7 @@ use crate::{
     context::{Context, Opening, Writer},
     dma::DmaPages,
     events::Deadline,
-    ffi::Text,
+    ffi::{has_raw_io, Text},
     hw::Failure,
     logic::{
         att::{AttAddress, Entry, PageSize, Permissions},
@@ -197,7 +197,7 @@ impl Wanted {
         }
         match (arguments.flags, token) {
             (0, [0, 0]) => Ok(Self::Piece(bytes)),
-            (allocate::ALL, [0, 0]) => match board.settings.hold_all || may_hold_all() {
+            (allocate::ALL, [0, 0]) => match board.settings.hold_all || has_raw_io() {
                 true => Ok(Self::All { least: bytes }),
                 false => Err(EPERM),
             },
@@ -205,12 +205,6 @@ impl Wanted {
             _ => Err(EINVAL),
         }
     }
-}
-
-/// Whether the caller is trusted with what a kernel in the FPGA could do anyway.
-fn may_hold_all() -> bool {
-    // SAFETY: any number may be asked for.
-    unsafe { bindings::capable(bindings::CAP_SYS_RAWIO as i32) }
 }
 
 /// A token that nobody guesses.

@@ -137,7 +137,7 @@ impl pci::Driver for Driver {
     ) -> impl PinInit<Data<'bound>, Error> + 'bound {
         pin_init::pin_init_scope(move || {
             let place = *place.ok_or(ENODEV)?;
-            let settings = Settings::current();
+            let settings = Settings::of(device.as_ref());
             device.enable_device_mem()?;
             // SAFETY: a valid device, whose lock is held.
             unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
@@ -282,6 +282,14 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         hold_all: bool {
             default: false,
             description: "Who may open a board may hold all its FPGA memory that is not allocated; else that needs CAP_SYS_RAWIO (default 0)",
+        },
+        configure_all: bool {
+            default: false,
+            description: "Who holds all FPGA memory may have the FPGA configured with any design, which can do all that the IOMMU lets the board do; refused without an IOMMU; else that needs CAP_SYS_RAWIO (default 0)",
+        },
+        configure_s: u32 {
+            default: 300,
+            description: "Longest time that who needs configure_all for it has the board at rest to configure it, in s (default 300)",
         },
         verbose: bool {
             default: false,

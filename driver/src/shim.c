@@ -14,6 +14,7 @@
 #include <linux/pci.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
+#include <linux/security.h>
 #include <linux/time_namespace.h>
 #include <linux/workqueue.h>
 
@@ -30,6 +31,11 @@ int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 bool peerlane_is_leaving(void)
 {
 	return current->in_execve || !atomic_read(&current->signal->live);
+}
+
+bool peerlane_is_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_PCI_ACCESS);
 }
 
 bool peerlane_is_killed(void)
@@ -133,6 +139,11 @@ void peerlane_lift_segment_limits(struct device *device)
 void peerlane_lock_device(struct pci_dev *device)
 {
 	device_lock(&device->dev);
+}
+
+bool peerlane_try_lock_device(struct pci_dev *device)
+{
+	return device_trylock(&device->dev);
 }
 
 void peerlane_unlock_device(struct pci_dev *device)

@@ -24,6 +24,7 @@ void peerlane_heed_hotplug(struct pci_dev *device, unsigned int before);
 unsigned int peerlane_ignore_hotplug(struct pci_dev *device);
 bool peerlane_is_killed(void);
 bool peerlane_is_leaving(void);
+bool peerlane_is_locked_down(void);
 bool peerlane_is_ram(u64 address);
 bool peerlane_is_switched(struct device *client, struct pci_dev *peer);
 bool peerlane_is_translated(struct device *device);
@@ -43,6 +44,7 @@ u64 peerlane_place(struct pci_dev *device);
 bool peerlane_queue_now(struct delayed_work *work);
 void peerlane_reset_by_the_link(struct pci_dev *device);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
+bool peerlane_try_lock_device(struct pci_dev *device);
 void peerlane_unlock_device(struct pci_dev *device);
 void peerlane_wait_for_handlers(struct pci_dev *device);
 

@@ -601,6 +601,7 @@ impl WorkItem for Board {
             return;
         };
         board.give_up_unmended();
+        board.end_overdue_reprogramming();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);
@@ -608,7 +609,7 @@ impl WorkItem for Board {
             board.revive(failure);
         }
         let has_users = board.has_users();
-        if board.hw.with(|life, _| life.is_watched(has_users)) {
+        if board.is_reprogrammed() || board.hw.with(|life, _| life.is_watched(has_users)) {
             board.watch();
         }
     }
