@@ -34,7 +34,7 @@ use crate::{
         att::{AttAddress, Entry, PageSize, Permissions},
         capability::Capabilities,
         channel::{self, LocalRange},
-        descriptor::{Control, Descriptor, Direction},
+        descriptor::{Control, Direction},
         fault::Fault,
         fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Offer, Token},
         lifecycle::Epoch,
@@ -44,7 +44,7 @@ use crate::{
         table::{self, Reach},
         uapi::{allocate, free, Allocate, Free},
     },
-    queue::new_queue,
+    queue::{new_queue, Order},
 };
 use core::ops::Range;
 use kernel::{
@@ -402,8 +402,10 @@ impl Context {
         let held = self.submission.lock();
         let _inside = self.board.gate.enter()?;
         let length = PIECE.min(range.end - range.start);
-        let descriptor = Descriptor {
-            peer: AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?,
+        let zeros = AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?;
+        let order = Order {
+            direction: Direction::Read,
+            offset: 0,
             local: range.start,
             length: length as u32,
             control: Control {
@@ -411,9 +413,9 @@ impl Context {
                 urgent: true,
                 ..Control::default()
             },
-            cookie: 0,
         };
-        let cookie = self.post(&held, Direction::Read, Beside::default(), descriptor, Share::channel)?;
+        let post = |hand_over: &mut dyn FnMut(AttAddress) -> Result<u32>| hand_over(zeros);
+        let cookie = self.post(&held, Beside::default(), order, Share::channel, post)?;
         Ok(Some((cookie, range.start + length)))
     }
 
