@@ -9,7 +9,7 @@
 use crate::{
     board::Board,
     context::Context,
-    ffi::{pci_dev, Text},
+    ffi::{pci_dev, say_error, Text},
     logic::{
         cvp::{Cvp, Failure, HardIp, Packing},
         uapi::{self, packing},
@@ -54,6 +54,25 @@ impl HardIp for Function<'_> {
 
     fn pause(&mut self, microseconds: u32) {
         fsleep(Delta::from_micros(i64::from(microseconds)));
+    }
+}
+
+/// All processors stay on line: one that goes has its interrupts sent elsewhere, and the message of a vector is written
+/// into a table in the BAR. That would be a dword of the image.
+struct Processors;
+
+impl Processors {
+    fn hold() -> Self {
+        // SAFETY: it may sleep here.
+        unsafe { bindings::cpus_read_lock() };
+        Self
+    }
+}
+
+impl Drop for Processors {
+    fn drop(&mut self) {
+        // SAFETY: it was taken by `hold`, of the same thread.
+        unsafe { bindings::cpus_read_unlock() };
     }
 }
 
@@ -102,7 +121,10 @@ impl Board {
         let begin = Instant::<Monotonic>::now();
         let mut function = Function(self);
         let configured = match Cvp::find(&mut function) {
-            Ok(Some(mut cvp)) => cvp.configure(image, packing),
+            Ok(Some(mut cvp)) => {
+                let _on_line = Processors::hold();
+                cvp.configure(image, packing)
+            }
             Ok(None) => Err(Failure::Disabled),
             Err(failure) => Err(failure),
         };
@@ -118,7 +140,7 @@ impl Board {
             }
             Err(Failure::Disabled) => Err(EOPNOTSUPP),
             Err(failure) => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "the FPGA was not configured over PCIe: {}\n",
                     Text(failure)

@@ -26,7 +26,7 @@
 use crate::{
     board::{explain, Board},
     context::{Context, Opening, Writer},
-    dma::DmaPages,
+    dma::{self, DmaPages},
     events::Deadline,
     ffi::{has_raw_io, Text},
     hw::Failure,
@@ -87,7 +87,7 @@ impl BoardMemory {
         capabilities: &Capabilities,
         state: KBox<FpgaMemory>,
     ) -> Result<impl PinInit<Self>> {
-        let zeros = DmaPages::new(device, PAGE.bytes() as usize)?;
+        let zeros = DmaPages::new(device, PAGE.bytes() as usize, dma::Direction::ToBoard)?;
         let first = capabilities.att_entries() - ENTRIES;
         let entry = Entry {
             address: zeros.address(),

@@ -20,7 +20,7 @@ use crate::{
     ffi::{
         has_raw_io, pci_dev, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_is_locked_down,
         peerlane_lock_device, peerlane_owns_aer, peerlane_pin_vectors, peerlane_try_lock_device,
-        peerlane_unlock_device,
+        peerlane_unlock_device, say_error,
     },
     logic::{lifecycle::Starter, uapi},
 };
@@ -340,7 +340,7 @@ impl Board {
             // The core starts it.
             true => Err(EAGAIN),
             false if !answers(self) => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "no board answers: configure its FPGA, then end the configuration again\n"
                 );
@@ -348,7 +348,7 @@ impl Board {
             }
             // Before anything of the BAR is written, its table of vectors for one.
             false if self.has_empty_core() => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "its FPGA has no configuration: configure it, then end the configuration again\n"
                 );
@@ -362,7 +362,7 @@ impl Board {
                 let _ = callbacks::save(self);
                 self.note_reset();
                 self.start(Starter::Owner).map_err(|error| {
-                    dev_err!(self.device(), "the board does not start again: {:?}\n", error);
+                    say_error!(self.device(), "the board does not start again: {:?}\n", error);
                     // It rests until it is tried again.
                     self.rest_after_loss();
                     EIO

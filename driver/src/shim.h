@@ -31,11 +31,14 @@ bool peerlane_is_translated(struct device *device);
 u64 peerlane_leads_to(struct device *device, u64 address);
 void peerlane_lift_segment_limits(struct device *device);
 void peerlane_lock_device(struct pci_dev *device);
+u32 peerlane_insert_frame(struct vm_area_struct *vma, unsigned long address, unsigned long frame,
+			  bool registers);
 void peerlane_map_frames(struct vm_area_struct *vma);
 void peerlane_make_uncached(struct vm_area_struct *vma);
 void peerlane_mask_when_disabled(unsigned int irq);
 struct mmu_notifier *peerlane_mmu_notifier_get(const struct mmu_notifier_ops *ops);
 s64 peerlane_monotonic_to_host(s64 ns);
+bool peerlane_may_say(void);
 bool peerlane_owns_aer(struct pci_dev *device);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);

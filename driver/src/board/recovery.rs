@@ -600,6 +600,7 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
+        board.close_abandoned();
         board.give_up_unmended();
         board.end_overdue_reprogramming();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
