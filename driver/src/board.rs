@@ -465,6 +465,9 @@ impl Board {
 
     /// Takes a channel for a user's context that `make` makes of its number, and opens it. `EBUSY`:
     /// there is none; `EDQUOT`: the user has as many as one may.
+    ///
+    /// The kernel lets one process at a time open any device of its kind. So nobody waits here for a block that is slow: a
+    /// context whose channel does not open is left to the watchdog.
     pub(crate) fn admit(
         self: &Arc<Self>,
         user: User,
@@ -476,20 +479,32 @@ impl Board {
             let mut users = self.users.lock();
             users.contexts[number as usize] = Some(context.clone());
             drop(users);
-            match context.open_channel() {
-                Ok(()) => Ok(context),
-                Err(failure) => {
-                    // The kernel tells nobody that a file is closed which was not opened.
-                    context.forget_file();
-                    context.close();
-                    Err(failure.into())
-                }
+            let opened = context.open_channel();
+            if opened.is_err() {
+                // The kernel tells nobody that a file is closed which was not opened.
+                context.forget_file();
+                context.abandon();
+                self.watch_now();
+            }
+            Ok((context, opened))
+        });
+        match made {
+            Ok((context, opened)) => Ok(opened.map(|()| context)?),
+            Err(error) => {
+                self.dismiss(number);
+                Err(error)
+            }
+        }
+    }
+
+    /// Closes contexts that were abandoned. The watchdog's.
+    fn close_abandoned(&self) {
+        self.for_each_user(|user| {
+            if user.is_abandoned() {
+                user.close();
+                self.dismiss(user.channel);
             }
         });
-        if made.is_err() {
-            self.dismiss(number);
-        }
-        made
     }
 
     fn take_channel(&self, user: User) -> Result<u32> {

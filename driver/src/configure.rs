@@ -9,7 +9,7 @@
 use crate::{
     board::Board,
     context::Context,
-    ffi::{pci_dev, Text},
+    ffi::{pci_dev, say_error, Text},
     logic::{
         cvp::{Cvp, Failure, HardIp, Packing},
         uapi::{self, packing},
@@ -57,6 +57,25 @@ impl HardIp for Function<'_> {
     }
 }
 
+/// All processors stay on line: one that goes has its interrupts sent elsewhere, and the message of a vector is written
+/// into a table in the BAR. That would be a dword of the image.
+struct Processors;
+
+impl Processors {
+    fn hold() -> Self {
+        // SAFETY: it may sleep here.
+        unsafe { bindings::cpus_read_lock() };
+        Self
+    }
+}
+
+impl Drop for Processors {
+    fn drop(&mut self) {
+        // SAFETY: it was taken by `hold`, of the same thread.
+        unsafe { bindings::cpus_read_unlock() };
+    }
+}
+
 /// How an image is packed.
 fn packing_of(value: u32) -> Result<Packing> {
     match value {
@@ -92,7 +111,8 @@ impl Board {
     fn configure_core(&self, channel: u32, image: &[u8], packing: Packing) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
-        if !self.is_reprogrammed_by(channel) {
+        // One whose time is over ends at the watchdog's next look.
+        if !self.is_reprogrammed_by(channel) || self.reprogrammed_too_long().is_some() {
             return Err(ENOENT);
         }
         if self.core_has_it() {
@@ -101,7 +121,10 @@ impl Board {
         let begin = Instant::<Monotonic>::now();
         let mut function = Function(self);
         let configured = match Cvp::find(&mut function) {
-            Ok(Some(mut cvp)) => cvp.configure(image, packing),
+            Ok(Some(mut cvp)) => {
+                let _on_line = Processors::hold();
+                cvp.configure(image, packing)
+            }
             Ok(None) => Err(Failure::Disabled),
             Err(failure) => Err(failure),
         };
@@ -117,7 +140,7 @@ impl Board {
             }
             Err(Failure::Disabled) => Err(EOPNOTSUPP),
             Err(failure) => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "the FPGA was not configured over PCIe: {}\n",
                     Text(failure)
@@ -135,6 +158,7 @@ impl Context {
         if !(1..=uapi::CONFIGURE_BYTES).contains(&arguments.length) {
             return Err(EINVAL);
         }
+        self.board.may_configure()?;
         // Before memory is taken for it.
         if !self.board.is_reprogrammed_by(self.channel) {
             return Err(ENOENT);

@@ -35,7 +35,10 @@ use kernel::{
     bindings, current, new_mutex,
     page::PAGE_SIZE,
     prelude::*,
-    sync::{Arc, Mutex},
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc, Mutex,
+    },
     task::Pid,
     time::Delta,
 };
@@ -94,15 +97,18 @@ pub(crate) struct Context {
     pub(crate) regions: Mutex<Regions>,
     /// What processes have mapped of its file, as long as that is open: the inode may go with it.
     #[pin]
-    mapped: Mutex<Option<NonNull<bindings::address_space>>>,
+    mapped: Mutex<Option<Pages>>,
     /// Given to a process, by area of its file, instead of what it had mapped when that is gone.
     empty: [kernel::page::Page; Area::COUNT],
+    /// Its file was not opened, and nobody will close it.
+    abandoned: Atomic<bool>,
 }
 
-// SAFETY: `mapped` is used under its lock; all else may be shared.
-unsafe impl Send for Context {}
-// SAFETY: as above.
-unsafe impl Sync for Context {}
+/// The pages of a file, as long as that is open.
+struct Pages(NonNull<bindings::address_space>);
+
+// SAFETY: they belong to no thread.
+unsafe impl Send for Pages {}
 
 /// A page for each area, of zeros, or of the slots of an emptied ring.
 fn empty_pages() -> Result<[kernel::page::Page; Area::COUNT]> {
@@ -128,14 +134,18 @@ impl Context {
             let capabilities = &board.capabilities;
             let ring_log2 = Occupancy::ring_log2(capabilities.queue_depth());
             let bytes = Completion::SIZE << ring_log2;
-            let ring = DmaPages::new(inside.device(), bytes.next_multiple_of(PAGE_SIZE))?;
+            let ring = DmaPages::new(
+                inside.device(),
+                bytes.next_multiple_of(PAGE_SIZE),
+                dma::Direction::Both,
+            )?;
             let context = Arc::pin_init(
                 pin_init!(Self {
                     board: board.clone(),
                     channel,
                     user,
                     opener: current!().tgid(),
-                    mapped <- new_mutex!(NonNull::new(mapped)),
+                    mapped <- new_mutex!(NonNull::new(mapped).map(Pages)),
                     events: Arc::pin_init(Events::new(), GFP_KERNEL_ACCOUNT)?,
                     share <- new_mutex!(Share::NONE),
                     ring_log2,
@@ -145,6 +155,7 @@ impl Context {
                     submission <- new_mutex!(()),
                     regions <- new_mutex!(Regions::new(board.settings.kept)),
                     empty: empty_pages()?,
+                    abandoned: Atomic::new(false),
                 }? Error),
                 GFP_KERNEL_ACCOUNT,
             )?;
@@ -156,6 +167,16 @@ impl Context {
     /// Whether another context is of the same user.
     pub(crate) fn has_user_of(&self, other: &Self) -> bool {
         self.user.id == other.user.id
+    }
+
+    /// Nobody has its file. The watchdog closes it.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.store(true, ordering::Release);
+    }
+
+    /// Whether the watchdog is to close it.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(ordering::Acquire)
     }
 
     /// Opens the channel of a new context.
@@ -343,7 +364,7 @@ impl Context {
             // SAFETY: the file is open until we let the lock go, and its mapping with it.
             unsafe {
                 bindings::unmap_mapping_range(
-                    mapped.as_ptr(),
+                    mapped.0.as_ptr(),
                     *start as bindings::loff_t,
                     *bytes as bindings::loff_t,
                     1,

@@ -27,6 +27,25 @@ pub(crate) struct DmaPages {
     pages: NonNull<bindings::page>,
     address: u64,
     bytes: usize,
+    direction: Direction,
+}
+
+/// Who writes such pages: an IOMMU that can, lets the board do nothing else.
+#[derive(Clone, Copy)]
+pub(crate) enum Direction {
+    /// The driver writes them, and the board only reads.
+    ToBoard,
+    /// Both may do both.
+    Both,
+}
+
+impl Direction {
+    fn raw(self) -> bindings::dma_data_direction {
+        match self {
+            Self::ToBoard => bindings::dma_data_direction::DMA_TO_DEVICE,
+            Self::Both => bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+        }
+    }
 }
 
 // SAFETY: the pages are ours alone.
@@ -36,7 +55,7 @@ unsafe impl Sync for DmaPages {}
 
 impl DmaPages {
     /// So many bytes, whole pages, all zero.
-    pub(crate) fn new(device: &Device<Bound>, bytes: usize) -> Result<Self> {
+    pub(crate) fn new(device: &Device<Bound>, bytes: usize, direction: Direction) -> Result<Self> {
         let mut address = 0;
         // SAFETY: the device is bound.
         let pages = unsafe {
@@ -44,7 +63,7 @@ impl DmaPages {
                 raw_device(device),
                 bytes,
                 &mut address,
-                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+                direction.raw(),
                 bindings::GFP_KERNEL_ACCOUNT,
             )
         };
@@ -53,6 +72,7 @@ impl DmaPages {
             pages: NonNull::new(pages).ok_or(ENOMEM)?,
             address,
             bytes,
+            direction,
         };
         // Nothing promises it.
         // SAFETY: so many bytes are ours, and nobody else knows them.
@@ -112,7 +132,7 @@ impl Drop for DmaPages {
                 self.bytes,
                 self.pages.as_ptr(),
                 self.address,
-                bindings::dma_data_direction::DMA_BIDIRECTIONAL,
+                self.direction.raw(),
             );
         }
     }

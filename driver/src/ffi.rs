@@ -38,6 +38,8 @@ extern "C" {
     /// Has drivers for hot-plugging ignore what happens in a device's slot, as `pci_ignore_hotplug` does, which
     /// nothing of the kernel's undoes. Says what was ignored before.
     pub(crate) fn peerlane_ignore_hotplug(device: *mut bindings::pci_dev) -> c_uint;
+    /// Whether nobody, root either, may have a device reach memory that the kernel has not given it (lockdown).
+    pub(crate) fn peerlane_is_locked_down() -> bool;
     /// Whether the calling thread is to end.
     pub(crate) fn peerlane_is_killed() -> bool;
     /// Whether the calling process ends, or becomes another program: with its last thread, not with one that ends alone
@@ -59,8 +61,17 @@ extern "C" {
     pub(crate) fn peerlane_lift_segment_limits(device: *mut bindings::device);
     /// Takes the lock under which a device is bound, reset and put to sleep.
     pub(crate) fn peerlane_lock_device(device: *mut bindings::pci_dev);
+    /// The same if nobody has it. Whether it was taken.
+    pub(crate) fn peerlane_try_lock_device(device: *mut bindings::pci_dev) -> bool;
     /// Makes the pages of a mapping that is being set up uncached.
     pub(crate) fn peerlane_make_uncached(vma: *mut bindings::vm_area_struct);
+    /// Puts a page into the table of a mapping of frame numbers, one of registers or of memory. Gives a `vm_fault_t`.
+    pub(crate) fn peerlane_insert_frame(
+        vma: *mut bindings::vm_area_struct,
+        address: c_ulong,
+        frame: c_ulong,
+        registers: bool,
+    ) -> u32;
     /// Makes a mapping that is being set up one of frame numbers.
     pub(crate) fn peerlane_map_frames(vma: *mut bindings::vm_area_struct);
     /// `mmu_notifier_get` for the calling process, which has an address space; `EINTR`: a signal.
@@ -70,6 +81,8 @@ extern "C" {
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.
     pub(crate) fn peerlane_monotonic_to_host(ns: i64) -> i64;
+    /// Whether something may be said in the log that a process can have said without end.
+    pub(crate) fn peerlane_may_say() -> bool;
     /// Whether a device has registers for Advanced Error Reporting, and the kernel, not the firmware, uses them.
     pub(crate) fn peerlane_owns_aer(device: *mut bindings::pci_dev) -> bool;
     /// Where the kernel sees a page that is always mapped.
@@ -117,6 +130,23 @@ pub(crate) fn is_capable(capability: u32) -> bool {
         bindings::ns_capable_noaudit(&raw mut bindings::init_user_ns, capability as c_int)
     }
 }
+
+/// Whether the calling thread may reach the machine's input and output by itself, and with it all memory.
+pub(crate) fn has_raw_io() -> bool {
+    // SAFETY: any number may be asked for.
+    unsafe { bindings::capable(bindings::CAP_SYS_RAWIO as c_int) }
+}
+
+/// Says an error in the log that a process can cause without end, but not more often than the kernel's limit for such.
+macro_rules! say_error {
+    ($device:expr, $($text:tt)*) => {
+        // SAFETY: it only counts.
+        if unsafe { $crate::ffi::peerlane_may_say() } {
+            kernel::prelude::dev_err!($device, $($text)*);
+        }
+    };
+}
+pub(crate) use say_error;
 
 /// Shows what is made for `core::fmt` in the kernel's messages.
 pub(crate) struct Text<T>(pub(crate) T);

@@ -5,13 +5,15 @@
 use crate::{
     board::Board,
     context::Context,
-    ffi::{is_capable, pci_dev, peerlane_make_uncached, peerlane_map_frames},
+    ffi::{
+        is_capable, pci_dev, peerlane_insert_frame, peerlane_make_uncached, peerlane_map_frames,
+    },
     logic::{quota::User, regs::chan, uapi::map},
 };
 use kernel::{
     bindings, container_of,
     error::to_result,
-    ffi::c_int,
+    ffi::{c_int, c_ulong},
     fs::File,
     miscdevice::{MiscDevice, MiscDeviceOptions, MiscDeviceRegistration},
     mm::virt::VmaNew,
@@ -100,9 +102,9 @@ impl MiscDevice for Operations {
         if hidden || index + pages > bytes >> PAGE_SHIFT {
             return Err(EINVAL);
         }
+        vma.try_clear_mayexec()?;
         match area {
             Area::Page => {
-                context.hand_over()?;
                 // SAFETY: it is being set up.
                 unsafe { peerlane_make_uncached(raw) };
             }
@@ -124,7 +126,10 @@ impl MiscDevice for Operations {
                 unsafe { peerlane_make_uncached(raw) };
             }
         }
-        vma.try_clear_mayexec()?;
+        if area == Area::Page {
+            // The last that can fail: from here on the process is the channel's writer.
+            context.hand_over()?;
+        }
         vma.set_io();
         vma.set_dontexpand();
         vma.set_dontdump();
@@ -211,8 +216,10 @@ unsafe extern "C" fn fault(fault: *mut bindings::vm_fault) -> bindings::vm_fault
     let inside = board.gate.enter();
     let insert = |real: Option<usize>| {
         let pfn = real.unwrap_or_else(|| context.empty_pfn(area));
+        // The ring is memory, and so are the pages with nothing in them.
+        let registers = real.is_some() && area != Area::Ring;
         // SAFETY: a mapping of frame numbers, and an address in it.
-        unsafe { bindings::vmf_insert_pfn(vma, address, pfn) }
+        unsafe { peerlane_insert_frame(vma, address, pfn as c_ulong, registers) }
     };
     match (&inside, area) {
         (Err(_), _) => insert(None),

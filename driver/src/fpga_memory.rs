@@ -26,15 +26,15 @@
 use crate::{
     board::{explain, Board},
     context::{Context, Opening, Writer},
-    dma::DmaPages,
+    dma::{self, DmaPages},
     events::Deadline,
-    ffi::Text,
+    ffi::{has_raw_io, Text},
     hw::Failure,
     logic::{
         att::{AttAddress, Entry, PageSize, Permissions},
         capability::Capabilities,
         channel::{self, LocalRange},
-        descriptor::{Control, Descriptor, Direction},
+        descriptor::{Control, Direction},
         fault::Fault,
         fpga_memory::{Content, FpgaMemory, Grant, MemoryError, Offer, Token},
         lifecycle::Epoch,
@@ -44,7 +44,7 @@ use crate::{
         table::{self, Reach},
         uapi::{allocate, free, Allocate, Free},
     },
-    queue::new_queue,
+    queue::{new_queue, Order},
 };
 use core::ops::Range;
 use kernel::{
@@ -87,7 +87,7 @@ impl BoardMemory {
         capabilities: &Capabilities,
         state: KBox<FpgaMemory>,
     ) -> Result<impl PinInit<Self>> {
-        let zeros = DmaPages::new(device, PAGE.bytes() as usize)?;
+        let zeros = DmaPages::new(device, PAGE.bytes() as usize, dma::Direction::ToBoard)?;
         let first = capabilities.att_entries() - ENTRIES;
         let entry = Entry {
             address: zeros.address(),
@@ -197,7 +197,7 @@ impl Wanted {
         }
         match (arguments.flags, token) {
             (0, [0, 0]) => Ok(Self::Piece(bytes)),
-            (allocate::ALL, [0, 0]) => match board.settings.hold_all || may_hold_all() {
+            (allocate::ALL, [0, 0]) => match board.settings.hold_all || has_raw_io() {
                 true => Ok(Self::All { least: bytes }),
                 false => Err(EPERM),
             },
@@ -205,12 +205,6 @@ impl Wanted {
             _ => Err(EINVAL),
         }
     }
-}
-
-/// Whether the caller is trusted with what a kernel in the FPGA could do anyway.
-fn may_hold_all() -> bool {
-    // SAFETY: any number may be asked for.
-    unsafe { bindings::capable(bindings::CAP_SYS_RAWIO as i32) }
 }
 
 /// A token that nobody guesses.
@@ -408,8 +402,10 @@ impl Context {
         let held = self.submission.lock();
         let _inside = self.board.gate.enter()?;
         let length = PIECE.min(range.end - range.start);
-        let descriptor = Descriptor {
-            peer: AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?,
+        let zeros = AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?;
+        let order = Order {
+            direction: Direction::Read,
+            offset: 0,
             local: range.start,
             length: length as u32,
             control: Control {
@@ -417,9 +413,9 @@ impl Context {
                 urgent: true,
                 ..Control::default()
             },
-            cookie: 0,
         };
-        let cookie = self.post(&held, Direction::Read, Beside::default(), descriptor, Share::channel)?;
+        let post = |hand_over: &mut dyn FnMut(AttAddress) -> Result<u32>| hand_over(zeros);
+        let cookie = self.post(&held, Beside::default(), order, Share::channel, post)?;
         Ok(Some((cookie, range.start + length)))
     }
 

@@ -293,8 +293,9 @@ impl Hw {
         let block = self.block.lock();
         block.life.usable()?;
         match self.shell(access)? {
-            true => self.check(u32::MAX).map(|_| ()),
-            false => Ok(()),
+            // It reads so when nobody is there, and then all ones may have been that.
+            true if self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID => Err(Failure::Gone),
+            _ => Ok(()),
         }
     }
 
@@ -350,13 +351,9 @@ impl Hw {
         }
     }
 
-    /// A board that is not there reads as all ones (PCI Express Base Specification, 2.3.2:
-    /// what the root complex makes of an Unsupported Request). `MAP_ID` never does.
-    fn check(&self, value: u32) -> Result<u32, Failure> {
-        if value == u32::MAX && self.read32(Register::Csr(csr::MAP_ID))? != MAP_ID {
-            return Err(Failure::Gone);
-        }
-        Ok(value)
+    fn answer(&self, register: Register) -> Result<u32, Failure> {
+        let answer = steps::answer(register, |register| self.read32(register))?;
+        answer.ok_or(Failure::Gone)
     }
 
     /// Looks at one register.
@@ -506,7 +503,7 @@ impl Bus for Access<'_> {
     /// `ATT_INVALIDATE` reads busy for who has to wait, and for nobody else, and says of its own fence whether it has failed.
     fn read(&mut self, register: Register) -> Result<u32, Failure> {
         self.select(register)?;
-        let value = self.hw.check(self.hw.read32(register)?)?;
+        let value = self.hw.answer(register)?;
         match (register, &mut self.guard) {
             (Register::Csr(csr::ATT_INVALIDATE), Some(block)) => {
                 let busy = value & csr::ATT_INVALIDATE_BUSY_MASK != 0;

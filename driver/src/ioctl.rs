@@ -4,7 +4,7 @@
 
 use crate::{
     context::{Context, Writer},
-    events::{Deadline, EventFd},
+    events::{self, Deadline, EventFd},
     gate::Inside,
     logic::{
         channel::{self, Moderation},
@@ -19,6 +19,7 @@ use core::mem::offset_of;
 use kernel::{
     page::PAGE_SIZE,
     prelude::*,
+    sync::atomic::{ordering, Atomic},
     transmute::{AsBytes, FromBytes},
     uaccess::{UserPtr, UserSlice, UserSliceReader},
 };
@@ -89,6 +90,24 @@ fn zero(reserved: &[u64]) -> Result {
         return Err(EINVAL);
     }
     Ok(())
+}
+
+/// Whether NVIDIA's driver is there. One that does not export its functions as Debian's kernel wants it has each search
+/// for them said in the kernel's log, so it is not looked for again at once.
+fn has_nvidia() -> bool {
+    /// Nanoseconds.
+    const PAUSE: i64 = 10_000_000_000;
+    /// Until when it is taken for missing, in `CLOCK_MONOTONIC`.
+    static MISSING: Atomic<i64> = Atomic::new(0);
+    let now = events::now();
+    if now < MISSING.load(ordering::Relaxed) {
+        return false;
+    }
+    let found = nvidia::is_there();
+    if !found {
+        MISSING.store(now.saturating_add(PAUSE), ordering::Relaxed);
+    }
+    found
 }
 
 impl Context {
@@ -297,7 +316,7 @@ impl Context {
             | feature::RESETS
             | feature::FLUSH
             | feature::PEEK
-            | with(nvidia::is_there(), feature::NVIDIA)
+            | with(has_nvidia(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
             | with(self.board.opencl().is_there() && self.board.has_cvp(), feature::CVP)

@@ -474,13 +474,14 @@ impl Context {
             };
             let writer = self.writer.lock();
             let mut share = self.share.lock();
-            if board.return_opencl(self).is_err() {
+            // A child may have taken the side for itself while this process waited for a stop.
+            if !board.is_left(self.channel) || board.return_opencl(self).is_err() {
                 return;
             }
             let _ = board.return_window(self);
             self.give_up_memory(&writer, &mut share);
+            // It may have been cut off by it. Behind the gate nobody waits for the watchdog any more.
+            board.watch();
         }
-        // It may have been cut off by it.
-        board.watch();
     }
 }

@@ -14,6 +14,7 @@ use kernel::{
     pci,
     prelude::*,
     sync::{
+        aref::ARef,
         atomic::{ordering, Atomic},
         Arc,
     },
@@ -110,6 +111,17 @@ impl Drop for Started {
     }
 }
 
+/// A device whose memory is enabled. The kernel counts that: what is not taken back it takes for enabled at the next probe,
+/// whatever the function has lost since.
+struct Enabled(ARef<pci::Device>);
+
+impl Drop for Enabled {
+    fn drop(&mut self) {
+        // SAFETY: a valid device, which was enabled by us once.
+        unsafe { bindings::pci_disable_device(ffi::pci_dev(&self.0)) };
+    }
+}
+
 /// What belongs to a bound device.
 #[pin_data]
 struct Data<'bound> {
@@ -122,6 +134,7 @@ struct Data<'bound> {
     _interrupts: Interrupts<'bound>,
     board: Started,
     _number: Number,
+    _enabled: Enabled,
 }
 
 boards_table::board_table!(IDS);
@@ -137,10 +150,9 @@ impl pci::Driver for Driver {
     ) -> impl PinInit<Data<'bound>, Error> + 'bound {
         pin_init::pin_init_scope(move || {
             let place = *place.ok_or(ENODEV)?;
-            let settings = Settings::current();
+            let settings = Settings::of(device.as_ref());
             device.enable_device_mem()?;
-            // SAFETY: a valid device, whose lock is held.
-            unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
+            let enabled = Enabled(ARef::from(&**device));
             let found = device.iomap_region(place.bar, c"peerlane").and_then(|bar| {
                 let found = identify(device, &bar, &place, settings.build_id)?;
                 // Whoever had the board before may have left it running.
@@ -151,6 +163,8 @@ impl pci::Driver for Driver {
             // SAFETY: a valid device.
             unsafe { bindings::pci_clear_master(ffi::pci_dev(device)) };
             let (bar, (identity, capabilities)) = found?;
+            // SAFETY: a valid device, whose lock is held.
+            unsafe { ffi::peerlane_reset_by_the_link(ffi::pci_dev(device)) };
             // SAFETY: nothing was allocated for DMA yet.
             unsafe {
                 kernel::dma::Device::dma_set_mask_and_coherent(
@@ -218,6 +232,7 @@ impl pci::Driver for Driver {
                 node <- Node::new(board, number.0 as usize),
                 board: started,
                 _number: number,
+                _enabled: enabled,
             }? Error))
         })
     }
@@ -286,6 +301,14 @@ kernel::module_driver!(<T>, callbacks::Adapter<T>, {
         hold_all: bool {
             default: false,
             description: "Who may open a board may hold all its FPGA memory that is not allocated; else that needs CAP_SYS_RAWIO (default 0)",
+        },
+        configure_all: bool {
+            default: false,
+            description: "Who holds all FPGA memory may have the FPGA configured with any design, which can do all that the IOMMU lets the board do; refused without an IOMMU; else that needs CAP_SYS_RAWIO (default 0)",
+        },
+        configure_s: u32 {
+            default: 300,
+            description: "Longest time that who needs configure_all for it has the board at rest to configure it, in s (default 300)",
         },
         verbose: bool {
             default: false,

@@ -8,6 +8,7 @@ use crate::{
     fpga_memory::Share,
     gate::Inside,
     logic::{
+        att::AttAddress,
         channel::{self, LocalRange},
         descriptor::{Control, Descriptor, Direction},
         ends::Cut,
@@ -282,6 +283,9 @@ impl Context {
     /// Hands one descriptor for a region to the board, `beside` which so many bytes were moved. It ends with a record and
     /// an interrupt. The lock that is held is [`Context::submission`]: a channel that is being stopped refuses
     /// doorbells.
+    ///
+    /// The region keeps its entries until the doorbell is rung. Whoever takes them finds the descriptor in the channel's
+    /// queue then, and gives them to no other region while it is there.
     pub(crate) fn order(
         &self,
         held: &MutexGuard<'_, ()>,
@@ -292,53 +296,65 @@ impl Context {
         let Order {
             direction,
             offset,
-            local,
             length,
-            control,
+            ..
         } = order;
-        let peer = mapping.region(|region| {
-            region.check(direction, offset, u64::from(length))?;
-            region.att_address(offset)
-        })?;
-        let descriptor = Descriptor {
-            peer: peer.map_err(|_| EINVAL)?,
-            local,
-            length,
-            control,
-            cookie: 0,
-        };
-        self.post(held, direction, beside, descriptor, Share::process)
+        self.post(held, beside, order, Share::process, |hand_over| {
+            mapping.region(|region| {
+                let checked = region.check(direction, offset, u64::from(length));
+                let peer = checked.and_then(|()| region.att_address(offset));
+                hand_over(peer.map_err(|_| EINVAL)?)
+            })?
+        })
     }
 
     /// Hands one descriptor to the board, for FPGA memory that `allowed` makes of the context's. It
-    /// ends with a record and an interrupt.
+    /// ends with a record and an interrupt. `peer` calls its argument with the place of the order's first byte, and holds
+    /// what keeps that in place.
     pub(crate) fn post(
         &self,
         _: &MutexGuard<'_, ()>,
-        direction: Direction,
         beside: Beside,
-        mut descriptor: Descriptor,
+        order: Order,
         allowed: impl FnOnce(&Share) -> LocalRange,
+        peer: impl FnOnce(&mut dyn FnMut(AttAddress) -> Result<u32>) -> Result<u32>,
     ) -> Result<u32> {
-        descriptor.control.record = true;
-        descriptor.control.interrupt = true;
+        let Order {
+            direction,
+            local,
+            length,
+            control,
+            ..
+        } = order;
         self.with_new_queue(|queue| {
             // The context's memory does not change under this lock: the one that it gave back may
             // be another's when it has it again.
             let allowed = allowed(&self.share.lock());
-            let Descriptor { local, length, .. } = descriptor;
             if length == 0 || !allowed.contains(local, u64::from(length)) {
                 return Err(EINVAL);
             }
-            // What does not encode takes no ticket.
-            descriptor.validate().map_err(|_| EINVAL)?;
-            let submitted = queue.submit(direction, beside, |ticket| {
-                descriptor.cookie = ticket.cookie;
-                let dwords = descriptor.encode().map_err(|_| EINVAL)?;
-                let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);
-                self.board.hw.run(doorbell).map_err(Error::from)
-            })?;
-            submitted.ok_or(EAGAIN)
+            peer(&mut |peer| {
+                let mut descriptor = Descriptor {
+                    peer,
+                    local,
+                    length,
+                    control: Control {
+                        record: true,
+                        interrupt: true,
+                        ..control
+                    },
+                    cookie: 0,
+                };
+                // What does not encode takes no ticket.
+                descriptor.validate().map_err(|_| EINVAL)?;
+                let submitted = queue.submit(direction, beside, |ticket| {
+                    descriptor.cookie = ticket.cookie;
+                    let dwords = descriptor.encode().map_err(|_| EINVAL)?;
+                    let doorbell = ring_doorbell(self.channel, direction, &dwords, ticket.freed);
+                    self.board.hw.run(doorbell).map_err(Error::from)
+                })?;
+                submitted.ok_or(EAGAIN)
+            })
         })
     }
 

@@ -7,6 +7,10 @@
 //! function or a sleep, leaves the start to the end of the bracket ([`Board::is_reprogrammed`]), and the end of the
 //! bracket is refused while the PCI core has the board at rest ([`Board::core_rests`]). All of them run under the
 //! device's lock.
+//!
+//! A new configuration replaces the block, whose checks keep the board from memory that is nobody's to give. So it takes
+//! a right of its own, whatever the caller holds of the board ([`Board::may_configure`]). One that was begun by who
+//! has it from the administrator's word alone has a time: the watchdog ends it then, as the end of the file would.
 
 use crate::{
     board::Board,
@@ -14,8 +18,9 @@ use crate::{
     context::Context,
     events,
     ffi::{
-        pci_dev, peerlane_disable_link, peerlane_heed_hotplug, peerlane_ignore_hotplug, peerlane_lock_device,
-        peerlane_owns_aer, peerlane_pin_vectors, peerlane_unlock_device,
+        has_raw_io, pci_dev, peerlane_disable_link, peerlane_heed_hotplug, peerlane_ignore_hotplug,
+        peerlane_is_locked_down, peerlane_lock_device, peerlane_owns_aer, peerlane_pin_vectors,
+        peerlane_try_lock_device, peerlane_unlock_device, say_error,
     },
     logic::{lifecycle::Starter, uapi},
 };
@@ -35,6 +40,8 @@ const SURPRISE_DOWN: u32 = bindings::PCI_ERR_UNC_SURPDN;
 /// A configuration that has begun.
 struct Bracket {
     channel: u32,
+    /// When it ends by itself, in nanoseconds of `CLOCK_MONOTONIC`.
+    until: Option<i64>,
     /// The mask of uncorrectable errors of the port above did not have Surprise Down.
     unmask: bool,
     /// The link of the port above is disabled: no error is seen when it goes down, whoever handles errors.
@@ -121,6 +128,13 @@ impl<'a> Device<'a> {
         unsafe { peerlane_lock_device(pci_dev(board.gate.device())) };
         Self(board)
     }
+
+    /// If nobody has it; who does not wait may be inside of the gate.
+    fn try_lock(board: &'a Board) -> Option<Self> {
+        // SAFETY: a valid device.
+        let locked = unsafe { peerlane_try_lock_device(pci_dev(board.gate.device())) };
+        locked.then_some(Self(board))
+    }
 }
 
 impl Drop for Device<'_> {
@@ -172,6 +186,15 @@ fn mask_surprise(board: &Board, masked: bool) -> bool {
     before
 }
 
+/// How long the caller may have the board at rest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Term {
+    /// It could do to the machine what a design can.
+    Any,
+    /// The administrator has said that everybody may.
+    Limited,
+}
+
 /// Waits until the function of a board answers.
 fn answers(board: &Board) -> bool {
     let begin = Instant::<Monotonic>::now();
@@ -187,6 +210,54 @@ fn answers(board: &Board) -> bool {
 }
 
 impl Board {
+    /// Whether the caller may have the FPGA configured, and so have another block put in the place of the one that the driver
+    /// trusts. `EPERM`: not.
+    pub(crate) fn may_configure(&self) -> Result {
+        self.term().map(|_| ())
+    }
+
+    fn term(&self) -> Result<Term> {
+        // SAFETY: it only looks.
+        match unsafe { peerlane_is_locked_down() } {
+            true => Err(EPERM),
+            false if has_raw_io() => Ok(Term::Any),
+            false if self.settings.configure_all => Ok(Term::Limited),
+            false => Err(EPERM),
+        }
+    }
+
+    /// The channel whose context has the board at rest for longer than it may.
+    pub(crate) fn reprogrammed_too_long(&self) -> Option<u32> {
+        let bracket = self.programming.bracket.lock();
+        let bracket = bracket.as_ref()?;
+        bracket.until.filter(|until| *until <= events::now())?;
+        Some(bracket.channel)
+    }
+
+    /// Ends a bracket whose time is over, if nobody has the device just now. The watchdog's; inside of the gate.
+    pub(crate) fn end_overdue_reprogramming(self: &Arc<Self>) {
+        if self.reprogrammed_too_long().is_none() {
+            return;
+        }
+        let Some(device) = Device::try_lock(self) else {
+            return;
+        };
+        // Its holder may have ended it meanwhile, and begun another.
+        let Some(channel) = self.reprogrammed_too_long() else {
+            return;
+        };
+        dev_warn!(
+            self.device(),
+            "channel {} has not ended the configuration of the FPGA within {} s: it is ended\n",
+            channel,
+            self.settings.configure_s
+        );
+        // It has said why the board does not start.
+        let _ = self.end_bracket(true);
+        drop(device);
+        self.with_user(channel, |user| user.leave_after_reprogramming());
+    }
+
     /// Whether its FPGA is being configured: it is started at the end of that.
     pub(crate) fn is_reprogrammed(&self) -> bool {
         self.programming.bracket.lock().is_some()
@@ -217,6 +288,7 @@ impl Board {
     }
 
     fn begin_reprogramming(self: &Arc<Self>, channel: u32) -> Result {
+        let term = self.term()?;
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
         if self.is_reprogrammed() {
@@ -239,13 +311,18 @@ impl Board {
         // Interrupts stay where they go: their table is in the BAR. In CvP mode a write there would be one of the image.
         // SAFETY: as above, so its vectors stay.
         unsafe { peerlane_pin_vectors(pci_dev(self.gate.device()), true) };
+        let seconds = i64::from(self.settings.configure_s);
+        let until = (term == Term::Limited).then(|| events::now() + Delta::from_secs(seconds).as_nanos());
         *self.programming.bracket.lock() = Some(Bracket {
             channel,
+            until,
             unmask,
             link_off: false,
             ignored,
             saved,
         });
+        // It looks whether the time is over.
+        self.watch();
         Ok(())
     }
 
@@ -284,16 +361,21 @@ impl Board {
     pub(crate) fn end_reprogramming(self: &Arc<Self>, channel: u32, last: bool) -> Result {
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
-        if !self.is_reprogrammed_by(channel) {
-            return Err(ENOENT);
+        match self.is_reprogrammed_by(channel) {
+            true => self.end_bracket(last),
+            false => Err(ENOENT),
         }
+    }
+
+    /// The same of the bracket that is there. The device's lock is held.
+    fn end_bracket(self: &Arc<Self>, last: bool) -> Result {
         let device = pci_dev(self.gate.device());
         self.enable_link();
         let started = match self.core_has_it() {
             // The core starts it.
             true => Err(EAGAIN),
             false if !answers(self) => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "no board answers: configure its FPGA, then end the configuration again\n"
                 );
@@ -301,7 +383,7 @@ impl Board {
             }
             // Before anything of the BAR is written, its table of vectors for one.
             false if self.has_empty_core() => {
-                dev_err!(
+                say_error!(
                     self.device(),
                     "its FPGA has no configuration: configure it, then end the configuration again\n"
                 );
@@ -315,7 +397,7 @@ impl Board {
                 let _ = callbacks::save(self);
                 self.note_reset();
                 self.start(Starter::Owner).map_err(|error| {
-                    dev_err!(self.device(), "the board does not start again: {:?}\n", error);
+                    say_error!(self.device(), "the board does not start again: {:?}\n", error);
                     // It rests until it is tried again.
                     self.rest_after_loss();
                     EIO
@@ -373,13 +455,17 @@ impl Context {
             uapi::reprogram::LINK_OFF => self.board.disable_link(self.channel),
             uapi::reprogram::END => {
                 self.board.end_reprogramming(self.channel, false)?;
-                // Its process may have ended meanwhile.
-                if self.board.is_left(self.channel) {
-                    self.give_up_opencl();
-                }
+                self.leave_after_reprogramming();
                 Ok(())
             }
             _ => Err(EINVAL),
+        }
+    }
+
+    /// The process that held the OpenCL side may have ended while the FPGA was configured.
+    fn leave_after_reprogramming(&self) {
+        if self.board.is_left(self.channel) {
+            self.give_up_opencl();
         }
     }
 }

@@ -4,8 +4,13 @@
 //! ([`crate::sysfs`]).
 
 use crate::{
+    ffi::{peerlane_is_translated, raw_device},
     logic::{kept::Limits, peers::Policy, quota::Asked},
     module_parameters,
+};
+use kernel::{
+    device::{Bound, Device},
+    prelude::*,
 };
 
 /// Settings of a board.
@@ -29,6 +34,10 @@ pub(crate) struct Settings {
     pub(crate) memory_pool: Option<u64>,
     /// Everybody may hold all FPGA memory that is not allocated.
     pub(crate) hold_all: bool,
+    /// So may everybody who holds it have the FPGA configured, behind an IOMMU.
+    pub(crate) configure_all: bool,
+    /// The longest that one who may for that reason alone has the board at rest, in seconds.
+    pub(crate) configure_s: u32,
     /// Refused regions and reported faults are told.
     pub(crate) verbose: bool,
     /// What a context may keep mapped that it has given back.
@@ -46,8 +55,21 @@ fn given_mib(value: u32) -> Option<u64> {
 }
 
 impl Settings {
-    /// As they are now.
-    pub(crate) fn current() -> Self {
+    /// As they are now, for a board. What would give the machine away is refused.
+    pub(crate) fn of(device: &Device<Bound>) -> Self {
+        let mut settings = Self::current();
+        // SAFETY: a valid device.
+        if settings.configure_all && !unsafe { peerlane_is_translated(raw_device(device)) } {
+            dev_warn!(
+                device,
+                "configure_all: refused, for no IOMMU translates the board's addresses: whoever configures its FPGA could read and write all memory of the machine\n"
+            );
+            settings.configure_all = false;
+        }
+        settings
+    }
+
+    fn current() -> Self {
         Self {
             build_id: given(module_parameters::build_id.value()),
             patience_ms: module_parameters::patience_ms.value(),
@@ -64,6 +86,8 @@ impl Settings {
             },
             memory_pool: given_mib(module_parameters::memory_pool_mib.value()),
             hold_all: module_parameters::hold_all.value(),
+            configure_all: module_parameters::configure_all.value(),
+            configure_s: module_parameters::configure_s.value(),
             verbose: module_parameters::verbose.value(),
             kept: Limits {
                 count: module_parameters::kept_regions.value(),

@@ -12,8 +12,10 @@
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
+#include <linux/security.h>
 #include <linux/time_namespace.h>
 #include <linux/workqueue.h>
 
@@ -63,6 +65,11 @@ bool peerlane_disable_link(struct pci_dev *device, bool disable)
 bool peerlane_is_leaving(void)
 {
 	return current->in_execve || !atomic_read(&current->signal->live);
+}
+
+bool peerlane_is_locked_down(void)
+{
+	return security_locked_down(LOCKDOWN_PCI_ACCESS);
 }
 
 bool peerlane_is_killed(void)
@@ -168,6 +175,11 @@ void peerlane_lock_device(struct pci_dev *device)
 	device_lock(&device->dev);
 }
 
+bool peerlane_try_lock_device(struct pci_dev *device)
+{
+	return device_trylock(&device->dev);
+}
+
 void peerlane_unlock_device(struct pci_dev *device)
 {
 	device_unlock(&device->dev);
@@ -176,6 +188,17 @@ void peerlane_unlock_device(struct pci_dev *device)
 void peerlane_make_uncached(struct vm_area_struct *vma)
 {
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
+}
+
+u32 peerlane_insert_frame(struct vm_area_struct *vma, unsigned long address, unsigned long frame,
+			  bool registers)
+{
+	pgprot_t prot = vma->vm_page_prot;
+
+	/* No BAR is encrypted, as memory of this VMA may be (vfio_pci_core_mmap() of drivers/vfio/pci/vfio_pci_core.c). */
+	if (registers)
+		prot = pgprot_decrypted(prot);
+	return (__force u32)vmf_insert_pfn_prot(vma, address, frame, prot);
 }
 
 void peerlane_map_frames(struct vm_area_struct *vma)
@@ -214,6 +237,14 @@ void *peerlane_page_address(struct page *page)
 unsigned long peerlane_page_to_pfn(struct page *page)
 {
 	return page_to_pfn(page);
+}
+
+/* What a process can have said again and again. */
+bool peerlane_may_say(void)
+{
+	static DEFINE_RATELIMIT_STATE(rate, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+
+	return __ratelimit(&rate);
 }
 
 bool peerlane_owns_aer(struct pci_dev *device)
@@ -287,7 +318,7 @@ bool peerlane_is_switched(struct device *client, struct pci_dev *peer)
 
 /*
  * Who sets where an interrupt goes has the message written, into a table in the BAR. (A processor that is taken off
- * line does so, too, and is not kept from it.)
+ * line does so, too. An image is sent with all processors held on line.)
  */
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned)
 {

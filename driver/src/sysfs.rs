@@ -197,6 +197,8 @@ attributes! {
     user_gpu => |board| Ok(Value::Bytes(board.with_quota(|quota| quota.limits().user_gpu)));
     memory_pool => |board| Ok(Value::Bytes(pool(board)));
     hold_all => |board| Ok(Value::Number(board.settings.hold_all.into()));
+    configure_all => |board| Ok(Value::Number(board.settings.configure_all.into()));
+    configure_s => |board| Ok(Value::Number(board.settings.configure_s));
     kept_regions => |board| Ok(Value::Number(board.settings.kept.count));
     kept_host => |board| Ok(Value::Bytes(board.settings.kept.host_bytes));
     kept_gpu => |board| Ok(Value::Bytes(board.settings.kept.gpu_bytes));

@@ -749,7 +749,8 @@ struct peerlane_window {
  *
  * What a holder can do to others, willingly or not: its kernels read and write all FPGA
  * memory, that of other contexts, too. They never reach registers of Peerlane, nor another
- * context's host or GPU memory.
+ * context's host or GPU memory. A new design of the FPGA could, so to have one loaded takes
+ * another right (PEERLANE_IOC_REPROGRAM).
  *
  * A holder can also hold up the whole BAR. Kernels' registers answer in their own clock. If
  * the holder stops that (PEERLANE_AREA_CLOCK) and then accesses one of them, the access is
@@ -871,11 +872,20 @@ struct peerlane_arm {
  * watches the link, the machine's firmware for one, may still take the board for gone, unless
  * the link is disabled before it goes down (PEERLANE_REPROGRAM_LINK_OFF).
  *
- * EPERM: the context does not hold the OpenCL side. EALREADY: it has begun already. ENOENT: it
- * has not begun. EAGAIN: the board is being started again, or put to sleep. EINVAL: flags that
- * make no sense. EIO of an END: no board answers, its FPGA has no configuration, or the one
- * that is found cannot be started, or is another; the kernel's log says which. The bracket
- * stays open then: END can be tried again, after another configuration, too.
+ * Whoever has another design loaded decides what the board does as bus master: without an
+ * IOMMU it reads and writes all memory of the machine, behind one all that is mapped for the
+ * board. So BEGIN takes CAP_SYS_RAWIO, whatever the context holds. The administrator can give
+ * the right to all who hold the OpenCL side (configure_all), but not on a machine whose IOMMU
+ * does not translate the board's addresses. Such a bracket ends by itself after configure_s
+ * seconds, as with the end of the context. Nobody has the right while the kernel is locked
+ * down.
+ *
+ * EPERM: the context does not hold the OpenCL side, or the caller has not this right.
+ * EALREADY: it has begun already. ENOENT: it has not begun. EAGAIN: the board is being started
+ * again, or put to sleep. EINVAL: flags that make no sense. EIO of an END: no board answers,
+ * its FPGA has no configuration, or the one that is found cannot be started, or is another;
+ * the kernel's log says which. The bracket stays open then: END can be tried again, after
+ * another configuration, too.
  *
  * The end of the context comes when the last copy of its file is closed. So whoever runs a
  * tool for the configuration has a process that waits for the tool keep a copy: if the caller
@@ -918,12 +928,13 @@ struct peerlane_reprogram {
  * FPGA is configured: one that is configured in part is no board at all. With an image of 32
  * MiB that is a matter of seconds.
  *
- * ENOENT: the context has not begun a REPROGRAM. EOPNOTSUPP: the board has not
- * PEERLANE_FEATURE_CVP. EINVAL: no bytes or more than PEERLANE_CONFIGURE_BYTES, or no such
- * packing. EFAULT: not memory of the process. ENOMEM: no memory for the image. EAGAIN: the
- * board is being reset, or put to sleep. EIO: the FPGA was not configured; the kernel's log
- * says why. It may have no configuration then, which PEERLANE_IOC_REPROGRAM's
- * PEERLANE_REPROGRAM_END refuses. It can be tried again, in the same bracket.
+ * EPERM: the caller may not begin a PEERLANE_IOC_REPROGRAM. ENOENT: the context has not begun
+ * one, or its time is over. EOPNOTSUPP: the board has not PEERLANE_FEATURE_CVP. EINVAL: no
+ * bytes or more than PEERLANE_CONFIGURE_BYTES, or no such packing. EFAULT: not memory of the
+ * process. ENOMEM: no memory for the image. EAGAIN: the board is being reset, or put to sleep.
+ * EIO: the FPGA was not configured; the kernel's log says why. It may have no configuration
+ * then, which PEERLANE_IOC_REPROGRAM's PEERLANE_REPROGRAM_END refuses. It can be tried again,
+ * in the same bracket.
  */
 struct peerlane_configure {
 	/* First byte of the image in the process. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a build of the block can do, read from its CSR.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::channel::LOCAL_BITS;
 use super::regs::{chan, csr};
 use core::fmt;
@@ -254,7 +257,7 @@ impl Capabilities {
     /// Descriptors that each direction's queue of one channel holds.
     pub const fn queue_depth(&self) -> u32 {
         // No division: the number is a power of two in every build that passes the check.
-        1 << (self.queue_log2 - self.channels.ilog2())
+        1 << self.queue_log2.saturating_sub(self.channels.ilog2())
     }
 
     /// Entries of the ATT.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The counters, as of one moment.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::regs::csr;
 use super::steps::{Register, Step};
 
@@ -87,7 +90,9 @@ pub(super) fn wide<E>(
     place: impl Fn(usize) -> Register,
     low: usize,
 ) -> Result<u64, E> {
-    let words = [read(place(low))?, read(place(low + 4))?];
+    // Those of the map.
+    let high = low.saturating_add(4);
+    let words = [read(place(low))?, read(place(high))?];
     Ok(u64::from(words[1]) << 32 | u64::from(words[0]))
 }
 
@@ -167,7 +172,7 @@ impl LinkErrors {
 /// fallen has begun anew.
 pub const fn given_up(expired: u32, told: u32) -> (bool, u32) {
     let told = if expired < told { 0 } else { told };
-    match expired > 0 && expired >= 2 * told {
+    match expired > 0 && expired >= told.saturating_mul(2) {
         true => (true, expired),
         false => (false, told),
     }

@@ -13,6 +13,9 @@
 //!   `altera_cvp.c` of 2012), and the one of OpenCL BSPs (Altera's `aclpci_cvp.c` of 2016), which are public: for what
 //!   the guides leave open. Nothing is taken from them but facts.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use core::fmt;
 
 /// What the sequence is carried out on.
@@ -169,8 +172,8 @@ impl<'a, H: HardIp> Cvp<'a, H> {
                 return Err(Failure::Gone);
             }
             if id == VENDOR_SPECIFIC {
-                let length = hip.read(offset + 4)? >> LENGTH_LSB;
-                if length >= LEAST && u32::from(offset) + length <= u32::from(END) {
+                let length = hip.read(offset.saturating_add(4))? >> LENGTH_LSB;
+                if length >= LEAST && u32::from(offset).saturating_add(length) <= u32::from(END) {
                     return Ok(Some(Self { hip, base: offset }));
                 }
             }
@@ -182,8 +185,13 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         Ok(None)
     }
 
+    /// Where a register is: all of the capability lies in the configuration space.
+    const fn at(&self, register: u16) -> u16 {
+        self.base.saturating_add(register)
+    }
+
     fn read(&mut self, register: u16) -> Result<u32, Failure<H::Error>> {
-        match self.hip.read(self.base + register)? {
+        match self.hip.read(self.at(register))? {
             // No register has all its bits.
             u32::MAX => Err(Failure::Gone),
             value => Ok(value),
@@ -192,7 +200,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
 
     fn change(&mut self, register: u16, clear: u32, set: u32) -> Result<(), Failure<H::Error>> {
         let value = self.read(register)? & !clear | set;
-        Ok(self.hip.write(self.base + register, value)?)
+        Ok(self.hip.write(self.at(register), value)?)
     }
 
     /// Whether the FPGA's present configuration lets another be loaded so.
@@ -267,7 +275,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         let latched = self.read(INTERNAL_ERROR)? & LATCHED;
         if latched != 0 {
             // Others are not ours to clear.
-            self.hip.write(self.base + INTERNAL_ERROR, latched)?;
+            self.hip.write(self.at(INTERNAL_ERROR), latched)?;
         }
         Ok(latched != 0)
     }
@@ -306,7 +314,7 @@ impl<'a, H: HardIp> Cvp<'a, H> {
         let mut sent = 0;
         for piece in image.chunks(PIECE) {
             self.hip.send(piece.chunks(4).map(word))?;
-            sent += piece.len();
+            sent = piece.len().saturating_add(sent);
             if self.read(STATUS)? & ERROR != 0 {
                 return Err(Failure::Refused(sent));
             }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a descriptor can fail, what that means, and what to do about it.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::descriptor::Direction;
 use super::regs::StatusCode;
 use core::fmt;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the block is told of the PCIe link.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::regs::csr;
 use super::steps::{Register, Step};
 
@@ -19,15 +22,12 @@ impl Link {
     /// packets that the block does not see.
     const fn pace(self) -> u32 {
         const LARGEST: u128 = csr::PORT_PACE_RATE_MASK as u128;
-        if self.clock == 0 {
-            return 0;
-        }
         // In units of a 256th of a byte: 256 * 63 / 64.
-        let pace = self.bytes_per_second as u128 * 252 / self.clock as u128;
-        if pace > LARGEST {
-            LARGEST as u32
-        } else {
-            pace as u32
+        let carried = (self.bytes_per_second as u128).saturating_mul(252);
+        match carried.checked_div(self.clock as u128) {
+            None => 0,
+            Some(pace) if pace > LARGEST => LARGEST as u32,
+            Some(pace) => pace as u32,
         }
     }
 }

@@ -6,6 +6,9 @@
 //! reserved until each queue of the channel has been seen empty, or has ended as many descriptors as it can
 //! hold: it ends them in their order.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::counters::wide;
 use super::regs::csr;
 use super::steps::Register;
@@ -57,11 +60,19 @@ impl Named {
     /// `depth` descriptors of a channel; no more than that are on their way through the engine.
     pub const fn new(progress: &Progress, depth: u32) -> Self {
         let Progress { busy, ended } = progress;
-        let most = 2 * depth as u64;
+        let most = (depth as u64).saturating_mul(2);
         Self {
             until: [
-                if busy[0] { Some(ended[0] + most) } else { None },
-                if busy[1] { Some(ended[1] + most) } else { None },
+                if busy[0] {
+                    Some(ended[0].saturating_add(most))
+                } else {
+                    None
+                },
+                if busy[1] {
+                    Some(ended[1].saturating_add(most))
+                } else {
+                    None
+                },
             ],
         }
     }

@@ -8,6 +8,9 @@
 //! descriptors, so a record says which one ended, and with it all before it, for
 //! the board works through each queue in order.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::descriptor::Direction;
 use super::ring::MAX_LOG2;
 use core::fmt;
@@ -117,7 +120,7 @@ impl Occupancy {
     /// or in the largest ring.
     pub const fn ring_log2(slots: u32) -> u32 {
         let log2 = if slots <= 1 << (MAX_LOG2 - 1) {
-            (2 * slots).next_power_of_two().trailing_zeros()
+            slots.saturating_mul(2).next_power_of_two().trailing_zeros()
         } else {
             MAX_LOG2
         };
@@ -153,7 +156,7 @@ impl Occupancy {
     /// Doorbells that may be rung now.
     pub fn room(&self, direction: Direction) -> u32 {
         let side = self.side(direction);
-        side.limit - side.outstanding()
+        side.limit.saturating_sub(side.outstanding())
     }
 
     /// Takes one place, if there is one. `more` is the number of pieces of the same
@@ -165,14 +168,15 @@ impl Occupancy {
         let room = self.room(direction).checked_sub(1)?;
         let freed = core::mem::take(&mut self.untold);
         let side = self.side_mut(direction);
-        let due = more > u64::from(room) && side.silent + 1 >= (side.limit / 4).max(1);
+        let silent = side.silent.saturating_add(1);
+        let due = more > u64::from(room) && silent >= (side.limit / 4).max(1);
         let ticket = Ticket {
             cookie: side.next,
             interrupt: more == 0 || due,
             freed,
             silent: side.silent,
         };
-        side.silent = if ticket.interrupt { 0 } else { side.silent + 1 };
+        side.silent = if ticket.interrupt { 0 } else { silent };
         side.next = side.next.wrapping_add(1);
         Some(ticket)
     }
@@ -218,8 +222,9 @@ impl Occupancy {
         }
         side.oldest = cookie.wrapping_add(1);
         // Not more than the ring has slots, 2^15 at most.
-        self.untold = self.untold.saturating_add((before + 1) as u16);
-        Ok(before + 1)
+        let freed = before.saturating_add(1);
+        self.untold = self.untold.saturating_add(freed as u16);
+        Ok(freed)
     }
 }
 

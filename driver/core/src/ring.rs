@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The consumer's side of a completion ring.
 
+// A value that a board gives may be any: a sum of it that does not fit would stop the kernel.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::record::{self, Record, RecordError};
 use super::regs;
 use core::fmt;
@@ -158,12 +161,12 @@ impl Ring {
 
     /// Bytes of memory that the ring takes.
     pub fn bytes(&self) -> u64 {
-        self.entries() * RECORD_BYTES
+        self.entries().saturating_mul(RECORD_BYTES)
     }
 
     /// The slot of the next record.
     pub fn slot(&self) -> u32 {
-        (self.next & (self.entries() - 1)) as u32
+        (self.next & self.entries().wrapping_sub(1)) as u32
     }
 
     /// The phase bit of the next record: 1 on the first lap.
@@ -217,7 +220,7 @@ impl Ring {
             if !error.may_pass() || reads == READS {
                 return Err(error);
             }
-            reads += 1;
+            reads = reads.saturating_add(1);
             core::hint::spin_loop();
         }
         fence(Ordering::Acquire);

@@ -5,7 +5,7 @@
 //! here and in the modules that make [`Step`]s; who does it, with which lock and how
 //! patiently, is the business of the driver or the library around.
 
-use super::regs::{AttEntry, chan, csr};
+use super::regs::{self, AttEntry, chan, csr};
 
 /// Where a register is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +52,23 @@ impl Register {
     pub const fn entry(index: u32) -> [Self; 2] {
         let offset = index as usize * AttEntry::SIZE;
         [Self::Att(offset), Self::Att(offset + 4)]
+    }
+}
+
+/// What a register reads as; `None`: the board does not answer. One that is not there reads as all ones (PCI Express Base
+/// Specification, 2.3.2: what the root complex makes of an Unsupported Request), and so does one read of many whose
+/// answer was lost. `MAP_ID` never does. So ones are the register's if it still has them when `MAP_ID` has answered.
+pub fn answer<E>(
+    register: Register,
+    mut read: impl FnMut(Register) -> Result<u32, E>,
+) -> Result<Option<u32>, E> {
+    let value = read(register)?;
+    if value != u32::MAX {
+        return Ok(Some(value));
+    }
+    match read(Register::Csr(csr::MAP_ID))? == regs::MAP_ID {
+        true => read(register).map(Some),
+        false => Ok(None),
     }
 }
 

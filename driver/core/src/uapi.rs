@@ -728,12 +728,15 @@ pub mod area {
 /// has ([`allocate::ALL`]), and one context at a time can. When it is given back, by this call, by the end of
 /// the context or of its process, all kernels are reset before anybody gets the memory.
 ///
-/// The process is the one that has made this call. When it ends, or becomes another program that does not have the
-/// file, the context loses the OpenCL side, its FPGA memory and the window, whoever else has the file open: a child that
+/// The process is the one that has made this call. When it ends, or becomes another program and closes a descriptor of
+/// the file by that (`O_CLOEXEC`), even if it keeps another one, the context loses the OpenCL side, its FPGA memory and the
+/// window, whoever else has the file open. (Not a process that shares its table of descriptors with another process,
+/// `CLONE_FILES` without `CLONE_THREAD`: there the side stays until the table is closed.) So a child that
 /// it made before is told `EPERM`, and its transfers find no memory. A [`REPROGRAM`] that is under way ends first.
 ///
 /// What a holder can do to others, willingly or not: its kernels read and write all FPGA memory, that of other
-/// contexts, too. They never reach registers of Peerlane, nor another context's host or GPU memory.
+/// contexts, too. They never reach registers of Peerlane, nor another context's host or GPU memory. A new design of the
+/// FPGA could, so to have one loaded takes another right ([`REPROGRAM`]).
 ///
 /// A holder can also hold up the whole BAR. Kernels' registers answer in their own clock. If the holder stops
 /// that ([`area::CLOCK`]) and then accesses one of them, the access is never answered, and those behind it
@@ -847,7 +850,13 @@ pub mod arm {
 /// machine's firmware for one, may still take the board for gone, unless the link is disabled before it goes down
 /// ([`LINK_OFF`](reprogram::LINK_OFF)).
 ///
-/// `EPERM`: the context does not hold the OpenCL side. `EALREADY`: it has begun already. `ENOENT`: it has not
+/// Whoever has another design loaded decides what the board does as bus master: without an IOMMU it reads and writes all
+/// memory of the machine, behind one all that is mapped for the board. So `BEGIN` takes `CAP_SYS_RAWIO`, whatever the
+/// context holds. The administrator can give the right to all who hold the OpenCL side (`configure_all`), but not on
+/// a machine whose IOMMU does not translate the board's addresses. Such a bracket ends by itself after `configure_s`
+/// seconds, as with the end of the context. Nobody has the right while the kernel is locked down.
+///
+/// `EPERM`: the context does not hold the OpenCL side, or the caller has not this right. `EALREADY`: it has begun already. `ENOENT`: it has not
 /// begun. `EAGAIN`: the board is being started again, or put to sleep. `EINVAL`: flags that make no sense. `EIO` of
 /// an `END`: no board answers, its FPGA has no configuration, or the one that is found cannot be started, or is
 /// another; the kernel's log says which. The bracket stays open then: `END` can be tried again, after another configuration, too.
@@ -890,7 +899,8 @@ pub const CONFIGURE_BYTES: u64 = 64 << 20;
 /// The driver copies the image first. From then on a signal, `SIGKILL` too, takes effect when the FPGA is configured:
 /// one that is configured in part is no board at all. With an image of 32 MiB that is a matter of seconds.
 ///
-/// `ENOENT`: the context has not begun a `REPROGRAM`. `EOPNOTSUPP`: the board has not [`feature::CVP`].
+/// `EPERM`: the caller may not begin a [`REPROGRAM`]. `ENOENT`: the context has not begun one, or its time is over.
+/// `EOPNOTSUPP`: the board has not [`feature::CVP`].
 /// `EINVAL`: no bytes or more than [`CONFIGURE_BYTES`], or no such packing. `EFAULT`: not memory of the process.
 /// `ENOMEM`: no memory for the image. `EAGAIN`: the board is being reset, or put to sleep. `EIO`: the FPGA was not
 /// configured; the kernel's log says why. It may have no configuration then, which [`REPROGRAM`]'s

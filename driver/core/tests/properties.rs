@@ -2,14 +2,19 @@
 //! Properties of the driver's logic, over random inputs.
 
 use peerlane_core::att::{AttAddress, AttAllocator, Entry, PageSize, Permissions, Run};
+use peerlane_core::capability::Identity;
+use peerlane_core::counters::{self, BlockCounters, ChannelCounters, LinkErrors};
 use peerlane_core::descriptor::{Control, Descriptor, Direction, Pieces};
 use peerlane_core::fault::Fault;
 use peerlane_core::layout::{LayoutError, Segment, layout, pages};
+use peerlane_core::named::{Named, Progress};
 use peerlane_core::owners::Owners;
 use peerlane_core::queue::Occupancy;
 use peerlane_core::record::Record;
 use peerlane_core::region::Region;
+use peerlane_core::regs::{self, csr};
 use peerlane_core::ring::{Ring, Slots};
+use peerlane_core::steps::{self, Register};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -55,7 +60,67 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
+/// What registers of a board may read as: anything, and what a lost answer reads as more often.
+fn words() -> impl Strategy<Value = Vec<u32>> {
+    let word = prop_oneof![Just(u32::MAX), Just(0), any::<u32>()];
+    prop::collection::vec(word, 1..40)
+}
+
+/// A board that answers with these words, over and over.
+fn says(words: &[u32]) -> impl FnMut(Register) -> Result<u32, ()> {
+    let mut words = words.iter().copied().cycle();
+    move |_| Ok(words.next().unwrap())
+}
+
 proptest! {
+    /// Nothing that a board says of itself stops who reads it.
+    #[test]
+    fn whatever_a_board_counts_is_taken(words in words(), depth in 1u32..=4096, told in any::<u32>()) {
+        let progress = Progress::read(3, says(&words), || Ok(())).unwrap();
+        let mut named = Named::new(&progress, depth);
+        prop_assert_eq!(named.is_over(), progress.busy == [false; 2]);
+        named.look(&progress);
+        // None but a count that is full already has gone on.
+        let full = |direction: usize| !progress.busy[direction] || progress.ended[direction] == u64::MAX;
+        prop_assert_eq!(named.is_over(), full(0) && full(1));
+        named.look(&Progress { busy: [false; 2], ended: progress.ended });
+        prop_assert!(named.is_over());
+        BlockCounters::read(says(&words)).unwrap();
+        ChannelCounters::read(3, says(&words)).unwrap();
+        let errors = LinkErrors::read(says(&words)).unwrap();
+        let (_, told) = counters::given_up(words[0], told);
+        prop_assert!(told <= words[0]);
+        prop_assert!(LinkErrors::expired_in(words[0]) <= 0xffff && errors.expired <= 0xffff);
+    }
+
+    /// A board's description of itself is refused, or makes sense.
+    #[test]
+    fn whatever_a_board_is_makes_sense(words in prop::array::uniform5(any::<u32>())) {
+        if let Ok(capabilities) = Identity::new(words).check(words[0], Some(words[1])) {
+            prop_assert!((1..=4096).contains(&capabilities.queue_depth()));
+            prop_assert!((256..=65536).contains(&capabilities.att_entries()));
+            prop_assert!(capabilities.memory_bytes() >= 1 << 20);
+        }
+    }
+
+    /// One answer that was lost is no value of a register.
+    #[test]
+    fn ones_are_believed_when_they_stay(value in any::<u32>(), lost in any::<bool>(), there in any::<bool>()) {
+        let register = Register::Csr(csr::WRITE_DESCRIPTORS_LO);
+        let mut reads = 0;
+        let answer = steps::answer(register, |asked| {
+            Ok::<_, ()>(match asked == register {
+                _ if !there => u32::MAX,
+                false => regs::MAP_ID,
+                true => {
+                    reads += 1;
+                    if lost && reads == 1 { u32::MAX } else { value }
+                }
+            })
+        });
+        prop_assert_eq!(answer, Ok(there.then_some(value)));
+    }
+
     #[test]
     fn runs_never_overlap_and_coalesce(entries in 1u32..700, steps in steps()) {
         let mut att = allocator(entries);

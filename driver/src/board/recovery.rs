@@ -600,7 +600,9 @@ impl WorkItem for Board {
         let Ok(_inside) = board.gate.enter() else {
             return;
         };
+        board.close_abandoned();
         board.give_up_unmended();
+        board.end_overdue_reprogramming();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);
@@ -608,7 +610,7 @@ impl WorkItem for Board {
             board.revive(failure);
         }
         let has_users = board.has_users();
-        if board.hw.with(|life, _| life.is_watched(has_users)) {
+        if board.is_reprogrammed() || board.hw.with(|life, _| life.is_watched(has_users)) {
             board.watch();
         }
     }

@@ -248,6 +248,21 @@ fn loader_knows(machine: &Machine) -> bool {
         .any(|text| text.contains(RUNTIME))
 }
 
+/// Parameters of the driver that give users a right, the right, and how to give it.
+const RIGHTS: [(&str, &str, &str); 2] = [
+    (
+        "hold_all",
+        "run OpenCL programs",
+        "To let the group peerlane run them, load the driver with hold_all=1 (mmd/README.md, \"Who may run programs\").",
+    ),
+    (
+        "configure_all",
+        "load kernels into its FPGA",
+        "Load them as root before users run programs; mmd/README.md has the other way, and says what it is worth (\"Who may \
+         run programs\").",
+    ),
+];
+
 /// Who may use the boards, as far as it can be seen without opening one.
 fn rights(machine: &Machine) -> Vec<Seen> {
     let mut seen = Vec::new();
@@ -258,12 +273,13 @@ fn rights(machine: &Machine) -> Vec<Seen> {
         ));
     }
     for board in machine.boards() {
-        if machine.says(&board, "hold_all").as_deref() == Some("0") {
-            seen.push(Seen::note(
-                format!("{board}: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs"),
-                "To let the group peerlane run them, load the driver with hold_all=1 (mmd/README.md, \"Who may run \
-                 programs\").",
-            ));
+        for (parameter, what, hint) in RIGHTS {
+            if machine.says(&board, parameter).as_deref() == Some("0") {
+                seen.push(Seen::note(
+                    format!("{board}: only who has CAP_SYS_RAWIO, such as root, may {what}"),
+                    hint,
+                ));
+            }
         }
     }
     seen

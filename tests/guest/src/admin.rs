@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const MIB: usize = 1 << 20;
 
 /// What the board's directory in sysfs has.
-const FILES: [&str; 30] = [
+const FILES: [&str; 32] = [
     "any_distance",
     "att_entries",
     "att_entries_free",
@@ -25,6 +25,8 @@ const FILES: [&str; 30] = [
     "build_id",
     "channels",
     "channels_free",
+    "configure_all",
+    "configure_s",
     "context_entries",
     "fpga_memory",
     "fpga_memory_free",
@@ -149,6 +151,8 @@ fn limits() -> Result<&'static str> {
         ("recovery_s", 90),
         ("any_distance", 0),
         ("hold_all", 0),
+        ("configure_all", 0),
+        ("configure_s", 300),
         ("verbose", 0),
     ] {
         ensure!(

@@ -2,6 +2,7 @@
 //! board reaches nothing that is gone.
 
 mod locked;
+mod submitted;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, entries_used, same, told};
 use crate::process::{fork, pair};
@@ -25,6 +26,9 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("lifetimes.use_after_forget", || use_after_forget(lab));
     suite.run("lifetimes.forget_while_busy", || forget_while_busy(lab));
     suite.run("lifetimes.drop_while_busy", || drop_while_busy(lab));
+    suite.run("lifetimes.submitted_while_given_back", || {
+        submitted::while_given_back(lab)
+    });
     suite.run("lifetimes.exit_while_busy", || end_while_busy(lab, false));
     suite.run("lifetimes.kill_while_busy", || end_while_busy(lab, true));
     suite.run("lifetimes.open_and_close", || open_and_close(lab));

@@ -1,6 +1,7 @@
 //! The FPGA is configured over PCIe: the image arrives, what goes wrong is told and can be tried again, and whoever is
 //! killed meanwhile leaves a board that works.
 
+mod rights;
 mod vectors;
 
 use crate::faults::{come_back_anew, reset};
@@ -24,6 +25,8 @@ const LENGTH: u64 = 40_003;
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("programming.under_load", || under_load(lab));
+    suite.run("programming.rights_refused", || rights::refused(lab));
+    suite.run("programming.rights_granted", || rights::granted(lab));
     suite.run("programming.arguments", || arguments(lab));
     suite.run("programming.refused", || refused(lab));
     suite.run("programming.faults", || faults(lab));
@@ -48,6 +51,17 @@ fn configure(side: &dyn OpenCl, image: &[u8]) -> Result<Result<(), Errno>> {
         Ok(()) => Ok(Ok(())),
         Err(Error::Call { source, .. }) => Ok(Err(source)),
         Err(other) => bail!("{other:?}"),
+    }
+}
+
+/// How another open of the board fails, if it does.
+fn of_another(lab: &Lab) -> Result<Option<Errno>> {
+    match lab.open() {
+        Ok(_) => Ok(None),
+        Err(error) => match error.downcast_ref::<Error>() {
+            Some(Error::Open { source, .. }) => Ok(Some(*source)),
+            _ => Err(error),
+        },
     }
 }
 
@@ -326,16 +340,11 @@ fn left_empty(lab: &mut Lab) -> Result<&'static str> {
     ensure!(configure(&*side, &core_image(&[1; 4000], 1))? == Err(Errno::IO));
     drop(side);
     drop(device);
-    match lab.open() {
-        Err(error) => match error.downcast_ref::<Error>() {
-            Some(Error::Open {
-                source: Errno::NODEV,
-                ..
-            }) => {}
-            _ => bail!("a board without its FPGA gave {error:#}"),
-        },
-        Ok(_) => bail!("a board without its FPGA was opened"),
-    }
+    let opened = of_another(lab)?;
+    ensure!(
+        opened == Some(Errno::NODEV),
+        "a board without its FPGA: {opened:?}"
+    );
     lab.host.fault(Fault::Configure {})?;
     reset()?;
     let device = holder(lab)?;

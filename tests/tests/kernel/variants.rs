@@ -59,9 +59,21 @@ fn an_attacker_beside_a_victim() {
 fn reprogrammed_over_pcie() {
     Setup::default()
         .cvp()
-        .parameter("memory_pool_mib=16")
+        // The last is refused: this machine has no IOMMU.
+        .parameter("memory_pool_mib=16 hold_all=1 configure_all=1")
         // For its probes, where the kernel has some.
         .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
+}
+
+/// Who may configure only because the administrator has said so has so much time.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn reprogrammed_by_a_user() {
+    Setup::default()
+        .cvp()
+        .iommu()
+        .parameter("memory_pool_mib=16 hold_all=1 configure_all=1 configure_s=5")
+        .run("peerlane-guest programming --filter programming.rights_granted");
 }
 
 #[test]

@@ -412,12 +412,12 @@ fn the_open_library_in_an_old_platform_is_remarked() {
 fn the_variable_and_the_rights_are_said() {
     let (work, toys) = (Work::new(), Toys::new());
     work.board("peerlane0", "0000:01:00.0");
-    fs::write(
-        work.root()
-            .join("sys/bus/pci/devices/0000:01:00.0/peerlane/hold_all"),
-        "0\n",
-    )
-    .unwrap();
+    let parameters = work
+        .root()
+        .join("sys/bus/pci/devices/0000:01:00.0/peerlane");
+    for parameter in ["hold_all", "configure_all"] {
+        fs::write(parameters.join(parameter), "0\n").unwrap();
+    }
     let stand = Stand(Ok(&[]));
     let (lines, result) = look_with(&work, &toys, &stand, None, &named("acl0"));
     result.unwrap_err();
@@ -425,6 +425,10 @@ fn the_variable_and_the_rights_are_said() {
     says(
         &lines,
         "peerlane0: only who has CAP_SYS_RAWIO, such as root, may run OpenCL programs",
+    );
+    says(
+        &lines,
+        "peerlane0: only who has CAP_SYS_RAWIO, such as root, may load kernels into its FPGA",
     );
     let (_, result) = look(&work, &toys, &named("acl0"));
     result.unwrap();

@@ -126,6 +126,9 @@ pub(super) fn no_writer_yet(lab: &mut Lab) -> Result<&'static str> {
         place: lab.place(&device)?,
         device,
     };
+    let code = ProtFlags::READ | ProtFlags::EXEC;
+    let mapped = try_map(&bench.device, map::PAGE, 4096, code, MapFlags::SHARED);
+    ensure!(mapped.is_err(), "a page of code was mapped");
     let good = good_submit(&bench);
     let outside = bench.device.range().end;
     for (wrong, error) in [
