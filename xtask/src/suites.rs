@@ -230,6 +230,17 @@ const CHECKED: &[&str] = &[
     "costs",
 ];
 
+/// OpenCL programs that are short enough for valgrind, and that it finds what is wrong.
+const MEMCHECKED: &[&str] = &[
+    "--ignored",
+    "--test-threads=1",
+    "described",
+    "filled_and_mapped",
+    "several_transfers",
+    "queue_in_hardware",
+    "memcheck",
+];
+
 /// What runs when no suite is named.
 const EVERY_RUN: Suite = Suite {
     name: "",
@@ -426,6 +437,18 @@ pub(crate) const SUITES: &[Suite] = &[
             ),
         ],
         ..EVERY_RUN
+    },
+    Suite {
+        name: "memcheck",
+        about: "OpenCL programs over the simulated board under valgrind, where PEERLANE_RUNTIME names a runtime",
+        steps: &[tests_with(
+            &RUNTIME,
+            "OpenCL programs under valgrind's memcheck",
+            Of::Targets("peerlane-opencl", &["runtime"]),
+            MEMCHECKED,
+        )
+        .with(&[("PEERLANE_MEMCHECK", "1")])],
+        ..ON_DEMAND
     },
     Suite {
         name: "icd",

@@ -11,6 +11,7 @@
 //! - The program `peerlane-loader` does it line by line, for who watches it from outside.
 
 pub mod checks;
+mod commands;
 pub mod functional;
 mod in_process;
 mod library;
@@ -217,6 +218,10 @@ macro_rules! tests {
             a_board_has_one_user_and_handles_are_its_own
             signals_are_the_applications
             the_status_handler_of_the_moment_is_called
+            the_rows_of_a_command_end_together
+            an_operation_is_anothers_when_it_has_ended
+            a_row_that_is_refused_is_no_end
+            host_memory_that_is_written_back_to_itself_is_there
         }
     };
     (@ $attributes:tt $new:path; $($name:ident)*) => {

@@ -6,6 +6,7 @@ use crate::end::{at_exit, called, say, vital};
 use crate::files::Moving;
 use crate::host::HostMemory;
 use crate::info::{Flavour, Offline, Online, Value};
+use crate::ops;
 use crate::owner::Owner;
 use crate::peer::{Lookup, Peers, Process};
 use std::collections::BTreeMap;
@@ -180,6 +181,7 @@ impl Mmd {
             return None;
         }
         called();
+        ops::call();
         let board = self.lock().boards.get(&handle).cloned();
         if board.is_none() {
             say(format_args!(
@@ -212,6 +214,7 @@ impl Mmd {
         returned: *mut usize,
     ) -> c_int {
         guarded(-1, || {
+            ops::call();
             let Some(what) = Offline::of(id) else {
                 return -1;
             };
@@ -286,6 +289,7 @@ impl Mmd {
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
             at_exit();
             called();
+            ops::call();
             let handle = self.lock().new_handle();
             // Without the lock: it takes seconds where a board does not do what it should, and others' kernels run.
             let moving = Moving::begin();
@@ -388,6 +392,7 @@ impl Mmd {
 
     /// `aocl_mmd_yield`. There is never anything to do; whoever calls it in a loop lets others work.
     pub fn r#yield(&self, _: c_int) -> c_int {
+        ops::call();
         std::thread::yield_now();
         0
     }

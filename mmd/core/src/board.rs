@@ -10,6 +10,7 @@ use crate::files::{Closed, Files, Moving};
 use crate::handlers::Handlers;
 use crate::host::HostMemory;
 use crate::info::{Flavour, Online, Value};
+use crate::ops::Operations;
 use crate::peer::Gate;
 use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
@@ -66,6 +67,7 @@ pub(crate) struct Board {
     pub(crate) gate: Arc<Gate>,
     /// By direction: to the host, which the block calls a write, and to the board.
     lanes: [Lane; 2],
+    operations: Operations,
     threads: Mutex<Vec<JoinHandle<()>>>,
     // Last.
     _closed: Closed,
@@ -165,6 +167,7 @@ impl Board {
             closing: AtomicBool::new(false),
             gate: Arc::default(),
             lanes: Default::default(),
+            operations: Operations::default(),
             threads: Mutex::default(),
             _closed: closed,
         });
@@ -348,27 +351,19 @@ impl Board {
 
     /// Moves bytes between the application's memory and the board's. Without `op` they have arrived when
     /// this returns. With it the status handler is called, here or later.
-    pub(crate) fn transfer(&self, op: Option<usize>, mut host: HostMemory, fpga: u64) -> c_int {
-        if let Err(error) = self.dma.check(fpga, host.length()) {
+    pub(crate) fn transfer(&self, op: Option<usize>, host: HostMemory, fpga: u64) -> c_int {
+        let length = host.length();
+        if let Err(error) = self.dma.check(fpga, length) {
+            // A buffer with `CL_MEM_USE_HOST_PTR` is host memory. The runtime writes it back to itself when it is
+            // unmapped ("When unmapping a mem object, always take the device address", `acl_mem.cpp`).
+            if host.address() == fpga {
+                return self.ended(op, 0);
+            }
             return self.answer("a transfer was refused", Err(error));
         }
         let lane = &self.lanes[host.direction() as usize];
-        match op {
-            None => {
-                // The runtime reads a printf buffer so, and then has the kernel go on. Its handler may have told of
-                // the buffer, but not yet have taken the stall back: then it would take back the next one.
-                self.handlers.until_returned();
-                self.run(&mut Work::Move { host, fpga }, true);
-            }
-            Some(op) if host.length() <= INLINE && lane.left.load(Ordering::SeqCst) == 0 => {
-                if host.length() > 0 {
-                    self.move_bytes(&mut host, fpga, false);
-                }
-                self.handlers.ended(self.handle, op, Owed::new());
-            }
-            Some(op) => return self.begin(op, Work::Move { host, fpga }),
-        }
-        0
+        let small = length <= INLINE && lane.left.load(Ordering::SeqCst) == 0;
+        self.make(op, small, Work::Move { host, fpga })
     }
 
     /// Copies memory of the board.
@@ -377,14 +372,23 @@ impl Board {
         if let Err(error) = checked.and_then(|()| self.dma.check(to, length)) {
             return self.answer("a copy was refused", Err(error));
         }
-        let mut work = Work::Copy { from, to, length };
-        match op {
-            None => {
-                self.run(&mut work, true);
-                0
-            }
-            Some(op) => self.begin(op, work),
+        self.make(op, false, Work::Copy { from, to, length })
+    }
+
+    /// Makes a transfer, here if it is `small`, or nobody waits for its end.
+    fn make(&self, op: Option<usize>, small: bool, mut work: Work) -> c_int {
+        let Some(op) = op else {
+            // The runtime reads a printf buffer so, and then has the kernel go on. Its handler may have told of
+            // the buffer, but not yet have taken the stall back: then it would take back the next one.
+            self.handlers.until_returned();
+            self.run(&mut work, true);
+            return 0;
+        };
+        if self.operations.begin(op, small) {
+            return self.begin(op, work);
         }
+        self.run(&mut work, false);
+        self.ended(Some(op), 0)
     }
 
     /// Hands a transfer to its thread.
@@ -406,6 +410,9 @@ impl Board {
             return 0;
         }
         lane.left.fetch_sub(1, Ordering::SeqCst);
+        if self.operations.ended(op) {
+            self.operations.told(op);
+        }
         say(format_args!(
             "{}: a transfer was asked for after the board was closed",
             self.name
@@ -419,7 +426,10 @@ impl Board {
             let Job { op, mut work, owed } = job;
             self.run(&mut work, false);
             self.lanes[lane].left.fetch_sub(1, Ordering::SeqCst);
-            self.handlers.ended(self.handle, op, owed);
+            if self.operations.ended(op) {
+                self.handlers.ended(self.handle, op, owed);
+                self.operations.told(op);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::info::Flavour;
 use crate::registers::Registers;
 use crate::rom::Kernels;
 use peerlane_host::{Area, Error, OpenCl};
-use peerlane_package::present;
+use peerlane_package::{PRO, present, version};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -198,7 +198,11 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let read = present(text).map_err(|error| {
         let begin: String = text.chars().take(40).collect();
         let begin = begin.escape_debug();
-        format!("its ROM says \"{begin}\"..., which the runtime does not read: {error}")
+        let edition = match version(text) {
+            Some(PRO) => ". It is of AOCL's Pro Edition, whose boards are not supported",
+            _ => "",
+        };
+        format!("its ROM says \"{begin}\"..., which the runtime does not read: {error}{edition}")
     })?;
     for memory in &read.memories {
         if memory.start < held.start || memory.start >= held.end {

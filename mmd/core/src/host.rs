@@ -43,6 +43,11 @@ impl HostMemory {
         }
     }
 
+    /// Where it begins.
+    pub(crate) fn address(&self) -> u64 {
+        self.address as u64
+    }
+
     /// Bytes.
     pub(crate) fn length(&self) -> usize {
         self.length

@@ -38,6 +38,7 @@ mod handlers_tests;
 mod home;
 mod host;
 mod info;
+mod ops;
 mod owner;
 mod pcie;
 mod peer;

@@ -1,7 +1,7 @@
 //! Packages: `.aocx` files.
 
 use crate::elf::{Elf, ElfError, Header};
-use crate::upgrade::{self, UpgradeError, hash, rewrite};
+use crate::upgrade::{self, PRO, UpgradeError, hash, rewrite, version};
 
 /// The section with the autodiscovery text.
 pub const AUTODISCOVERY: &str = ".acl.autodiscovery";
@@ -58,8 +58,12 @@ impl PackageError {
                  emulator or a simulator have nothing to rewrite."
             }
             Self::New => "The open runtime reads it as it is: there is nothing to do.",
+            Self::Text(UpgradeError::Version(word)) if version(word) == Some(PRO) => {
+                "That is not supported, nor are the boards that it is for. For a board that `peerlane extend` takes, compile the \
+                 kernels with AOCL's Standard Edition, 14.1 to 18.1, in the version of the board's BSP."
+            }
             Self::Text(UpgradeError::Version(_)) => {
-                "Packages of AOCL 14.1 to 18.1 can be rewritten: compile the kernels with one of these, if the board's BSP is \
+                "Packages of AOCL 14.1 to 18.1, Standard Edition, can be rewritten: compile the kernels with one of these, if the board's BSP is \
                  for it. Board and kernels of 13.1 and 14.0 go with the SDK's own runtime (mmd/README.md, \"Which board with \
                  which runtime\")."
             }
@@ -93,7 +97,7 @@ fn words(content: &[u8]) -> Option<&str> {
     std::str::from_utf8(content).ok().map(str::trim)
 }
 
-/// Rewrites a package of AOCL 14.1 to 18.1 so that the open runtime reads it: its autodiscovery text becomes one of
+/// Rewrites a package of AOCL 14.1 to 18.1, Standard Edition, so that the open runtime reads it: its autodiscovery text becomes one of
 /// version 23. All else stays byte for byte where it is: the new text stands at the end of the file, and the old
 /// place is named by no section any more.
 ///

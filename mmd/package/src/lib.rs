@@ -11,4 +11,4 @@ mod upgrade;
 pub use aocx::{AUTODISCOVERY, BOARD, CODE, PackageError, Upgraded, text, upgrade_package};
 pub use elf::{ElfError, section};
 pub use present::{Present, PresentError, present};
-pub use upgrade::{UpgradeError, upgrade, version};
+pub use upgrade::{PRO, UpgradeError, upgrade, version};

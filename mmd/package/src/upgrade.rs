@@ -1,8 +1,8 @@
-//! Autodiscovery text of AOCL 14.1 to 18.1 in the form that the open runtime reads.
+//! Autodiscovery text of AOCL 14.1 to 18.1, Standard Edition, in the form that the open runtime reads.
 //!
 //! The text describes a board and the kernels in it: words, separated by blanks. The runtime reads version
 //! 23 only. Boards and packages of AOCL 14.1 and 15.x have version 13, those of 16.x to 18.1 version 14.
-//! Version 23 says more, and puts a count before each group of words.
+//! The Pro Edition has versions of its own: 18.1.2 writes 17, which is not rewritten. Version 23 says more, and puts a count before each group of words.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -11,6 +11,8 @@ use std::str::SplitAsciiWhitespace;
 
 /// The version that the runtime reads.
 const NEW: u32 = 23;
+/// The version that AOCL 18.1.2 Pro writes, for boards that are not supported.
+pub const PRO: u32 = 17;
 
 /// Address spaces of a kernel's argument: none, local, global, constant.
 const LOCAL: u64 = 1;
@@ -54,7 +56,13 @@ impl fmt::Display for UpgradeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("autodiscovery text: ")?;
         match self {
-            Self::Version(word) => write!(f, "version \"{word}\" is neither 13 nor 14"),
+            Self::Version(word) => {
+                write!(f, "version \"{word}\" is neither 13 nor 14")?;
+                match version(word) {
+                    Some(PRO) => f.write_str(", but the Pro Edition's"),
+                    _ => Ok(()),
+                }
+            }
             Self::Short { what, words } => {
                 write!(f, "it ends after {words} words, before {what}")
             }

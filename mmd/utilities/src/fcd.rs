@@ -1,10 +1,17 @@
-//! `.fcd` files, by which the runtime finds the libraries of boards: a path a line.
+//! Files by which a runtime finds the libraries of boards: a path a line.
 //!
-//! The open runtime reads all of `/opt/Intel/OpenCL_boards`, and all of the directory that `ACL_BOARD_VENDOR_PATH`
-//! names, by default `/opt/Intel/OpenCL/Boards` (intel/fpga-runtime-for-opencl v2025.0, `acl_hal_mmd.cpp`,
-//! `l_load_board_libraries`). A library that is named twice gives each board twice. `aocl install` writes
-//! `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text.
+//! The open runtime reads all `.fcd` files of `/opt/Intel/OpenCL_boards`, and all of the directory that
+//! `ACL_BOARD_VENDOR_PATH` names, by default `/opt/Intel/OpenCL/Boards` (intel/fpga-runtime-for-opencl v2025.0,
+//! `acl_hal_mmd.cpp`, `l_load_board_libraries`). A library that is named twice gives each board twice. `aocl install`
+//! writes `/opt/Intel/OpenCL/Boards/<platform>.fcd` itself from 17.1 on, so ours has that name and that text. The runtime
+//! of 17.0 reads them there (Intel's article 000086441).
+//!
+//! Before, their names ended in `.acd`, and they lay in `/opt/Altera/OpenCL/Boards`: the runtime of 16.0 names that
+//! directory where it finds none (inducer/pyopencl, issue 132); the Altera Client Driver became the FPGA Client Driver
+//! with 17.0 (Intel 683173, revision history, 2017.05.05). Runtimes before read none: programs are linked with the
+//! library. All of them can be.
 
+use crate::library::Library;
 use crate::setup::VENDORS;
 use crate::{Failure, Machine, Platform, Result};
 use std::ffi::OsStr;
@@ -13,16 +20,56 @@ use std::path::{Path, PathBuf};
 
 /// Where `aocl` writes them.
 pub(crate) const DIRECTORY: &str = "/opt/Intel/OpenCL/Boards";
+/// Where those of before lie.
+pub(crate) const ALTERA: &str = "/opt/Altera/OpenCL/Boards";
 /// The directory of before, which the runtime always reads, too.
 pub(crate) const OLD: &str = "/opt/Intel/OpenCL_boards";
 /// How the libraries' names begin.
 const LIBRARY: &str = "libpeerlane_mmd";
+
+/// What a runtime's files are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `.fcd`, in Intel's directories.
+    Fcd,
+    /// `.acd`, in Altera's.
+    Acd,
+}
+
+impl Form {
+    pub(crate) const ALL: [Self; 2] = [Self::Fcd, Self::Acd];
+
+    /// The form that the runtime reads which takes this library in this platform; `None`: it reads none.
+    pub(crate) fn of(kind: Library, platform: &Platform) -> Option<Self> {
+        match (kind, platform.number().unwrap_or(0.0)) {
+            (Library::Open, _) => Some(Self::Fcd),
+            (Library::Legacy, version) if version >= 17.0 => Some(Self::Fcd),
+            (Library::Legacy, version) if version >= 15.1 => Some(Self::Acd),
+            (Library::Legacy, _) => None,
+        }
+    }
+
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Fcd => "fcd",
+            Self::Acd => "acd",
+        }
+    }
+
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Fcd => DIRECTORY,
+            Self::Acd => ALTERA,
+        }
+    }
+}
 
 /// The file of a platform.
 #[derive(Debug)]
 pub(crate) struct Fcd {
     pub path: PathBuf,
     pub text: String,
+    form: Form,
     /// The directories that a runtime reads together with it.
     places: Vec<PathBuf>,
 }
@@ -36,6 +83,7 @@ impl Fcd {
         machine: &Machine,
         platform: &Platform,
         directory: Option<&Path>,
+        form: Form,
     ) -> Result<Self> {
         let directory = match directory {
             Some(directory) => {
@@ -55,7 +103,7 @@ impl Fcd {
                 }
                 machine.path(found)
             }
-            None => machine.path(DIRECTORY),
+            None => machine.path(form.directory()),
         };
         let mut text = String::new();
         for library in &platform.libraries {
@@ -64,7 +112,7 @@ impl Fcd {
             });
             let path = path.ok_or_else(|| {
                 Failure::new(
-                    format!("{library:?} cannot stand in an .fcd file"),
+                    format!("{library:?} cannot stand in an .{} file", form.extension()),
                     "Give the platform a directory whose name is plain text without blanks at its end.",
                 )
             })?;
@@ -72,17 +120,30 @@ impl Fcd {
             text.push('\n');
         }
         Ok(Self {
-            path: directory.join(format!("{}.fcd", platform.name)),
+            path: directory.join(format!("{}.{}", platform.name, form.extension())),
             text,
+            form,
             places: vec![machine.path(OLD), directory],
         })
     }
 
-    /// Another file that leads the runtime to a library of Peerlane's that is there. One that leads nowhere, because
-    /// its platform was deleted, shows no board and needs no driver.
-    pub(crate) fn other(&self) -> Option<PathBuf> {
+    /// Another file, but for those in `without`, that leads the runtime to a library of Peerlane's that is there. One that
+    /// leads nowhere, because its platform was deleted, shows no board and needs no driver.
+    pub(crate) fn other(&self, without: &[PathBuf]) -> Option<PathBuf> {
+        self.leading(without, Path::is_file)
+    }
+
+    /// Another one that leads to a library of this kind.
+    pub(crate) fn other_of(&self, kind: Library, without: &[PathBuf]) -> Option<PathBuf> {
+        self.leading(without, |library| {
+            Library::of(library).is_ok_and(|one| one == kind)
+        })
+    }
+
+    fn leading(&self, without: &[PathBuf], to: impl Fn(&Path) -> bool) -> Option<PathBuf> {
         self.others()
-            .find(|path| libraries(path).any(|library| library.is_file()))
+            .filter(|path| !without.contains(path))
+            .find(|path| libraries(path).any(|library| to(&library)))
     }
 
     /// Other files that name libraries of Peerlane's of which none is there.
@@ -92,7 +153,7 @@ impl Fcd {
     }
 
     fn others(&self) -> impl Iterator<Item = PathBuf> {
-        files(&self.places).filter(|path| *path != self.path)
+        files(&self.places, self.form).filter(|path| *path != self.path)
     }
 
     /// What stands in its place: `None`, nothing. `Some(true)`: this very text.
@@ -117,15 +178,15 @@ impl Fcd {
     }
 }
 
-/// The `.fcd` files of directories.
-pub(crate) fn files(places: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+/// The files of one form in directories.
+pub(crate) fn files(places: &[PathBuf], form: Form) -> impl Iterator<Item = PathBuf> {
     let entries = places
         .iter()
         .flat_map(std::fs::read_dir)
         .flatten()
         .flatten();
     let files = entries.map(|entry| entry.path());
-    files.filter(|path| path.extension() == Some(OsStr::new("fcd")))
+    files.filter(move |path| path.extension() == Some(OsStr::new(form.extension())))
 }
 
 /// Whether a library has a name of Peerlane's.

@@ -190,11 +190,12 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
     })?;
     let text = std::fs::read_to_string(cof).map_err(|error| Failure::io(cof, "be read", &error))?;
 
+    let (output, operation) = format(cof, &text)?;
     let directory = tempfile::tempdir()
         .map_err(|error| Failure::io(&std::env::temp_dir(), "be written", &error))?;
     let file = |name: &str| directory.path().join(name);
     let settings = replaced(&text, "sof_filename", &file("image.sof"))
-        .and_then(|text| replaced(&text, "output_filename", &file("image.pof")));
+        .and_then(|text| replaced(&text, "output_filename", &file(output)));
     let settings = settings.ok_or_else(|| {
         Failure::new(
             format!(
@@ -214,13 +215,38 @@ fn by_quartus(cof: &Path, board: &Board, image: &Image, say: &mut dyn FnMut(Stri
         "programming the flash memory by device {index} of cable {}",
         cable.display()
     ));
-    let operation = format!("pv;{}@{index}", file("image.pof").display());
+    let operation = format!("{operation};{}@{index}", file(output).display());
     run(Command::new(program)
         .arg("-c")
         .arg(cable)
         .args(["-m", "jtag", "-o", &operation]))?;
     say("the flash memory is written; switch the computer off and on to use it".into());
     Ok(())
+}
+
+/// What the converter makes, by the name that its settings have for it, and what the programmer does with that: it takes
+/// the kind of file from the name. A `.pof` is programmed and verified; for a `.jic`, of a serial memory behind the FPGA,
+/// the FPGA is configured first with what writes that memory (`pvi`, as Altera's guides for its development kits have
+/// it).
+fn format(cof: &Path, text: &str) -> Result<(&'static str, &'static str)> {
+    let named = text
+        .split_once("<output_filename>")
+        .and_then(|(_, rest)| rest.split_once("</output_filename>"))
+        .map(|(name, _)| name.trim());
+    // Settings without one are refused as such.
+    let named = named.unwrap_or(".pof");
+    match named.to_ascii_lowercase().rsplit_once('.') {
+        Some((_, "pof")) => Ok(("image.pof", "pv")),
+        Some((_, "jic")) => Ok(("image.jic", "pvi")),
+        _ => Err(Failure::new(
+            format!(
+                "{}: its <output_filename> is \"{named}\", neither a .pof nor a .jic",
+                cof.display()
+            ),
+            "Quartus's programmer takes one of these for a flash memory: make the file anew by Quartus's Convert Programming \
+             Files, or write the .sof as the board's manual says.",
+        )),
+    }
 }
 
 /// A text whose one element of this name has another content.

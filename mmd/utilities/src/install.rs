@@ -1,10 +1,11 @@
 //! `install` and `uninstall`.
 //!
-//! What is installed: the file that leads the runtime to the library, the group that may use the boards, and the
+//! What is installed: the file that leads the runtime to the library, where that reads one; a record of the platform; the group that may use the boards, and the
 //! rules by which their nodes get it; then the driver is loaded. Files that somebody else has put there stay, and are
 //! not taken away again: ours say in their first line whose they are.
 
-use crate::fcd::Fcd;
+use crate::fcd::{Fcd, Form};
+use crate::installed::{Client, Records, client, kind, misplaced};
 use crate::library::Library;
 use crate::machine::check_rights;
 use crate::setup::{VENDORS, for_another_runtime, open_to_all};
@@ -46,10 +47,10 @@ pub struct Options {
     pub dry_run: bool,
 }
 
-/// A file to be there.
+/// A file to be there, or to be there no more.
 struct Wanted {
     path: PathBuf,
-    text: String,
+    text: Option<String>,
     /// What it takes the place of.
     before: Option<String>,
 }
@@ -64,7 +65,7 @@ pub fn install(
     options: &Options,
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
+    let directory = options.directory.as_deref();
     let mut missing = Vec::new();
     let mut wanted = match options.fcd_only {
         true => Vec::new(),
@@ -85,26 +86,40 @@ pub fn install(
             say(failure.to_string());
         }
     }
-    for stale in fcd.stale() {
-        say(format!(
-            "{}: names a library that is not there; the runtime says so at each start. Remove it, if its platform is gone",
-            stale.display()
-        ));
+    for form in Form::ALL {
+        for stale in Fcd::of(machine, platform, directory, form)?.stale() {
+            say(format!(
+                "{}: names a library that is not there; the runtime says so at each start. Remove it, if its platform is gone",
+                stale.display()
+            ));
+        }
     }
-    match (fcd.there(), fcd.other()) {
-        (Err(failure), _) => missing.push(failure),
-        (Ok(Some(true)), _) => say(format!("{}: is there already", fcd.path.display())),
-        // A second one would show each board twice.
-        (Ok(None), Some(other)) => say(format!(
-            "{} leads the runtime to the boards of all platforms already; {} is not written",
-            other.display(),
-            fcd.path.display()
-        )),
-        _ => wanted.push(Wanted {
-            before: std::fs::read_to_string(&fcd.path).ok(),
-            path: fcd.path,
-            text: fcd.text,
-        }),
+    if let Some(kind) = kind(platform) {
+        for fcd in misplaced(machine, platform, kind, directory) {
+            say(format!(
+                "{}: goes, the runtime of this version does not read it, and the one that does ends programs",
+                fcd.path.display()
+            ));
+            wanted.push(Wanted {
+                path: fcd.path,
+                text: None,
+                before: Some(fcd.text),
+            });
+        }
+        match client(machine, platform, kind, directory, &[]) {
+            Err(failure) => missing.push(failure),
+            Ok(client) => wanted.extend(led(client, say)),
+        }
+    }
+    let record = Records::of(machine, own(options)).path(platform);
+    let before = std::fs::read_to_string(&record).ok();
+    let text = Records::text(platform);
+    if before.as_ref() != Some(&text) {
+        wanted.push(Wanted {
+            path: record,
+            text: Some(text),
+            before,
+        });
     }
     let mut directories = wanted.iter().filter_map(|file| file.path.parent());
     match directories.find_map(|directory| check_rights(directory).err()) {
@@ -117,12 +132,22 @@ pub fn install(
     }
     if options.dry_run {
         for file in &wanted {
-            say(format!("would write {}", file.path.display()));
+            let does = if file.text.is_some() {
+                "write"
+            } else {
+                "remove"
+            };
+            say(format!("would {does} {}", file.path.display()));
         }
     } else if missing.is_empty() {
         put_all(&wanted)?;
         for file in &wanted {
-            say(format!("{}: written", file.path.display()));
+            let done = if file.text.is_some() {
+                "written"
+            } else {
+                "removed"
+            };
+            say(format!("{}: {done}", file.path.display()));
         }
     }
     if options.dry_run && !options.fcd_only {
@@ -134,6 +159,43 @@ pub fn install(
     match options.fcd_only || options.dry_run {
         true => Ok(()),
         false => start(machine, &wanted, false, say).inspect_err(|_| take_away(&wanted)),
+    }
+}
+
+/// The directory that has its own records: nothing is written but there.
+fn own(options: &Options) -> Option<&Path> {
+    let directory = options.directory.as_deref();
+    directory.filter(|_| options.fcd_only)
+}
+
+/// What is to be written so that a runtime is led to a library.
+fn led(client: Client, say: &mut dyn FnMut(String)) -> Option<Wanted> {
+    match client {
+        Client::Write(fcd) => Some(Wanted {
+            before: std::fs::read_to_string(&fcd.path).ok(),
+            path: fcd.path,
+            text: Some(fcd.text),
+        }),
+        Client::There(path) => {
+            say(format!("{}: is there already", path.display()));
+            None
+        }
+        Client::Served { by, instead_of } => {
+            say(format!(
+                "{} leads the runtime to the boards of all platforms already; {} is not written",
+                by.display(),
+                instead_of.display()
+            ));
+            None
+        }
+        Client::Linked => {
+            say(
+                "the runtime of this version reads no file that leads to the library: programs are linked with it (aocl \
+                 link-config)"
+                    .into(),
+            );
+            None
+        }
     }
 }
 
@@ -155,7 +217,7 @@ fn shared(machine: &Machine, say: &mut dyn FnMut(String)) -> Vec<Wanted> {
             let text = format!("{OURS}{text}");
             wanted.push(Wanted {
                 path,
-                text,
+                text: Some(text),
                 before: None,
             });
         }
@@ -197,7 +259,12 @@ fn start(
     let Some(commands) = machine.commands() else {
         return Ok(());
     };
-    let rules = wanted.iter().any(|file| file.text.starts_with(OURS));
+    let ours = |file: &Wanted| {
+        file.text
+            .as_ref()
+            .is_some_and(|text| text.starts_with(OURS))
+    };
+    let rules = wanted.iter().any(ours);
     for (program, arguments) in READ.iter().filter(|_| rules) {
         let line = [&[*program], *arguments].concat().join(" ");
         if dry_run {
@@ -237,30 +304,46 @@ pub fn uninstall(
     options: &Options,
     say: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let fcd = Fcd::of(machine, platform, options.directory.as_deref())?;
+    let directory = options.directory.as_deref();
+    let records = Records::of(machine, own(options));
     let mut gone = Vec::new();
-    let mut others = fcd.other();
-    match fcd.there() {
-        Ok(Some(true)) => gone.push(fcd.path.clone()),
-        Ok(None) => {
-            let which = match options.directory {
-                Some(_) => String::new(),
-                None => format!(
-                    "; if it was written where {VENDORS} says, run this with the same value (sudo -E keeps it)"
-                ),
-            };
-            say(format!("{}: is not there{which}", fcd.path.display()));
-        }
-        there @ (Ok(Some(false)) | Err(_)) => {
-            say(format!(
-                "{}: stays, it is another platform's",
-                fcd.path.display()
-            ));
-            // One that leads to a library of Peerlane's needs the driver as those of other names do.
-            if there.is_ok() {
-                others.get_or_insert_with(|| fcd.path.clone());
+    let files = Form::ALL.map(|form| Fcd::of(machine, platform, directory, form));
+    let mut others = None;
+    // Where the library is gone, too, it was the open runtime's, as far as is known.
+    let form = kind(platform).map_or(Some(Form::Fcd), |kind| Form::of(kind, platform));
+    for (fcd, of) in files.into_iter().zip(Form::ALL) {
+        let fcd = fcd?;
+        others = others.or_else(|| fcd.other(&[]));
+        match fcd.there() {
+            Ok(Some(true)) => gone.push(fcd.path),
+            Ok(None) if form == Some(of) => {
+                let which = match options.directory {
+                    Some(_) => String::new(),
+                    None => format!(
+                        "; if it was written where {VENDORS} says, run this with the same value (sudo -E keeps it)"
+                    ),
+                };
+                say(format!("{}: is not there{which}", fcd.path.display()));
+            }
+            Ok(None) => {}
+            there @ (Ok(Some(false)) | Err(_)) => {
+                say(format!(
+                    "{}: stays, it is another platform's",
+                    fcd.path.display()
+                ));
+                // One that leads to a library of Peerlane's needs the driver as those of other names do.
+                if there.is_ok() {
+                    others.get_or_insert(fcd.path);
+                }
             }
         }
+    }
+    let left = records.others(platform);
+    let heirs = heirs(machine, &left, directory, &gone)?;
+    others = others.or_else(|| left.first().map(|platform| platform.root.clone()));
+    let record = records.path(platform);
+    if std::fs::read_to_string(&record).is_ok_and(|text| text == Records::text(platform)) {
+        gone.push(record.clone());
     }
     let last = others.is_none() && !options.fcd_only;
     if let Some(other) = others.filter(|_| !options.fcd_only) {
@@ -286,6 +369,16 @@ pub fn uninstall(
     if last {
         unload(machine, options.dry_run, say)?;
     }
+    if !options.dry_run {
+        put_all(&heirs)?;
+    }
+    for file in &heirs {
+        let does = if options.dry_run { "would be" } else { "is" };
+        say(format!(
+            "{}: {does} written, it leads the runtime to the boards of the platforms that stay",
+            file.path.display()
+        ));
+    }
     for path in &gone {
         if options.dry_run {
             say(format!("would remove {}", path.display()));
@@ -294,19 +387,43 @@ pub fn uninstall(
         std::fs::remove_file(path).map_err(|error| Failure::io(path, "be removed", &error))?;
         say(format!("{}: removed", path.display()));
     }
-    if options.directory.is_none() && !options.dry_run {
-        remove_empty(machine, &fcd.path);
-    }
-    let tree = machine.commands().is_none() && !options.dry_run;
-    for path in gone.iter().filter(|path| tree && **path != fcd.path) {
+    let tree = machine.commands().is_none();
+    let below = |path: &Path, top: &str| path.starts_with(machine.path(top));
+    let made = |path: &Path| {
+        tree || directory.is_none() && below(path, "/opt") || below(path, "/var/lib/peerlane")
+    };
+    for path in gone.iter().filter(|path| !options.dry_run && made(path)) {
         remove_empty(machine, path);
     }
-    let rules = gone.iter().any(|path| *path != fcd.path);
+    let rules = gone.iter().any(|path| below(path, "/usr"));
     if let (Some(commands), true, false) = (machine.commands(), rules, options.dry_run) {
         // Rules that are gone do no harm until the system starts again.
         let _ = commands.run("udevadm", &["control", "--reload"]);
     }
     Ok(())
+}
+
+/// The files that platforms which stay need when those in `gone` are gone.
+fn heirs(
+    machine: &Machine,
+    left: &[Platform],
+    directory: Option<&Path>,
+    gone: &[PathBuf],
+) -> Result<Vec<Wanted>> {
+    let mut found: Vec<Wanted> = Vec::new();
+    for platform in left {
+        let Some(kind) = kind(platform) else {
+            continue;
+        };
+        if let Client::Write(fcd) = client(machine, platform, kind, directory, gone)?
+            && !found
+                .iter()
+                .any(|file| file.path.extension() == fcd.path.extension())
+        {
+            found.extend(led(Client::Write(fcd), &mut |_| {}));
+        }
+    }
+    Ok(found)
 }
 
 fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Result<()> {
@@ -337,15 +454,16 @@ fn unload(machine: &Machine, dry_run: bool, say: &mut dyn FnMut(String)) -> Resu
     Ok(())
 }
 
-/// Removes what `install` may have made above a file, as far as it is empty: below /opt, or below all of a tree, which
-/// may have had nothing before.
+/// Removes what `install` may have made above a file, as far as it is empty: below /opt and /var/lib, or below all of a
+/// tree, which may have had nothing before.
 fn remove_empty(machine: &Machine, file: &Path) {
-    let top = match machine.commands() {
-        Some(_) => machine.path("/opt"),
-        None => machine.path("/"),
+    let tops: &[&str] = match machine.commands() {
+        Some(_) => &["/opt", "/var/lib"],
+        None => &["/"],
     };
-    let above = file.ancestors().skip(1);
-    for directory in above.take_while(|path| *path != top && path.starts_with(&top)) {
+    let tops: Vec<_> = tops.iter().map(|top| machine.path(top)).collect();
+    let inside = |path: &&Path| tops.iter().any(|top| *path != top && path.starts_with(top));
+    for directory in file.ancestors().skip(1).take_while(inside) {
         // One that is not empty ends it.
         if std::fs::remove_dir(directory).is_err() {
             break;
@@ -353,10 +471,15 @@ fn remove_empty(machine: &Machine, file: &Path) {
     }
 }
 
-/// Writes all files, or none.
+/// Writes and removes all files, or none.
 fn put_all(wanted: &[Wanted]) -> Result<()> {
     for (count, file) in wanted.iter().enumerate() {
-        put(&file.path, &file.text).inspect_err(|_| take_away(&wanted[..count]))?;
+        let done = match &file.text {
+            Some(text) => put(&file.path, text),
+            None => std::fs::remove_file(&file.path)
+                .map_err(|error| Failure::io(&file.path, "be removed", &error)),
+        };
+        done.inspect_err(|_| take_away(&wanted[..count]))?;
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ mod fcd;
 pub mod flash;
 pub mod gpus;
 pub mod install;
+mod installed;
 mod library;
 mod link;
 mod machine;

@@ -57,6 +57,14 @@ impl Library {
         kind(&bytes).map_err(failed)
     }
 
+    /// The other one.
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::Open => Self::Legacy,
+            Self::Legacy => Self::Open,
+        }
+    }
+
     /// For which runtimes it is.
     pub(crate) fn text(self) -> &'static str {
         match self {

@@ -93,9 +93,13 @@ impl Platform {
     /// Whether it is of a version whose kernels the open runtime does not take: before 14.1 (`mmd/README.md`, "Which board
     /// with which runtime").
     pub(crate) fn is_for_closed_runtimes(&self) -> bool {
-        let version = self.version.as_ref();
-        let number = version.and_then(|version| version.trim().parse::<f64>().ok());
-        number.is_some_and(|number| number > 0.0 && number < 14.1)
+        self.number()
+            .is_some_and(|number| number > 0.0 && number < 14.1)
+    }
+
+    /// Its version as a number.
+    pub(crate) fn number(&self) -> Option<f64> {
+        self.version.as_ref()?.trim().parse().ok()
     }
 
     /// The names of its boards, which are those of their directories.

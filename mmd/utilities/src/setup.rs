@@ -1,7 +1,7 @@
 //! How this computer is set up for OpenCL programs: by which files a runtime finds the library, which one that is, and
 //! who may use boards.
 
-use crate::fcd::{self, DIRECTORY, OLD};
+use crate::fcd::{self, ALTERA, DIRECTORY, Form, OLD};
 use crate::library::{self, Library};
 use crate::{Failure, Machine, Platform};
 use std::fs::Metadata;
@@ -67,22 +67,42 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
     // The runtime reads both.
     let places = [machine.path(OLD), place];
     let named = format!("{} and {}", places[0].display(), places[1].display());
-    let mut found = Vec::new();
-    for file in fcd::files(&places) {
-        seen.extend(led(machine, &file, &mut found));
-    }
-    if found.len() > 1 {
-        seen.push(Seen::wrong(
-            format!(".fcd files name {} libraries of Peerlane's", found.len()),
-            "Each shows all boards again: leave one of them.",
-        ));
-    }
+    let altera = [machine.path(ALTERA)];
+    let mut led_to = |places: &[PathBuf], form| {
+        let mut found = Vec::new();
+        for file in fcd::files(places, form) {
+            seen.extend(led(machine, &file, form, &mut found));
+        }
+        let kinds = |kind| found.iter().any(|(_, one)| *one == kind);
+        if kinds(Library::Open) && kinds(Library::Legacy) {
+            seen.push(Seen::wrong(
+                format!(".{} files name both libraries of Peerlane's", form.extension()),
+                "A runtime takes all of them, and ends programs at the one that is not for it: leave one of them (`aocl \
+                 uninstall` of the other platform).",
+            ));
+        } else if found.len() > 1 {
+            seen.push(Seen::wrong(
+                format!(
+                    ".{} files name {} libraries of Peerlane's",
+                    form.extension(),
+                    found.len()
+                ),
+                "Each shows all boards again: leave one of them.",
+            ));
+        }
+        found
+    };
+    let found = led_to(&places, Form::Fcd);
+    let old = led_to(&altera, Form::Acd);
     match platform {
-        Some(platform) => seen.extend(of_platform(machine, platform, &found, &named)),
-        None if found.is_empty() => seen.push(Seen::note(
-            format!("no .fcd file in {named} leads to a library of Peerlane's"),
-            "OpenCL programs find no board, but for those of runtimes to 17.0, which are linked with the library. `install` of \
-             the platform writes the file (step 7 of its README.md).",
+        Some(platform) => {
+            let files = [(Form::Fcd, &found, &*named), (Form::Acd, &old, ALTERA)];
+            seen.extend(of_platform(machine, platform, files));
+        }
+        None if found.is_empty() && old.is_empty() => seen.push(Seen::note(
+            format!("no .fcd file in {named}, and no .acd file in {ALTERA}, leads to a library of Peerlane's"),
+            "OpenCL programs find no board, but for those that are linked with a closed runtime's library (aocl link-config). \
+             `install` of the platform writes the file, where its runtime reads one (step 7 of its README.md).",
         )),
         None => {}
     }
@@ -98,7 +118,12 @@ pub fn look(machine: &Machine, platform: Option<&Platform>, vendors: Option<&Pat
 }
 
 /// What one `.fcd` file leads to; libraries that are good are added to `found`.
-fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> Vec<Seen> {
+fn led(
+    machine: &Machine,
+    file: &Path,
+    form: Form,
+    found: &mut Vec<(PathBuf, Library)>,
+) -> Vec<Seen> {
     let name = file.display();
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -130,11 +155,17 @@ fn led(machine: &Machine, file: &Path, found: &mut Vec<(PathBuf, Library)>) -> V
             )),
             Ok(kind) => {
                 seen.push(says(machine, &path, kind, &format!("{name} leads to ")));
-                if kind == Library::Legacy {
-                    seen.push(Seen::note(
+                match (form, kind) {
+                    (Form::Fcd, Library::Legacy) => seen.push(Seen::note(
                         "an open runtime on this computer would take that library, too, and end programs",
-                        "A platform serves one runtime: the other library is for the open one.",
-                    ));
+                        "Right for closed runtimes from 17.0 on, and where there is no open one: older ones do not read the \
+                         file, and `install` of such a platform removes it.",
+                    )),
+                    (Form::Acd, Library::Open) => seen.push(Seen::wrong(
+                        "the runtimes of 15.1 to 16.1, which read that file, refuse this library",
+                        "Copy the one of peerlane-mmd-legacy there (step 7 of the platform's README.md).",
+                    )),
+                    _ => {}
                 }
                 seen.extend(open_to_all(&path).map(Seen::Note));
                 found.push((path, kind));
@@ -194,19 +225,13 @@ pub(crate) fn for_another_runtime(platform: &Platform, kind: Library) -> Option<
     })
 }
 
+/// The libraries that the files of a form lead to, and where those files are.
+type Files<'a> = [(Form, &'a Vec<(PathBuf, Library)>, &'a str); 2];
+
 /// The platform's own library.
-fn of_platform(
-    machine: &Machine,
-    platform: &Platform,
-    found: &[(PathBuf, Library)],
-    places: &str,
-) -> Vec<Seen> {
+fn of_platform(machine: &Machine, platform: &Platform, files: Files<'_>) -> Vec<Seen> {
     let mut seen = Vec::new();
     for path in &platform.libraries {
-        if let Some((_, kind)) = found.iter().find(|(one, _)| one == path) {
-            seen.extend(for_another_runtime(platform, *kind).map(Seen::Note));
-            continue;
-        }
         let kind = match Library::of(path) {
             Ok(kind) => kind,
             Err(failure) => {
@@ -214,19 +239,37 @@ fn of_platform(
                 continue;
             }
         };
-        seen.push(says(machine, path, kind, "the platform has "));
+        let listed = files
+            .iter()
+            .any(|(_, found, _)| found.iter().any(|(one, _)| one == path));
+        if !listed {
+            seen.push(says(machine, path, kind, "the platform has "));
+        }
         seen.extend(for_another_runtime(platform, kind).map(Seen::Note));
-        let what = format!("no .fcd file in {places} leads to it");
+        let Some(form) = Form::of(kind, platform) else {
+            seen.push(Seen::Ok(
+                "the runtime of this version reads no file that leads to the library: programs are linked with it (aocl \
+                 link-config)"
+                    .into(),
+            ));
+            continue;
+        };
+        let (_, found, places) = files[form as usize];
+        if found.iter().any(|(one, _)| one == path) {
+            continue;
+        }
+        let what = format!("no .{} file in {places} leads to it", form.extension());
+        let serves = found.iter().any(|(_, one)| *one == kind);
         seen.push(match kind {
             // One that leads to another platform's shows the boards as well.
-            Library::Open if found.is_empty() => Seen::wrong(
+            _ if serves => Seen::note(what, "The library that one leads to serves all boards."),
+            Library::Open => Seen::wrong(
                 what,
                 "The open runtime finds no board without: `install` writes it.",
             ),
-            Library::Open => Seen::note(what, "The library that one leads to serves all boards."),
             Library::Legacy => Seen::note(
                 what,
-                "Programs of runtimes to 17.0 need none: they are linked with the library (aocl link-config). From 17.1 on \
+                "Programs that are linked with the library (aocl link-config) need none. The others find no board without: \
                  `install` writes it.",
             ),
         });

@@ -756,6 +756,10 @@ static void part_many(void)
 		nap(1);
 	GIVES(copy(queue, from, to, 0, 0, SIZE, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
 	IS(holds(&peer, to, 3, SIZE));
+	/* Those that end make room for more, however many. */
+	for (int i = 0; i < 5 * MOST; i++)
+		GIVES(copy(queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, NULL, NULL), CL_SUCCESS);
+	GIVES(clFinish(queue), CL_SUCCESS);
 	clReleaseEvent(gate);
 	clReleaseMemObject(from);
 	clReleaseMemObject(to);

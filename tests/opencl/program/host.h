@@ -57,7 +57,7 @@ void *extension(const char *name);
 /* The parts; each gets its name's arguments, and how many. */
 typedef void part(int count, char **arguments);
 
-part part_info, part_buffers, part_big;
+part part_info, part_buffers, part_big, part_rows, part_wrong;
 part part_vecadd, part_graph, part_queues, part_printf, part_event, part_reset, part_switch, part_two;
 part part_failed, part_failed_launch, part_leave, part_wait, part_global, part_global_kernel;
 part part_peers, part_peer_events, part_peer_refused, part_peer_two, part_usm;

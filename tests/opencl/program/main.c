@@ -173,6 +173,8 @@ static const struct {
 	{ "info", "", 0, part_info },
 	{ "buffers", "", 0, part_buffers },
 	{ "big", "BYTES", 1, part_big },
+	{ "rows", "", 0, part_rows },
+	{ "wrong", "", 0, part_wrong },
 	{ "vecadd", "PACKAGE [LAUNCHES]", 1, part_vecadd },
 	{ "graph", "PACKAGE", 1, part_graph },
 	{ "queues", "PACKAGE THREADS ROUNDS", 3, part_queues },

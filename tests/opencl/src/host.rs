@@ -9,11 +9,15 @@ use thiserror::Error;
 /// The variable that names the directory which a runtime is installed in.
 pub const PREFIX: &str = "PEERLANE_RUNTIME";
 
+/// The variable under which the program runs in valgrind's memcheck.
+pub const MEMCHECK: &str = "PEERLANE_MEMCHECK";
+
 /// Where the program's sources are, and which.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program");
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "main.c",
     "transfers.c",
+    "rows.c",
     "kernels.c",
     "ends.c",
     "dma_buf.c",
@@ -23,6 +27,9 @@ const FILES: [&str; 10] = [
     "peer_refusals.c",
     "usm.c",
 ];
+
+/// What the runtime itself does wrong in memory.
+const SUPPRESSED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/program/valgrind.supp");
 
 /// Where the header of the board library's extension is.
 const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mmd/include");
@@ -151,9 +158,19 @@ impl HostProgram {
     }
 
     /// The command that runs a part of it, with packages and numbers as that wants. The runtime looks for the
-    /// board library's `.fcd` file in `boards`.
+    /// board library's `.fcd` file in `boards`. With [`MEMCHECK`] set it ends with status 9 after an error in memory.
     pub fn command(&self, runtime: &Runtime, boards: &Path, part: &str) -> Command {
-        let mut command = Command::new(&self.file);
+        let mut command = match std::env::var_os(MEMCHECK) {
+            None => Command::new(&self.file),
+            Some(_) => {
+                let mut command = Command::new("valgrind");
+                command
+                    .args(["--quiet", "--error-exitcode=9"])
+                    .arg(format!("--suppressions={SUPPRESSED}"))
+                    .arg(&self.file);
+                command
+            }
+        };
         command
             .arg(part)
             .env("LD_LIBRARY_PATH", runtime.libraries())

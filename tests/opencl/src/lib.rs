@@ -11,5 +11,5 @@
 mod host;
 mod package;
 
-pub use host::{BuildError, HostProgram, PREFIX, Runtime, RuntimeError};
+pub use host::{BuildError, HostProgram, MEMCHECK, PREFIX, Runtime, RuntimeError};
 pub use package::{CONFIGURATION, IMAGE, Package};

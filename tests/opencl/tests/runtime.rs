@@ -2,7 +2,7 @@
 //! library over the simulated board. Program and runtime are as they are for any board.
 
 use peerlane_mmd_simulated::{Failure, SETUP, Setup, Simulation};
-use peerlane_opencl::{HostProgram, Package, Runtime};
+use peerlane_opencl::{HostProgram, MEMCHECK, Package, Runtime};
 use peerlane_package::upgrade_package;
 use peerlane_sim_opencl::{Contents, Csr, Program, Rom, Text, Timing};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,8 +15,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The end of a run that hangs.
-const LIMIT: Duration = Duration::from_secs(300);
+/// The end of a run that hangs, under valgrind, too.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// How long a program takes at most from a signal to its end.
 const SOON: Duration = Duration::from_secs(30);
@@ -212,6 +212,25 @@ fn the_board_is_found_and_described() {
 #[ignore = "an installed runtime: cargo xtask test runtime"]
 fn buffers_are_written_read_copied_filled_and_mapped() {
     Lab::new().passes("buffers", &[]);
+}
+
+/// What is wrong in memory is found, where the program is watched.
+#[test]
+#[ignore = "an installed runtime: cargo xtask test memcheck"]
+fn memcheck_finds_what_is_wrong() {
+    if std::env::var_os(MEMCHECK).is_none() {
+        return;
+    }
+    let ended = Lab::new().run("wrong", &[]);
+    assert_eq!(ended.code, Some(9), "{}{}", ended.out, ended.errors);
+    assert!(ended.errors.contains("Invalid read"), "{}", ended.errors);
+}
+
+/// Rectangles, images, fills, migrations, and mapped buffers in the host's memory.
+#[test]
+#[ignore = "an installed runtime: cargo xtask test runtime"]
+fn commands_of_several_transfers_or_none() {
+    Lab::new().passes("rows", &[]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::code::{INVALID_OPERATION, SUCCESS};
+use super::code::{INVALID_OPERATION, PEER_NOT_SUPPORTED, SUCCESS};
 use super::functions::{self, Functions, status};
 use crate::objects::Handle;
 use crate::platform;
@@ -94,6 +94,10 @@ struct Named {
 
 static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
+/// Peers' buffers, with devices, that the board's library has no way to, and why: who copies by way of the host does so
+/// many times, and the library says a line each time that it is asked.
+static REFUSED: Mutex<Vec<((usize, usize), Arc<str>)>> = Mutex::new(Vec::new());
+
 /// `clSetPeerMemoryPeerlane`, with arguments that were looked at: `memory` null takes back what was named.
 ///
 /// # Safety
@@ -125,9 +129,10 @@ pub(super) unsafe fn name(
     Ok(())
 }
 
-/// A buffer with a name ends: its address may be another's soon.
+/// A buffer with a name, or one that was refused, ends: its address may be another's soon.
 unsafe extern "C" fn forget(buffer: Handle, _: *mut c_void) {
     NAMED.lock().retain(|named| named.of.0 != buffer.addr());
+    REFUSED.lock().retain(|(of, _)| of.0 != buffer.addr());
 }
 
 /// A way to a peer's buffer.
@@ -153,7 +158,7 @@ impl Direct {
     /// As of [`Library::of`]; the buffer is a live one, and no part of another.
     pub(super) unsafe fn find(
         device: Handle,
-        buffer: Handle,
+        (peer, buffer): (Functions, Handle),
         direction: Direction,
     ) -> Result<Self, Arc<str>> {
         // SAFETY: the caller's promise.
@@ -172,6 +177,14 @@ impl Direct {
                 own: false,
             });
         }
+        let before = REFUSED
+            .lock()
+            .iter()
+            .find(|(known, _)| *known == of)
+            .cloned();
+        if let Some((_, reason)) = before {
+            return Err(reason);
+        }
         let flags = match direction {
             Direction::ToPeer => READ_WRITE,
             Direction::FromPeer => READ_ONLY,
@@ -186,7 +199,16 @@ impl Direct {
                 offset: 0,
                 own: true,
             }),
-            true => Err(library.text(error).into()),
+            true => {
+                let reason: Arc<str> = library.text(error).into();
+                // SAFETY: the caller's promise. No lock is held, as in `name`.
+                let ends = || unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) };
+                // Other reasons pass. What would not be forgotten is not kept.
+                if error == PEER_NOT_SUPPORTED && ends() == SUCCESS {
+                    REFUSED.lock().push((of, Arc::clone(&reason)));
+                }
+                Err(reason)
+            }
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) const INVALID_EVENT: i32 = -58;
 pub(super) const INVALID_OPERATION: i32 = -59;
 
 // Of `peerlane_ext.h`.
+/// `CL_PEER_NOT_SUPPORTED_PEERLANE`.
+pub(super) const PEER_NOT_SUPPORTED: i32 = -10003;
 /// `CL_BUFFER_WITHOUT_ADDRESS_PEERLANE`.
 pub(super) const BUFFER_WITHOUT_ADDRESS: i32 = -10004;
 

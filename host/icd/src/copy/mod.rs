@@ -202,7 +202,10 @@ impl Pair {
             return Err("a sub-buffer has no address of its own".into());
         }
         // SAFETY: what this was made of is live within the call.
-        unsafe { Direct::find(self.queue.device, self.peer.buffer, self.direction) }
+        unsafe {
+            let peer = (self.peer.functions, self.peer.buffer);
+            Direct::find(self.queue.device, peer, self.direction)
+        }
     }
 
     /// Whether the program lets the host's memory have the bytes.

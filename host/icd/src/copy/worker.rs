@@ -2,13 +2,12 @@
 
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::atomic::{
-    AtomicBool, AtomicUsize,
-    Ordering::{AcqRel, Relaxed, SeqCst},
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::board::{Direct, Direction};
 use super::code::{
@@ -25,7 +24,11 @@ use crate::platform;
 /// for what that one waits for.
 const MOST: usize = 64;
 
-static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+/// How long a call waits for one of them to end. Longer it may not: they may all wait for what the caller does next.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+static UNDER_WAY: Mutex<usize> = Mutex::new(0);
+static ENDED: Condvar = Condvar::new();
 
 /// See [`Job::wait`].
 const SETTLING: Duration = Duration::from_millis(20);
@@ -80,10 +83,10 @@ extern "C" fn at_exit() {
 /// The right to have a copy under way.
 pub(super) struct Seat(());
 
-/// Takes a seat.
+/// Takes a seat, if need be that of a copy which ends meanwhile.
 ///
 /// # Errors
-/// All are taken.
+/// All are taken, and none is given back.
 pub(super) fn seat() -> Result<Seat, i32> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -91,16 +94,20 @@ pub(super) fn seat() -> Result<Seat, i32> {
         // waits.
         let _ = unsafe { libc::atexit(at_exit) };
     });
-    let more = |taken: usize| (taken < MOST).then_some(taken + 1);
-    match UNDER_WAY.fetch_update(AcqRel, Relaxed, more) {
-        Ok(_) => Ok(Seat(())),
-        Err(_) => Err(OUT_OF_RESOURCES),
+    let mut taken = UNDER_WAY.lock();
+    while *taken == MOST {
+        if ENDED.wait_for(&mut taken, PATIENCE).timed_out() && *taken == MOST {
+            return Err(OUT_OF_RESOURCES);
+        }
     }
+    *taken += 1;
+    Ok(Seat(()))
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        UNDER_WAY.fetch_sub(1, AcqRel);
+        *UNDER_WAY.lock() -= 1;
+        ENDED.notify_one();
     }
 }
 
@@ -234,7 +241,7 @@ impl Job {
 /// # Safety
 /// As of [`Job::run`].
 pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
-    let slot = Arc::new(parking_lot::Mutex::new(Some(job)));
+    let slot = Arc::new(Mutex::new(Some(job)));
     let theirs = Arc::clone(&slot);
     let run = move || {
         let job = theirs.lock().take();

@@ -7,7 +7,7 @@
 
 use super::code::{
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
-    gave, refused,
+    gave, refused, refused_once,
 };
 use super::opencl::{CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_mem, query};
 use super::{Peers, opencl};
@@ -116,7 +116,11 @@ impl Peers {
         let flags: u64 = unsafe { opencl.mem(mem, query::CL_MEM_FLAGS) }.map_err(&no_info)?;
         if flags & CL_MEM_USE_HOST_PTR != 0 {
             let cause = "the buffer was made with CL_MEM_USE_HOST_PTR";
-            return Err(refused(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, cause));
+            return Err(refused_once(
+                mem.addr(),
+                CL_BUFFER_WITHOUT_ADDRESS_PEERLANE,
+                cause,
+            ));
         }
         // SAFETY: as above.
         let bytes: usize = unsafe { opencl.mem(mem, query::CL_MEM_SIZE) }.map_err(&no_info)?;
@@ -165,7 +169,11 @@ impl Peers {
                     Seen::Other => "OpenCL asked the board for more than a byte of it".into(),
                 };
                 let cause = format_args!("{name}: a buffer of {bytes} bytes: {why}");
-                Err(refused(CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, cause))
+                Err(refused_once(
+                    mem.addr(),
+                    CL_BUFFER_WITHOUT_ADDRESS_PEERLANE,
+                    cause,
+                ))
             }
         }
     }

@@ -3,8 +3,10 @@
 use super::others;
 use crate::end::say;
 use peerlane_host::{Errno, Error, Fault};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int};
 use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
 
 /// An error of the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,20 @@ pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
     match known {
         Some(code) => say(format_args!("{}: {cause}", code.name)),
         None => say(format_args!("error {value}: {cause}")),
+    }
+    value
+}
+
+/// The same, with one line for each object: who has another way tries this one again and again. The object is an
+/// address, which another one may have later; 0 stands for all.
+pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> c_int {
+    /// More than programs have such objects.
+    const MOST: usize = 4096;
+    static SAID: Mutex<BTreeSet<(usize, c_int)>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() < MOST && said.insert((object, value)) {
+        drop(said);
+        return refused(value, cause);
     }
     value
 }

@@ -2,6 +2,7 @@
 
 use super::code::{
     CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE, CL_PEER_NOT_SUPPORTED_PEERLANE, code, gave, refused,
+    refused_once,
 };
 use super::opencl::{
     CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, OpenCl, cl_mem, cl_mem_flags, query,
@@ -199,8 +200,8 @@ impl Peers {
             unsafe { opencl.mem(mem, query::CL_MEM_ALLOCATION_HANDLE_INTEL) };
         let file = file.ok().and_then(|file| c_int::try_from(file).ok());
         let not_given = || {
-            let cause = "the buffer's OpenCL does not give its memory out as a dma-buf";
-            refused(CL_PEER_NOT_SUPPORTED_PEERLANE, cause)
+            let cause = "the buffer's OpenCL does not give its memory out as a dma-buf (said once, for all its buffers)";
+            refused_once(0, CL_PEER_NOT_SUPPORTED_PEERLANE, cause)
         };
         let file = file.ok_or_else(not_given)?;
         borrow(&file).map_err(|_| not_given())?;
@@ -333,7 +334,8 @@ mod cuda {
         }
     }
 
-    /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations.
+    /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations, or in several that are mapped
+    /// side by side (PyTorch's expandable segments). Which of these are one memory CUDA knows: it exports no others.
     pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
         // SAFETY: those are their types.
         let (allocation, export) = unsafe {
@@ -343,13 +345,18 @@ mod cuda {
         };
         // Where the memory has none that is told, it is the thread's that counts.
         let _current = Current::of(opencl, asked.start);
-        let (mut base, mut size) = (0, 0);
-        // SAFETY: there is room for both.
-        let result = unsafe { allocation(&raw mut base, &raw mut size, asked.start) };
-        if result != 0 {
-            return None;
+        let piece = |address| {
+            let (mut base, mut size) = (0, 0);
+            // SAFETY: there is room for both.
+            let result = unsafe { allocation(&raw mut base, &raw mut size, address) };
+            let end = base.checked_add(size as u64)?;
+            (result == 0 && (base..end).contains(&address)).then_some(base..end)
+        };
+        let mut whole = piece(asked.start)?;
+        while whole.end < asked.end {
+            whole.end = piece(whole.end).filter(|next| next.start == whole.end)?.end;
         }
-        let pages = widen(asked, &(base..base.checked_add(size as u64)?))?;
+        let pages = widen(asked, &whole)?;
         let mut file: c_int = -1;
         let Range { start, end } = pages.export;
         let bytes = usize::try_from(end - start).ok()?;

@@ -144,6 +144,10 @@ fn what_is_no_package_is_named() {
             "version \"22\" is neither 13 nor 14. Packages of AOCL 14.1",
         ),
         (
+            package("17 1 x", b"code"),
+            "but the Pro Edition's. That is not supported",
+        ),
+        (
             package("13 toy 0 0 one", b"code"),
             "word 5 (\"one\") is no number",
         ),

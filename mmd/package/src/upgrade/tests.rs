@@ -55,6 +55,7 @@ fn blanks_around_it_change_nothing() {
 fn what_cannot_be_rewritten_is_named() {
     let of = |text: &str| upgrade(text).unwrap_err().to_string();
     assert!(of("23 24").contains("version \"23\" is neither 13 nor 14"));
+    assert!(of("17 0 x").contains("version \"17\" is neither 13 nor 14, but the Pro Edition's"));
     assert!(of("").contains("ends after 0 words, before the version"));
     assert!(of("13 toy 0 0 one").contains("word 5 (\"one\") is no number: the number of banks"));
     let long = format!("{OLD_13} 1");

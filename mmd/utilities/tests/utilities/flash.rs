@@ -115,14 +115,22 @@ fn quartus_does_it_by_the_boards_settings() {
     fails(Some("2"), "quartus_pgm is not on the PATH");
     script(
         &bin.join("quartus_pgm"),
-        "file=${6#*;}; echo \"$1 $2 $3 $4 $5 ${6%%;*} ${file##*@}\" >> \"$LOG\"; cat \"${file%@*}\" >> \"$LOG\"",
+        "file=${6#*;}; name=${file%@*}; echo \"$1 $2 $3 $4 $5 ${6%%;*} ${file##*@} ${name##*.}\" >> \"$LOG\"; cat \"${file%@*}\" >> \"$LOG\"",
     );
     for index in [None, Some("0"), Some("x")] {
         fails(index, "does not say which device in the JTAG chain");
     }
     let (status, said, log) = run(&work, &package, Some("2"));
     assert_eq!(status, Some(0), "{said}");
-    assert_eq!(log, "-c 1 -m jtag -o pv 2\npof\nconfiguration");
+    assert_eq!(log, "-c 1 -m jtag -o pv 2 pof\npof\nconfiguration");
+    // A serial flash memory, and what is for none.
+    fs::write(&cof, settings.replace("a.pof", "out/A.JIC")).unwrap();
+    let (status, said, serial) = run(&work, &package, Some("2"));
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(serial, "-c 1 -m jtag -o pvi 2 jic\npof\nconfiguration");
+    fs::write(&cof, settings.replace("a.pof", "a.rpd")).unwrap();
+    fails(Some("2"), "\"a.rpd\", neither a .pof nor a .jic");
+    fs::write(&cof, settings).unwrap();
     // Where AOCL before 17.1 has Quartus.
     let quartus = work.root().join("quartus");
     fs::create_dir_all(&quartus).unwrap();
@@ -167,7 +175,7 @@ fn a_board_has_settings_of_its_own() {
     let cof = work.platform().boards[0].join("flash.cof");
     fs::write(
         cof,
-        "<output_filename>a</output_filename><sof_filename>b</sof_filename>",
+        "<output_filename>a.pof</output_filename><sof_filename>b</sof_filename>",
     )
     .unwrap();
     let bin = work.root().join("bin");
@@ -280,7 +288,7 @@ fn an_interrupt_before_the_programmer_writes_nothing() {
     let cof = work.platform().boards[0].join("flash.cof");
     fs::write(
         cof,
-        "<output_filename>a</output_filename><sof_filename>b</sof_filename>",
+        "<output_filename>a.pof</output_filename><sof_filename>b</sof_filename>",
     )
     .unwrap();
     let bin = work.root().join("bin");

@@ -169,8 +169,9 @@ fn one_library_serves_all_platforms() {
         let work = Work::new();
         let other = work.root().join(place);
         fs::create_dir_all(other.parent().unwrap()).unwrap();
-        let library = work.root().join("libpeerlane_mmd.so");
-        fs::write(&library, "").unwrap();
+        let file = work.root().join("libpeerlane_mmd.so");
+        fs::write(&file, library(Kind::Open)).unwrap();
+        let library = file;
         fs::write(&other, format!("{}\n", library.display())).unwrap();
         let (lines, result) = put(&work, &Options::default());
         result.unwrap();

@@ -9,6 +9,7 @@ mod diagnose;
 mod fake;
 mod flash;
 mod install;
+mod platforms;
 mod program;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../../../host/tests/functional/store.rs"]

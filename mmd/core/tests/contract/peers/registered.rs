@@ -398,13 +398,23 @@ extern "C" fn address_range(base: *mut u64, size: *mut usize, address: u64) -> i
     let Some((first, (bytes, ..))) = found else {
         return 1;
     };
+    let (first, bytes) = match *first {
+        IN_PIECES => {
+            let piece = (2 * MIB) as u64;
+            (first + (address - first) / piece * piece, 2 * MIB)
+        }
+        first => (first, *bytes),
+    };
     // SAFETY: there is room.
     unsafe {
-        base.write(*first);
-        size.write(*bytes);
+        base.write(first);
+        size.write(bytes);
     }
     0
 }
+
+/// An allocation that begins here is several to CUDA, of 2 MiB each, which are mapped side by side.
+const IN_PIECES: u64 = 0x7f56_0000_0000;
 
 /// A stream that waits for nothing of the program's, which alone is used.
 const STREAM: usize = 77;
@@ -530,5 +540,37 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     let past = base + 5 * MIB as u64 - 10;
     assert_eq!(program.by_pointer(0, past, 11), Err(VALUE));
     assert_eq!(CONTEXTS.take(), [1]);
+    program.runtime.close();
+}
+
+/// Memory that PyTorch maps piece by piece (`expandable_segments`): a range over two of them is registered as one.
+#[test]
+fn memory_of_several_pieces_is_registered_by_one_dma_buf() {
+    let toys = Toys::new(EMPTY);
+    let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
+    let program = Program::with(&toys, InProcess::keep(mmd));
+    let memory = program.gpu.memory(MemoryKind::Gpu, 6 * MIB).unwrap();
+    let allocation = (6 * MIB, memory.clone(), toys.fake.clone());
+    ALLOCATIONS.lock().unwrap().insert(IN_PIECES, allocation);
+    let data = pattern(6, 4096);
+    program.set_board(0, &data);
+    let own = (handle(program.buffer), 0);
+    // Over one edge, and from the first piece to the last.
+    for (at, bytes) in [(2 * MIB - 100, 4096), (MIB, 4 * MIB + 4096)] {
+        let peer = program.by_pointer(0, IN_PIECES + at as u64, bytes);
+        let peer = peer.expect("the memory is registered");
+        let call = |direction, offset, size| {
+            program.call(direction, own, (peer, offset), size, true, &[], None)
+        };
+        let offset = bytes - 4096;
+        assert_eq!(call(Direction::Write, offset, 4096), 0);
+        let mut found = vec![0; 4096];
+        memory.read(at + offset, &mut found).unwrap();
+        assert!(found == data);
+        assert_eq!(program.mmd.release_peer(peer), 0);
+    }
+    // Behind the last piece there is nothing.
+    let past = IN_PIECES + 6 * MIB as u64 - 10;
+    assert!(program.by_pointer(0, past, 20).is_err());
     program.runtime.close();
 }

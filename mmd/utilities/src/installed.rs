@@ -1,0 +1,136 @@
+//! Which platforms are installed, and by which file a runtime finds the library of each.
+//!
+//! One file of a kind leads a runtime to the boards of all platforms, so a second platform has none. That it is
+//! installed stands in a record: it gets its file when the first one goes, and driver and rules stay for it.
+
+use crate::fcd::{Fcd, Form};
+use crate::library::Library;
+use crate::{Failure, Machine, Platform, Result};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Where the records are.
+const DIRECTORY: &str = "/var/lib/peerlane";
+/// How their names end.
+const EXTENSION: &str = "platform";
+
+/// The records of a computer, or of a directory that somebody has for `.fcd` files alone.
+#[derive(Debug)]
+pub(crate) struct Records {
+    directory: PathBuf,
+}
+
+impl Records {
+    /// With `own`, those of that directory.
+    pub(crate) fn of(machine: &Machine, own: Option<&Path>) -> Self {
+        Self {
+            directory: machine.path(own.unwrap_or(Path::new(DIRECTORY))),
+        }
+    }
+
+    /// A platform's.
+    pub(crate) fn path(&self, platform: &Platform) -> PathBuf {
+        let name = format!("{}.{EXTENSION}", platform.name);
+        self.directory.join(name)
+    }
+
+    /// What stands in it: the platform's directory.
+    pub(crate) fn text(platform: &Platform) -> String {
+        format!("{}\n", platform.root.display())
+    }
+
+    /// Other platforms that are installed and there, by their names.
+    pub(crate) fn others(&self, but: &Platform) -> Vec<Platform> {
+        let entries = std::fs::read_dir(&self.directory);
+        let mut files: Vec<PathBuf> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension() == Some(OsStr::new(EXTENSION)))
+            .collect();
+        files.sort();
+        let read = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Platform::read(Path::new(text.trim_end_matches('\n'))).ok()
+        };
+        let mut found: Vec<_> = files.iter().filter_map(read).collect();
+        found.retain(|platform| platform.root != but.root && kind(platform).is_some());
+        found
+    }
+}
+
+/// Which library a platform has; `None`: it has none that is sound.
+pub(crate) fn kind(platform: &Platform) -> Option<Library> {
+    let mut libraries = platform.libraries.iter();
+    libraries.find_map(|library| Library::of(library).ok())
+}
+
+/// What is to become of the file of a platform.
+#[derive(Debug)]
+pub(crate) enum Client {
+    /// It is written.
+    Write(Fcd),
+    /// It is there.
+    There(PathBuf),
+    /// Another file serves its boards, too.
+    Served { by: PathBuf, instead_of: PathBuf },
+    /// The runtime of this version reads no such file.
+    Linked,
+}
+
+/// What is to become of it, when the files in `without` are gone.
+///
+/// # Errors
+/// A file that is not Peerlane's is in its place, or another platform's file leads the same runtime to the library that
+/// ends it.
+pub(crate) fn client(
+    machine: &Machine,
+    platform: &Platform,
+    kind: Library,
+    directory: Option<&Path>,
+    without: &[PathBuf],
+) -> Result<Client> {
+    let Some(form) = Form::of(kind, platform) else {
+        return Ok(Client::Linked);
+    };
+    let fcd = Fcd::of(machine, platform, directory, form)?;
+    let there = fcd.there()?;
+    if let Some(other) = fcd.other_of(kind.opposite(), without) {
+        return Err(Failure::new(
+            format!(
+                "{} leads to {}, and this platform has {}",
+                other.display(),
+                kind.opposite().text(),
+                kind.text()
+            ),
+            "A runtime takes all libraries that these files lead to, and ends the program at the one that is not for it. \
+             Uninstall that platform first, or give this one's file a directory of its own (--fcd-dir), which programs \
+             name by ACL_BOARD_VENDOR_PATH.",
+        ));
+    }
+    Ok(match (there, fcd.other_of(kind, without)) {
+        (Some(true), _) => Client::There(fcd.path),
+        // A second one would show each board twice.
+        (None, Some(by)) => Client::Served {
+            by,
+            instead_of: fcd.path,
+        },
+        _ => Client::Write(fcd),
+    })
+}
+
+/// Files of a platform that it has no use for any more: of the form that its runtime does not read.
+pub(crate) fn misplaced(
+    machine: &Machine,
+    platform: &Platform,
+    kind: Library,
+    directory: Option<&Path>,
+) -> Vec<Fcd> {
+    let wanted = Form::of(kind, platform);
+    let others = Form::ALL.into_iter().filter(|form| Some(*form) != wanted);
+    let files = others.filter_map(|form| Fcd::of(machine, platform, directory, form).ok());
+    files
+        .filter(|fcd| matches!(fcd.there(), Ok(Some(true))))
+        .collect()
+}
