@@ -354,6 +354,7 @@ impl Config {
         }
         for (key, value) in [
             (Key::PortBits, &file.port_bits),
+            (Key::PortKind, &file.port.kind),
             (Key::Generation, &file.port.generation),
             (Key::ChanBase, &file.bar.chan_base),
             (Key::AttBase, &file.bar.att_base),

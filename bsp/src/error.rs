@@ -97,6 +97,8 @@ pub struct Error {
     pub details: Vec<String>,
     /// The key of the configuration that asks for what cannot be, where there is one.
     pub key: Option<Key>,
+    /// What is wrong was read from a file that is there: no missing file is its cause.
+    pub was_read: bool,
 }
 
 /// Why reading or writing failed. `tempfile` puts the name of its temporary file behind, which nobody gave.
@@ -127,12 +129,19 @@ impl Error {
             remedy: remedy.into(),
             details: Vec::new(),
             key: None,
+            was_read: false,
         }
     }
 
     /// Of a key of the configuration, at whose line it is shown.
     pub fn of_key(mut self, key: Key) -> Self {
         self.key = Some(key);
+        self
+    }
+
+    /// About a value that was read from a file that is there.
+    pub fn of_a_value(mut self) -> Self {
+        self.was_read = true;
         self
     }
 
@@ -233,7 +242,9 @@ impl Problems {
         }
         let lines: Vec<_> = self.0.iter().map(Error::paragraph).collect();
         let count = lines.len();
+        let all_read = self.0.iter().all(|error| error.was_read);
         let mut first = self.0.remove(0);
+        first.was_read = all_read;
         first.what = format!(
             "{count} things stand against {against}, each in a line below; the first: {}",
             first.what

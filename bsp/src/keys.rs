@@ -55,6 +55,8 @@ impl Source<'_> {
 pub enum Key {
     /// Width of the port.
     PortBits,
+    /// Kind of the port.
+    PortKind,
     /// Generation of PCIe.
     Generation,
     /// Place of the channel pages.
@@ -72,6 +74,7 @@ impl Key {
     pub fn name(self) -> &'static str {
         match self {
             Self::PortBits => "port_bits",
+            Self::PortKind => "port.kind",
             Self::Generation => "port.gen",
             Self::ChanBase => "bar.chan_base",
             Self::AttBase => "bar.att_base",
@@ -103,6 +106,11 @@ impl Places {
     /// Notes the place of a key.
     pub fn note(&mut self, key: Key, place: Place) {
         self.0.insert(key, place);
+    }
+
+    /// Detects a key that the file has.
+    pub fn has(&self, key: Key) -> bool {
+        self.0.contains_key(&key)
     }
 
     /// The error at the line of its key, if it has one and the file has it.

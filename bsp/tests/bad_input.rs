@@ -380,7 +380,7 @@ fn no_hard_ip_or_a_strange_one() {
     expect(
         &work.refused(""),
         ErrorKind::Unsupported,
-        &["64 bits", "128 or 256"],
+        &["64 bits", "avmm_width_hwtcl to 128"],
     );
 }
 

@@ -593,6 +593,12 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
         settings.contains("SDC_FILE ip/peerlane_dma/peerlane_dma.sdc"),
         "{settings}"
     );
+    let help = asked.out.join(by_hand::DIR).join("peerlane_dma.html");
+    let help = fs::read_to_string(help).unwrap();
+    assert!(
+        help.contains("gives the offset in the BAR is known of Quartus\n16.0 and 17.0"),
+        "{help}"
+    );
 
     let script = dir.path().join("by_hand.tcl");
     fs::write(&script, BY_HAND).unwrap();
@@ -675,6 +681,10 @@ fn a_component_with_a_streaming_port_is_made_by_hand() {
     let help = fs::read_to_string(own.join("peerlane_dma.html")).unwrap();
     assert!(
         help.contains("coreclkout_hip") && help.contains("peerlane_pcie_hip"),
+        "{help}"
+    );
+    assert!(
+        help.contains("The block survives a reset of either side alone"),
         "{help}"
     );
 

@@ -193,7 +193,41 @@ fn an_error_ends_with_them() {
         "</library>",
         " <component name=\"gone\" file=\"gone_hw.tcl\" version=\"1.0\" />\n</library>",
     );
+    // What was read from a file that is there, is not for want of another.
     let error = work.refused("");
+    assert!(
+        error.details[0].contains("in 1 place. They are not the cause"),
+        "{error:?}"
+    );
+    let width = "name=\"avmm_width_hwtcl\" value=\"";
+    fs::write(
+        &qsys,
+        whole.replace(&format!("{width}128"), &format!("{width}64")),
+    )
+    .unwrap();
+    let error = work.refused("");
+    assert!(error.what.contains("64 bits"), "{error:?}");
+    assert_eq!(
+        error.place.line,
+        Some(line(&work, "board.qsys", width)),
+        "{error:?}"
+    );
+    assert!(
+        error.details[0].contains("in 1 place. They are not the cause"),
+        "{error:?}"
+    );
+    let stream = "[port]\nkind = \"stream\"\n";
+    let rates = "name=\"gen123_lane_rate_mode_hwtcl\" value=\"Gen2 (5.0 Gbps)\"";
+    fs::write(&qsys, whole.replace(rates, &rates.replace("Gen2", "Gen9"))).unwrap();
+    let error = work.refused(stream);
+    assert!(error.what.contains("no rate of PCIe"), "{error:?}");
+    assert!(
+        error.details[0].contains("They are not the cause"),
+        "{error:?}"
+    );
+    fs::write(&qsys, whole.replace("kind=\"acl_dma\"", "kind=\"gone\"")).unwrap();
+    let error = work.refused("");
+    assert_eq!(error.kind, ErrorKind::NoDma, "{error:?}");
     assert!(
         error.details[0].contains("in 1 place. One that the design is read from may be"),
         "{error:?}"

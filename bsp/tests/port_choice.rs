@@ -10,7 +10,7 @@ use peerlane_bsp::board::{Description, Options, make};
 use peerlane_bsp::build::Build;
 use peerlane_bsp::check::{Level, check};
 use peerlane_bsp::config::{Config, PortKind};
-use peerlane_bsp::error::ErrorKind;
+use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
 
@@ -122,6 +122,89 @@ fn another_family_gets_txs() {
         ErrorKind::Unsupported,
         &["width of 64 bits", "Gen2 x4"],
     );
+}
+
+/// `gen` asks for the stream, with `kind` or without it: a board that has none is refused by the line of `gen`, and no remedy
+/// leads to another error about these keys.
+#[test]
+fn a_generation_that_no_port_has_is_refused_by_its_key() {
+    let board = || {
+        let work = Work::new();
+        work.edit(SYSTEM, "altera_pcie_sv_hip_avmm", "altera_pcie_cv_hip_avmm");
+        work
+    };
+    for asked in [2, 3] {
+        let work = board();
+        let error = work
+            .extend_by_itself(&format!("[port]\ngen = {asked}\n"))
+            .unwrap_err();
+        assert_eq!(error.place, Place::line("c.toml", 2), "{error}");
+        assert!(
+            error.what.starts_with(&format!(
+                "port.gen = {asked} asks for a streaming port, but"
+            )),
+            "{error}"
+        );
+        assert!(error.what.contains("altera_pcie_cv_hip_avmm"), "{error}");
+        assert_eq!(error.remedy, "Leave port.gen out of the configuration.");
+        // The remedy is one.
+        assert!(!work.extend_by_itself("[port]\n").unwrap().config.streams());
+    }
+    let error = board().refused(&format!("{STREAM}gen = 3\n"));
+    assert_eq!(
+        error.remedy,
+        "Leave port.kind and port.gen out of the configuration."
+    );
+    let error = board().refused(STREAM);
+    assert!(error.remedy.contains("port.kind out"), "{error:?}");
+    // What else stands against it.
+    let work = Work::new();
+    let line = "<parameter name=\"lane_mask_hwtcl\" value=\"x8\" />";
+    let two = "<parameter name=\"use_ast_parity\" value=\"1\" /><parameter name=\"a_new_one\" value=\"7\" />";
+    work.edit(SYSTEM, line, &format!("{line}\n{two}"));
+    let error = work.extend_by_itself("[port]\ngen = 3\n").unwrap_err();
+    let said = error.message();
+    assert!(
+        said.matches("leave port.gen out").count() >= 2 && !said.contains("port.kind"),
+        "{said}"
+    );
+}
+
+/// A real board of Cyclone V is extended once its link is one that has a port of 128 bits.
+#[test]
+fn a_real_board_of_cyclone_v_is_extended_at_another_link() {
+    let Some(c5p) = fixture("c5p-18.1") else {
+        return;
+    };
+    let work = Work::of(&c5p);
+    for (name, value) in [
+        ("gen123_lane_rate_mode_hwtcl", "Gen2 (5.0 Gbps)"),
+        ("avmm_width_hwtcl", "128"),
+    ] {
+        let text = fs::read_to_string(work.input("board.qsys")).unwrap();
+        let begin = format!("<parameter name=\"{name}\" value=\"");
+        let (_, old) = text.split_once(&begin).unwrap();
+        let (old, _) = old.split_once('"').unwrap();
+        work.edit("board.qsys", &(begin.clone() + old), &(begin + value));
+    }
+    let report = work
+        .extend_by_itself("")
+        .unwrap_or_else(|e| panic!("{}", e.message()));
+    assert!(!report.config.streams());
+    is_sound(&work.out, &report);
+}
+
+/// docs/bsp.md has the comparison of the ports that every report has.
+#[test]
+fn the_document_compares_the_ports_as_the_report_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = fs::read_to_string(root.join("../docs/bsp.md")).unwrap();
+    let section = peerlane_bsp::extend::port::section(&Config::default());
+    let rows: Vec<_> = section.lines().filter(|l| l.starts_with("| ")).collect();
+    for row in &rows[2..] {
+        assert!(document.contains(&format!("\n{row}\n")), "{row}");
+    }
+    assert!(rows.len() > 6, "{section}");
 }
 
 /// A board that cannot have it gets `Txs` with every reason, and is refused with them where the file asks for it.

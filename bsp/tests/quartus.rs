@@ -115,18 +115,52 @@ fn a_family_that_is_not_known_is_said() {
     );
 }
 
-/// Gen1 x4 of a Cyclone V: the block has no port of 64 bits.
+/// The block has no port of 64 bits, which is all that Gen1 x4 has. Other links have one of 128 bits (Stratix V Avalon-MM user
+/// guide 683411, "System Settings"), and with that the same board is extended.
 #[test]
 fn a_port_of_64_bits_is_refused_with_its_link() {
-    let work = cyclone();
-    work.edit(SYSTEM, "Gen2 (5.0 Gbps)", "Gen1 (2.5 Gbps)");
-    let width = "\"avmm_width_hwtcl\" value=\"128\"";
-    work.edit(SYSTEM, width, "\"avmm_width_hwtcl\" value=\"64\"");
-    expect(
-        &work.refused(""),
-        ErrorKind::Unsupported,
-        &["64 bits", "Gen1 (2.5 Gbps) x4", "Gen2 x4"],
-    );
+    let narrow = |rate: &str, lanes: &str| {
+        let work = cyclone();
+        work.edit(SYSTEM, "Gen2 (5.0 Gbps)", rate);
+        work.edit(SYSTEM, "value=\"x4\"", &format!("value=\"{lanes}\""));
+        let width = "\"avmm_width_hwtcl\" value=\"128\"";
+        work.edit(SYSTEM, width, "\"avmm_width_hwtcl\" value=\"64\"");
+        work
+    };
+    for lanes in ["x4", "x1"] {
+        let error = narrow("Gen1 (2.5 Gbps)", lanes).refused("");
+        let link = format!("64 bits (avmm_width_hwtcl), the link is Gen1 (2.5 Gbps) {lanes}");
+        let words = [
+            link.as_str(),
+            "Gen1 x8, Gen2 x8, Gen2 x4",
+            "cannot be extended by this version",
+        ];
+        expect(&error, ErrorKind::Unsupported, &words);
+        assert!(!error.remedy.contains("256"), "{error:?}");
+    }
+    for (rate, lanes) in [
+        ("Gen1 (2.5 Gbps)", "x8"),
+        ("Gen2 (5.0 Gbps)", "x4"),
+        ("Gen2 (5.0 Gbps)", "x8"),
+    ] {
+        let work = narrow(rate, lanes);
+        let error = work.refused("");
+        let says = "Set avmm_width_hwtcl to 128";
+        expect(
+            &error,
+            ErrorKind::Unsupported,
+            &["64 bits", rate, lanes, says],
+        );
+        for word in ["Gen2 x4", "cannot be extended", "256"] {
+            assert!(!error.remedy.contains(word), "{word}: {error:?}");
+        }
+        work.edit(
+            SYSTEM,
+            "\"avmm_width_hwtcl\" value=\"64\"",
+            "\"avmm_width_hwtcl\" value=\"128\"",
+        );
+        work.sound("");
+    }
 }
 
 #[test]
@@ -316,6 +350,14 @@ fn members_of_regions_follow_the_instances() {
         "{}",
         size[0]
     );
+    for revision in REVISIONS {
+        let text = std::fs::read_to_string(work.input(revision)).unwrap();
+        for side in ["LL_WIDTH", "LL_HEIGHT"] {
+            let line = 1 + text.lines().position(|line| line.contains(side)).unwrap();
+            let place = format!("{revision}:{line}");
+            assert!(size[0].contains(&place), "{place}: {}", size[0]);
+        }
+    }
     // Quartus sizes it, or does not look at it.
     for (from, to) in [
         ("LL_AUTO_SIZE OFF", "LL_AUTO_SIZE ON"),

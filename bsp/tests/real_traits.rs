@@ -232,6 +232,24 @@ fn the_report_can_be_read() {
     assert!(!text.contains("## Files added"));
 }
 
+/// Up to 17.0 `--board NAME`, from 17.1 on `-board=NAME` (release notes of the SDK 17.1): the notes say what the README does.
+#[test]
+fn the_command_in_the_notes_is_that_of_the_sdk() {
+    for (sdk, says) in [
+        ("13.1", "`aoc --board peerlane_net_peerlane`"),
+        ("17.0", "`aoc --board peerlane_net_peerlane`"),
+        ("17.1", "`aoc -board=peerlane_net_peerlane`"),
+        ("18.1", "`aoc -board=peerlane_net_peerlane`"),
+    ] {
+        let report = net().extend(&format!("sdk = \"{sdk}\"")).unwrap();
+        assert!(
+            report.notes.iter().any(|note| note.contains(says)),
+            "{sdk}: {:#?}",
+            report.notes
+        );
+    }
+}
+
 #[test]
 fn the_sdks_version_can_be_given() {
     let work = net();

@@ -346,7 +346,7 @@ impl Board {
         };
         dev_info!(
             self.device(),
-            "reads that are not answered are given up after 50 ms, and no more after a second or never\n"
+            "Device Control 2 is set to the default range of completion timeouts; it said more than a second, or none\n"
         );
     }
 

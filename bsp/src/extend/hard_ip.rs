@@ -6,6 +6,7 @@
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Problems, Result};
+use crate::extend::port::OR_TXS;
 use crate::keys::Key;
 use crate::system::hip_parameters::{BUFFER, Fate, fate};
 use crate::system::kinds::OWN_HIP;
@@ -110,6 +111,60 @@ const LINKS: [(&str, u32, Widths); 5] = [
 /// Rates as the hard IP names them, Gen1 first.
 const RATES: [&str; 3] = ["Gen1 (2.5 Gbps)", "Gen2 (5.0 Gbps)", "Gen3 (8.0 Gbps)"];
 
+/// The parameter that has the rate.
+const RATE_NAME: &str = "gen123_lane_rate_mode_hwtcl";
+
+/// Lanes of a hard IP, as it names them.
+fn lanes(hip: &Module) -> &str {
+    hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim()
+}
+
+fn rate(hip: &Module) -> &str {
+    hip.parameter(RATE_NAME).unwrap_or(RATES[0]).trim()
+}
+
+/// The generation of PCIe of a hard IP; `None` for a rate that is none.
+fn generation(hip: &Module) -> Option<u32> {
+    let at = RATES.iter().position(|known| *known == rate(hip))?;
+    Some(at as u32 + 1)
+}
+
+/// The place of a parameter, or of the instance without it.
+pub(super) fn place_of(system: &System, hip: &Module, name: &str) -> Place {
+    let mut all = hip.element.children("parameter");
+    all.find(|element| element.attribute("name") == Some(name))
+        .map_or_else(
+            || system.place(hip),
+            |element| system.document.place(element),
+        )
+}
+
+/// What to do about a port `Txs` of another width than 128 bits. Those links of the first two generations have one whose
+/// streaming port has that width, too (Stratix V Avalon-MM user guide 683411, "System Settings": the HIP modes).
+pub(super) fn to_128_bits(hip: &Module) -> String {
+    const WHY: &str = "The block drives Txs with 128 bits. A width adapter in between would break the rules of Txs for byte \
+                       enables, so none is put there.";
+    let links = LINKS.iter().filter(|(_, generation, widths)| {
+        *generation < 3 && widths.iter().any(|(bits, _)| *bits == 128)
+    });
+    let is_this =
+        |link: &&(&str, u32, Widths)| link.0 == lanes(hip) && Some(link.1) == generation(hip);
+    if links.clone().any(|link| is_this(&link)) {
+        return format!(
+            "{WHY} Set avmm_width_hwtcl to 128 in Platform Designer, which this link can have: all that runs in the hard IP's \
+             clock then has that of the new width."
+        );
+    }
+    let links: Vec<_> = links
+        .map(|(lanes, generation, _)| format!("Gen{generation} {lanes}"))
+        .collect();
+    format!(
+        "{WHY} Where the device and the board allow one of these links, set the hard IP to it and avmm_width_hwtcl to 128, in \
+         Platform Designer: {}. A board that has none of them cannot be extended by this version.",
+        links.join(", ")
+    )
+}
+
 /// Parameters that are written in any case, with the value that the Avalon-MM variant has where the file says nothing.
 const DEFAULTS: [(&str, &str); 9] = [
     ("lane_mask_hwtcl", "x4"),
@@ -181,7 +236,7 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
         hip.kind,
         either(&FROM)
     );
-    let remedy = "Leave port.kind out of the configuration, or set it to \"txs\".";
+    let remedy = format!("Leave port.kind out of the configuration{OR_TXS}.");
     Err(Old { system, hip }.refuse(system.place(hip), what, remedy))
 }
 
@@ -372,7 +427,7 @@ struct Old<'a> {
 
 impl Old<'_> {
     fn refuse(&self, place: Place, what: String, remedy: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Unsupported, place, what, remedy)
+        Error::new(ErrorKind::Unsupported, place, what, remedy).of_a_value()
     }
 
     /// A parameter that the table does not have.
@@ -420,37 +475,29 @@ impl Old<'_> {
         )
     }
 
-    /// The place of a parameter, or of the instance without it.
     fn place(&self, name: &str) -> Place {
-        let mut all = self.hip.element.children("parameter");
-        all.find(|element| element.attribute("name") == Some(name))
-            .map_or_else(
-                || self.system.place(self.hip),
-                |element| self.system.document.place(element),
-            )
+        place_of(self.system, self.hip, name)
     }
 
     /// Its lanes, as it names them.
     fn lanes(&self) -> &str {
-        self.hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim()
+        lanes(self.hip)
     }
 
     /// The link, its width and its clock.
     fn link(&self, wanted: Wanted) -> Result<Link> {
-        const RATE_NAME: &str = "gen123_lane_rate_mode_hwtcl";
         let lanes = self.lanes();
-        let rate = self.hip.parameter(RATE_NAME).unwrap_or(RATES[0]).trim();
-        let Some(before) = RATES.iter().position(|known| *known == rate) else {
+        let Some(before) = generation(self.hip) else {
             return Err(self.refuse(
                 self.place(RATE_NAME),
                 format!(
-                    "{RATE_NAME} of {} is {rate}, which is no rate of PCIe",
-                    self.hip.name
+                    "{RATE_NAME} of {} is {}, which is no rate of PCIe",
+                    self.hip.name,
+                    rate(self.hip)
                 ),
                 format!("Set it to {} in Platform Designer.", either(&RATES)),
             ));
         };
-        let before = before as u32 + 1;
         let width = self.hip.number("avmm_width_hwtcl").unwrap_or(64);
         let clock = |generation, bits| {
             let widths = widths(lanes, generation)?;

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Identity};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extend::hard_ip;
 use crate::extend::report::Change;
+use crate::extend::version::Version;
+use crate::extend::{hard_ip, readme};
 use crate::keys::Key;
 use crate::system::qsys::{Module, System};
 use crate::system::site::Site;
@@ -249,8 +250,8 @@ impl Name {
         })
     }
 
-    /// What a person should know of it; a board without a vendor keeps nobody's name.
-    pub fn note(&self, has_vendor: bool) -> String {
+    /// What a person should know of it, for the SDK of a version; a board without a vendor keeps nobody's name.
+    pub fn note(&self, has_vendor: bool, version: &Version) -> String {
         if has_vendor && self.old == self.new {
             return format!(
                 "The board keeps the vendor's name {}, because identity.board_suffix is empty. `aoc` then tells the two \
@@ -260,8 +261,9 @@ impl Name {
             );
         }
         format!(
-            "The board is called {}: `aoc --board {}`.",
-            self.new, self.new
+            "The board is called {}: `{}`.",
+            self.new,
+            readme::compile_for(version, &self.new)
         )
     }
 }

@@ -19,7 +19,7 @@ pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connect
         return Ok(None);
     }
     let (system, hip) = (site.system, site.hip);
-    let refuse = |what: String| Err(site.unsupported(system.place(hip), what, STAY));
+    let refuse = |what: String| Err(site.unsupported(system.place(hip), what, STAY).of_a_value());
     if !FROM.contains(&hip.kind.as_str()) {
         return refuse(format!(
             "irq = \"msix\" needs to know which interrupt interfaces {} (kind {}) exports; that is known of \

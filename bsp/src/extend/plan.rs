@@ -19,6 +19,7 @@ use crate::extend::report::{Change, Report};
 use crate::extend::resources::{self, Resources};
 use crate::extend::rewrite::{self, Rewritten};
 use crate::extend::settings::{self, Import};
+use crate::extend::version::Version;
 use crate::extend::{
     compiled, gen3_settings, hip_paths, ipx, leftovers, migration, port, readme, stream,
 };
@@ -119,9 +120,10 @@ impl Plan {
         let lost = cvp_lost.then_some(builder.compile.images.as_slice());
         builder.cvp = Cvp::of((&project, &after), &site, lost);
         builder.to_do.extend(builder.cvp.as_ref().map(Cvp::note));
+        let version = platform.version(layout, config.sdk.as_deref())?;
         if new.hip.is_some() {
-            let sdk = platform.version(layout, config.sdk.as_deref())?.text;
-            builder.to_do.extend(stream::other_quartus(&site, &sdk));
+            let other = stream::other_quartus(&site, &version.text);
+            builder.to_do.extend(other);
         }
         if new.hip.as_ref().is_some_and(HardIp::becomes_gen_3) {
             (builder.to_do).extend(gen3_settings::to_do(layout, &after)?);
@@ -132,8 +134,9 @@ impl Plan {
         builder.component_list(new.hip.as_ref())?;
         builder.platform(&platform, config)?;
         builder.build_file(config, &new, &block, &vendor);
-        builder.notes(&new, config, title.is_none())?;
-        builder.readme(title, (&site, &platform, config, &block), new.hip.as_ref())?;
+        builder.notes(&new, config, (title.is_none(), &version))?;
+        let board = (&site, &version, config, &block);
+        builder.readme(title, board, new.hip.as_ref());
         let plan = builder.finish(config, new, &block, resources, vendor);
         for change in &plan.report.changes {
             tracing::debug!(file = %change.file.display(), what = change.what, "changed");
@@ -585,11 +588,10 @@ impl<'a> Builder<'a> {
     fn readme(
         &mut self,
         title: Option<&str>,
-        (site, platform, config, block): (&Site<'_>, &Platform, &Config, &Block),
+        (site, version, config, block): (&Site<'_>, &Version, &Config, &Block),
         hip: Option<&HardIp>,
-    ) -> Result<()> {
+    ) {
         let vendors = self.layout.root.join(readme::FILE);
-        let version = platform.version(self.layout, config.sdk.as_deref())?;
         self.to_do.extend(version.note());
         self.notes.extend(version.differing());
         let facts = readme::Facts {
@@ -597,7 +599,7 @@ impl<'a> Builder<'a> {
             title,
             vendors_board: &self.name.old,
             hardware: &self.name.hardware,
-            version: &version,
+            version,
             ids: PciIds::of(site, config),
             map_id: block.ids.map,
             build_id: block.ids.build,
@@ -623,7 +625,6 @@ impl<'a> Builder<'a> {
         } else {
             self.add_around(readme);
         }
-        Ok(())
     }
 
     /// The record of how the block was built.
@@ -654,9 +655,14 @@ impl<'a> Builder<'a> {
     }
 
     /// What a person should know.
-    fn notes(&mut self, new: &Rewritten, config: &Config, has_vendor: bool) -> Result<()> {
+    fn notes(
+        &mut self,
+        new: &Rewritten,
+        config: &Config,
+        (has_vendor, version): (bool, &Version),
+    ) -> Result<()> {
         let block = (new.instance.as_str(), block::top(config));
-        self.notes.push(self.name.note(has_vendor));
+        self.notes.push(self.name.note(has_vendor, version));
         self.notes.extend(new.notes.iter().cloned());
         // What the design needs is said before what is left to do.
         self.to_do.splice(0..0, new.to_do.iter().cloned());

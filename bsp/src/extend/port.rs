@@ -5,15 +5,19 @@
 //! `altera_pcie_sv_hip_avmm`). The hard IP of Stratix V and Arria V GZ has a streaming form that this program knows; that
 //! of Arria V and Cyclone V has another one, which it does not, so these boards get `Txs`.
 
-use crate::config::{Config, PortKind};
+use crate::config::{Config, Key, PortKind};
 use crate::error::{Error, ErrorKind, Result};
+
+/// What a remedy says beside leaving `port.kind` out.
+pub(super) const OR_TXS: &str = ", or set it to \"txs\"";
 
 /// Lines of the comparison: the subject, then `Txs`, then the stream of packets.
 const DIFFERENCES: [[&str; 3]; 8] = [
     ["device families", "all", "Stratix V, Arria V GZ"],
     [
         "writes",
-        "whole dwords; ends that are no multiple of 4 bytes go another way in the libraries, which takes longer",
+        "whole dwords; other ends go another way in the libraries, which takes longer, in host memory and in a GPU's that is \
+         registered with a copy of its own; elsewhere such a write is refused",
         "any start and end",
     ],
     [
@@ -70,10 +74,25 @@ pub(super) fn first<T>(
                 tracing::info!(%error, "no streaming port");
                 why = Some(reason(&error));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(by_keys(config, error)),
         }
     }
     unreachable!("there is a configuration");
+}
+
+/// An error whose remedies leave out all keys that ask for the stream. They say `port.kind`; `port.gen` asks for it, too,
+/// and stands against `Txs`.
+fn by_keys(config: &Config, mut error: Error) -> Error {
+    if config.port.generation.is_some() {
+        let keys = match config.places.has(Key::PortKind) {
+            true => "port.kind and port.gen out",
+            false => "port.gen out",
+        };
+        for text in error.details.iter_mut().chain([&mut error.remedy]) {
+            *text = text.replace(OR_TXS, "").replace("port.kind out", keys);
+        }
+    }
+    error
 }
 
 /// Detects an error that another port may not have.

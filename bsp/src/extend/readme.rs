@@ -85,14 +85,24 @@ struct Readme<'a> {
     build_id: String,
 }
 
+/// The options of `aoc` that list the boards, and that name one.
+fn options(version: &Version) -> (&'static str, &'static str) {
+    // From 17.1 on options have one dash, and their values come behind "=" (SDK for OpenCL release notes).
+    match number(&version.text) >= (17, 1) {
+        true => ("-list-boards", "-board="),
+        false => ("--list-boards", "--board "),
+    }
+}
+
+/// The command that compiles a kernel for a board, without the kernel.
+pub fn compile_for(version: &Version, board: &str) -> String {
+    format!("aoc {}{}", options(version).1, word(board))
+}
+
 /// The text.
 pub fn text(facts: &Facts<'_>) -> String {
     let sdk = number(&facts.version.text);
-    // From 17.1 on options have one dash, and their values come behind "=" (SDK for OpenCL release notes).
-    let (list, option) = match sdk >= (17, 1) {
-        true => ("-list-boards", "-board="),
-        false => ("--list-boards", "--board "),
-    };
+    let (list, option) = options(facts.version);
     // From 17.1 on it asks for the platform that is not named; before, it has no argument. Before 14.1 the SDK's command
     // has another name, and from 15.1 on it only lists the boards if none is named (its `acl/Command.pm`, 17.1).
     let install = match sdk >= (17, 1) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, Irq};
 use crate::error::{Error, ErrorKind, Result};
-use crate::extend::hard_ip::HardIp;
+use crate::extend::hard_ip::{self, HardIp};
 use crate::extend::host_bus::HostBus;
 use crate::extend::identity;
 use crate::extend::interconnect;
@@ -79,23 +79,16 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
             words => format!(", the link is {}", words.join(" ")),
         };
         let has = width.map_or("no width".into(), |w| format!("a width of {w} bits"));
-        let remedy = match width {
-            Some(64) => {
-                "The block drives Txs with 128 or 256 bits. A width adapter in between would break the rules of Txs for \
-                 byte enables, so none is put there. Where the device and the board allow Gen2 x4, set the hard IP to that \
-                 link and to 128 bits, in Platform Designer; a board that has no more than Gen1 x4 cannot be extended by \
-                 this version."
-            }
-            _ => "The block drives a port of 128 or 256 bits; set the hard IP to one of them.",
-        };
-        return Err(site.unsupported(
-            site.system.place(site.hip),
-            format!(
-                "the Avalon-MM port of {} has {has} (avmm_width_hwtcl){link}",
-                site.hip.name
-            ),
-            remedy,
-        ));
+        return Err(site
+            .unsupported(
+                hard_ip::place_of(site.system, site.hip, "avmm_width_hwtcl"),
+                format!(
+                    "the Avalon-MM port of {} has {has} (avmm_width_hwtcl){link}",
+                    site.hip.name
+                ),
+                &hard_ip::to_128_bits(site.hip),
+            )
+            .of_a_value());
     };
     match config.port_bits {
         Some(asked) if asked != width => Err(Error::new(

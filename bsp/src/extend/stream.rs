@@ -9,7 +9,7 @@ use peerlane_hdl::{Params, Slaves};
 
 use crate::block::{self, stream::RAW_CLOCK};
 use crate::build;
-use crate::config::Config;
+use crate::config::{Config, Key};
 use crate::error::{Error, ErrorKind, Place, Problems, Result};
 use crate::extend::gen3;
 use crate::extend::hard_ip::{self, HardIp, Wanted};
@@ -91,6 +91,20 @@ pub struct Streaming<'a> {
     pub kernel: Option<&'a Connection>,
 }
 
+/// A family's refusal by the key that asks for the streaming port, where that is `gen` alone.
+fn of_generation(config: &Config, mut error: Error) -> Error {
+    match config.port.generation {
+        Some(generation) if !config.places.has(Key::PortKind) => {
+            error.what = format!(
+                "port.gen = {generation} asks for a streaming port, but {}",
+                error.what
+            );
+            error.of_key(Key::Generation)
+        }
+        _ => error,
+    }
+}
+
 /// Decides what a board has with a streaming port.
 ///
 /// # Errors
@@ -98,7 +112,7 @@ pub struct Streaming<'a> {
 pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     const AGAINST: &str = "a streaming port";
     // Another family's hard IP is refused first: nothing else is known of it.
-    hard_ip::is_known(site.system, site.hip)?;
+    hard_ip::is_known(site.system, site.hip).map_err(|e| of_generation(config, e))?;
     let path = HostPath::find(site)?;
     let mut wanted = Wanted {
         bar: path.bar,

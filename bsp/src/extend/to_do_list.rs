@@ -33,10 +33,19 @@ const fn change(
 }
 
 /// Headlines of the notes. The first whose words a note has is its.
-const HEADLINES: [Headline; 26] = [
+const HEADLINES: [Headline; 28] = [
     line(
         "says FAMILY",
         "See whether the device's family is one that Peerlane knows.",
+    ),
+    // Which rectangle is the reader's choice; the note has the line of each.
+    line(
+        "its rectangles (LL_RECT) need",
+        "Enlarge a rectangle of the LogicLock region, or add one: it is too small for the block.",
+    ),
+    line(
+        "enlarge a rectangle (LL_RECT",
+        "See whether the LogicLock region has room for the block, and enlarge a rectangle of it if not.",
     ),
     change(
         "The region is too small",
@@ -199,7 +208,12 @@ pub fn write(out: &mut String, notes: &[String]) -> std::fmt::Result {
         let line = headline.map_or_else(|| first_sentence(note), |headline| headline.line.into());
         writeln!(out, "{}. {line}", n + 1)?;
         if let Some((before, after)) = headline.and_then(|headline| headline.example) {
-            writeln!(out, "\n   ```diff\n   -{}", filled(before, note))?;
+            // The details have the project's own lines.
+            writeln!(
+                out,
+                "   For example:\n\n   ```diff\n   -{}",
+                filled(before, note)
+            )?;
             if let Some(after) = after {
                 writeln!(out, "   +{}", filled(after, note))?;
             }
@@ -226,7 +240,7 @@ mod tests {
         write(&mut out, &[region.into(), other.into()]).unwrap();
         let (list, details) = out.split_once("### Details").unwrap();
         for words in [
-            "1. See whether the LogicLock region has room",
+            "1. See whether the LogicLock region has room for the block, and enlarge it if not.\n   For example:\n\n   ```diff\n",
             "-set_global_assignment -name LL_WIDTH 116 -section_id board_region",
             "+set_global_assignment -name LL_WIDTH 130 -section_id board_region",
             "2. A note that has no headline.\n",

@@ -210,7 +210,9 @@ pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
         return error;
     }
     let hardware = layout.hardware_dir();
+    let was_read = error.was_read || error.kind == ErrorKind::BadXml;
     let cause = match missing.iter().any(|missing| missing.read) {
+        true if was_read => "They are not the cause: this was read from a file that is there",
         true => "One that the design is read from may be the cause",
         false => "They are not the cause: without them a BSP is extended, too",
     };

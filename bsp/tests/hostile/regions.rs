@@ -231,7 +231,23 @@ fn regions_of_several_rectangles_are_measured() {
             .find(|(test, what)| *test == "regions" && what.contains("at most"));
         let mut all = report.to_do.iter();
         let of_report = all.find(|note| note.contains("LogicLock region board_region"));
-        (of_report.cloned().unwrap(), of_check.map(|(_, what)| what))
+        let of_report = of_report.cloned().unwrap();
+        // Every line that is named is one of the project's.
+        for revision in REVISIONS {
+            let text = std::fs::read_to_string(work.input(revision)).unwrap();
+            for (index, line) in text.lines().enumerate() {
+                let named = of_report.contains(&format!("{revision}:{},", index + 1))
+                    || of_report.contains(&format!("{revision}:{}.", index + 1));
+                assert_eq!(named, line.contains("LL_RECT"), "{line}: {of_report}");
+            }
+        }
+        let text = std::fs::read_to_string(work.out.join("peerlane-report.md")).unwrap();
+        assert!(text.contains("nlarge a rectangle of "), "{text}");
+        assert!(
+            !text.contains("LL_WIDTH") && !text.contains("<new>"),
+            "{text}"
+        );
+        (of_report, of_check.map(|(_, what)| what))
     };
     let (room, found) = with([(116, 12), (100, 10)]);
     assert!(

@@ -224,14 +224,23 @@ struct Region {
     name: String,
     /// Width and height of each of its rectangles.
     rectangles: Vec<(u64, u64)>,
+    /// They are lines of their own ([`RECTANGLE`]), in place of one origin with its sides.
+    several: bool,
     /// Origin and state, as the settings say them.
     about: Vec<String>,
+}
+
+/// The revisions that have a region so, and the lines that say its sides: file and line.
+#[derive(Debug, Default)]
+struct Found {
+    revisions: BTreeSet<String>,
+    lines: BTreeSet<(String, usize)>,
 }
 
 /// What a person should know of the regions: whether the one with the block has room for it, and members that Platform
 /// Designer may call otherwise afterwards.
 pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<String> {
-    let mut regions: BTreeMap<Region, BTreeSet<String>> = BTreeMap::new();
+    let mut regions: BTreeMap<Region, Found> = BTreeMap::new();
     let mut numbered = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for (source, assignment) in members(project) {
@@ -242,8 +251,10 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
                 if !seen.insert((revision.clone(), assignment.value.clone())) {
                     continue;
                 }
-                if let Some(region) = region(project, revision, &assignment.value) {
-                    regions.entry(region).or_default().insert(revision.clone());
+                if let Some((region, lines)) = region(project, revision, &assignment.value) {
+                    let found = regions.entry(region).or_default();
+                    found.revisions.insert(revision.clone());
+                    found.lines.extend(lines);
                 }
             }
         }
@@ -258,7 +269,7 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
         }
     }
     let mut notes: Vec<_> = (regions.iter())
-        .map(|(region, revisions)| size(region, revisions, resources))
+        .map(|(region, found)| size(region, found, resources))
         .collect();
     if !numbered.is_empty() {
         let lines: Vec<_> = numbered.into_iter().collect();
@@ -272,50 +283,62 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
     notes
 }
 
-/// A region with a size of its own; `None` where Quartus sizes it, or does not look at it.
-fn region(project: &Project, revision: &str, name: &str) -> Option<Region> {
-    let value = |setting: &str| {
-        let all = project.settings(&[setting]);
-        let mut of = all.iter().filter(|(source, a)| {
+/// A region with a size of its own, and the lines that say it; `None` where Quartus sizes it, or does not look at it.
+fn region(project: &Project, revision: &str, name: &str) -> Option<(Region, Vec<(String, usize)>)> {
+    let all = |setting: &str| -> Vec<(&Source, Assignment)> {
+        let all = project.settings(&[setting]).into_iter();
+        let of = all.filter(|(source, a)| {
             source.revisions.contains(revision) && a.section.as_deref() == Some(name)
         });
-        of.next_back().map(|(_, a)| a.value.trim().to_uppercase())
+        of.collect()
+    };
+    let value = |setting: &str| {
+        let of = all(setting);
+        of.last().map(|(_, a)| a.value.trim().to_uppercase())
     };
     let is = |setting: &str, wanted: &str| value(setting).is_some_and(|value| value == wanted);
     if is("LL_ENABLED", "OFF") || is("LL_AUTO_SIZE", "ON") || is("LL_ROOT_REGION", "ON") {
         return None;
     }
     let positive = |text: &str| text.trim().parse().ok().filter(|&n: &u64| n > 0);
-    let number = |setting: &str| positive(&value(setting)?);
+    let line = |source: &Source, a: &Assignment| (source.name().into_owned(), a.line);
     // A region of several rectangles has them in place of one origin with its sides.
-    let several = project.settings(&[RECTANGLE]);
-    let of = several.iter().filter(|(source, a)| {
-        source.revisions.contains(revision) && a.section.as_deref() == Some(name)
-    });
-    let mut rectangles: Vec<(u64, u64)> = of
-        .filter_map(|(_, a)| {
-            let (width, height) = &a.sides;
-            Some((positive(width.as_deref()?)?, positive(height.as_deref()?)?))
-        })
-        .collect();
-    if rectangles.is_empty() {
-        rectangles.push((number("LL_WIDTH")?, number("LL_HEIGHT")?));
+    let (mut rectangles, mut lines) = (Vec::new(), Vec::new());
+    for (source, a) in all(RECTANGLE) {
+        let (width, height) = &a.sides;
+        let sides = (|| Some((positive(width.as_deref()?)?, positive(height.as_deref()?)?)))();
+        if let Some(sides) = sides {
+            rectangles.push(sides);
+            lines.push(line(source, &a));
+        }
     }
-    Some(Region {
+    let several = !rectangles.is_empty();
+    if !several {
+        let mut side = |setting| {
+            let (source, a) = all(setting).pop()?;
+            lines.push(line(source, &a));
+            positive(&a.value)
+        };
+        rectangles.push((side("LL_WIDTH")?, side("LL_HEIGHT")?));
+    }
+    let region = Region {
         name: name.into(),
         rectangles,
+        several,
         about: ["LL_ORIGIN", "LL_STATE"]
             .into_iter()
             .filter_map(value)
             .collect(),
-    })
+    };
+    Some((region, lines))
 }
 
 /// Whether a region has room for the block, and what to enlarge.
-fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> String {
+fn size(region: &Region, found: &Found, resources: Resources) -> String {
     let Region {
         name,
         rectangles,
+        several,
         about,
     } = region;
     let area = |(width, height): &(u64, u64)| u128::from(*width) * u128::from(*height);
@@ -326,7 +349,10 @@ fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> 
     let labs = resources.alms.div_ceil(ALMS_PER_LAB);
     let needed = u128::from(labs) + u128::from(resources.rams);
     let memory = resources.memory.name();
-    let revisions: Vec<_> = revisions.iter().map(String::as_str).collect();
+    let revisions: Vec<_> = found.revisions.iter().map(String::as_str).collect();
+    let lines: Vec<_> = (found.lines.iter())
+        .map(|(file, line)| format!("{file}:{line}"))
+        .collect();
     let about = match about.as_slice() {
         [] => String::new(),
         about => format!(", {}", about.join(", ")),
@@ -335,14 +361,15 @@ fn size(region: &Region, revisions: &BTreeSet<String>, resources: Resources) -> 
         "The LogicLock region {name} ({}{about}; revision {}) has the block in it. It has {places} places: at \
          most {} ALMs, if all of them are LABs ({ALMS_PER_LAB} ALMs each); which columns are {memory} or DSP blocks is not \
          known here. The block takes about {} ALMs, which are {labs} LABs, and {} {memory}; the old DMA and its bridges are \
-         gone from it, and what they took is not known.",
+         gone from it, and what they took is not known. These lines of the vendor's say its size: {}.",
         sides.join(" and "),
         revisions.join(", "),
         places * u128::from(ALMS_PER_LAB),
         resources.alms,
         resources.rams,
+        lines.join(", "),
     );
-    let &[(width, height)] = rectangles.as_slice() else {
+    let (false, &[(width, height)]) = (*several, rectangles.as_slice()) else {
         return match needed > places {
             true => format!(
                 "{head} The region is too small for the block: its rectangles ({RECTANGLE}) need at least {needed} places, and \
@@ -383,6 +410,7 @@ mod tests {
         let region = |width, height| Region {
             name: "r".into(),
             rectangles: vec![(width, height)],
+            several: false,
             about: vec!["X0_Y1".into(), "LOCKED".into()],
         };
         let resources = Resources {
@@ -391,27 +419,32 @@ mod tests {
             rams: 100,
             memory: crate::extend::family::Blocks::M20k,
         };
-        let revisions = BTreeSet::from(["base".to_string()]);
+        let found = Found {
+            revisions: BTreeSet::from(["base".to_string()]),
+            lines: BTreeSet::from([("base.qsf".to_string(), 12), ("base.qsf".to_string(), 9)]),
+        };
         // 200 LABs and 100 blocks: 300 places.
-        let room = size(&region(100, 10), &revisions, resources);
+        let room = size(&region(100, 10), &found, resources);
         for words in [
             "100 × 10, X0_Y1, LOCKED",
             "at most 10000 ALMs",
+            "size: base.qsf:9, base.qsf:12. ",
             "200 LABs, and 100 M20K",
             "LL_WIDTH 130 or LL_HEIGHT 13",
         ] {
             assert!(room.contains(words), "{words}: {room}");
         }
-        let small = size(&region(29, 10), &revisions, resources);
+        let small = size(&region(29, 10), &found, resources);
         assert!(
             small.contains("too small") && small.contains("LL_WIDTH 30 or LL_HEIGHT 11"),
             "{small}"
         );
         let several = |rectangles: &[(u64, u64)]| Region {
             rectangles: rectangles.to_vec(),
+            several: true,
             ..region(0, 0)
         };
-        let room = size(&several(&[(20, 10), (50, 4)]), &revisions, resources);
+        let room = size(&several(&[(20, 10), (50, 4)]), &found, resources);
         for words in [
             "(20 × 10 and 50 × 4, X0_Y1",
             "has 400 places",
@@ -419,7 +452,13 @@ mod tests {
         ] {
             assert!(room.contains(words), "{words}: {room}");
         }
-        let small = size(&several(&[(20, 10), (9, 11)]), &revisions, resources);
+        // A single rectangle has no LL_WIDTH, either.
+        let room = size(&several(&[(100, 10)]), &found, resources);
+        assert!(
+            room.contains("LL_RECT") && !room.contains("LL_WIDTH"),
+            "{room}"
+        );
+        let small = size(&several(&[(20, 10), (9, 11)]), &found, resources);
         assert!(
             small.contains("too small") && small.contains("at least 300 places"),
             "{small}"
