@@ -289,7 +289,7 @@ impl Context {
     /// What the caller is told counts as told when it has been written.
     fn call_query(&self, code: u32, argument: usize) -> Result {
         let mut told = None;
-        self.call_inside(uapi::QUERY, code, argument, |_, query| {
+        self.call_inside(uapi::QUERY, code, argument, |_, query: &mut uapi::Query| {
             let peeks = query.flags & uapi::query::PEEK != 0;
             let seen = self.query(query)?;
             told = (!peeks).then_some(seen);

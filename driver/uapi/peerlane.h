@@ -742,10 +742,13 @@ struct peerlane_window {
  * this call, by the end of the context or of its process, all kernels are reset before anybody
  * gets the memory.
  *
- * The process is the one that has made this call. When it ends, or becomes another program
- * that does not have the file, the context loses the OpenCL side, its FPGA memory and the
- * window, whoever else has the file open: a child that it made before is told EPERM, and its
- * transfers find no memory. A PEERLANE_IOC_REPROGRAM that is under way ends first.
+ * The process is the one that has made this call. When it ends, or becomes another program and
+ * closes a descriptor of the file by that (O_CLOEXEC), even if it keeps another one, the
+ * context loses the OpenCL side, its FPGA memory and the window, whoever else has the file
+ * open. (Not a process that shares its table of descriptors with another process, CLONE_FILES
+ * without CLONE_THREAD: there the side stays until the table is closed.) So a child that it
+ * made before is told EPERM, and its transfers find no memory. A PEERLANE_IOC_REPROGRAM that
+ * is under way ends first.
  *
  * What a holder can do to others, willingly or not: its kernels read and write all FPGA
  * memory, that of other contexts, too. They never reach registers of Peerlane, nor another

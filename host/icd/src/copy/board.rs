@@ -96,7 +96,14 @@ static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
 /// Peers' buffers, with devices, that the board's library has no way to, and why: who copies by way of the host does so
 /// many times, and the library says a line each time that it is asked.
-static REFUSED: Mutex<Vec<((usize, usize), Arc<str>)>> = Mutex::new(Vec::new());
+static REFUSED: Mutex<Vec<Refused>> = Mutex::new(Vec::new());
+
+/// Why there is no way to a buffer.
+struct Refused {
+    /// Buffer and device, exposed.
+    of: (usize, usize),
+    why: Arc<str>,
+}
 
 /// `clSetPeerMemoryPeerlane`, with arguments that were looked at: `memory` null takes back what was named.
 ///
@@ -132,7 +139,9 @@ pub(super) unsafe fn name(
 /// A buffer with a name, or one that was refused, ends: its address may be another's soon.
 unsafe extern "C" fn forget(buffer: Handle, _: *mut c_void) {
     NAMED.lock().retain(|named| named.of.0 != buffer.addr());
-    REFUSED.lock().retain(|(of, _)| of.0 != buffer.addr());
+    REFUSED
+        .lock()
+        .retain(|refused| refused.of.0 != buffer.addr());
 }
 
 /// A way to a peer's buffer.
@@ -180,9 +189,9 @@ impl Direct {
         let before = REFUSED
             .lock()
             .iter()
-            .find(|(known, _)| *known == of)
-            .cloned();
-        if let Some((_, reason)) = before {
+            .find(|refused| refused.of == of)
+            .map(|refused| Arc::clone(&refused.why));
+        if let Some(reason) = before {
             return Err(reason);
         }
         let flags = match direction {
@@ -205,7 +214,8 @@ impl Direct {
                 let ends = || unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) };
                 // Other reasons pass. What would not be forgotten is not kept.
                 if error == PEER_NOT_SUPPORTED && ends() == SUCCESS {
-                    REFUSED.lock().push((of, Arc::clone(&reason)));
+                    let why = Arc::clone(&reason);
+                    REFUSED.lock().push(Refused { of, why });
                 }
                 Err(reason)
             }
