@@ -109,8 +109,8 @@ pub const fn told(asked: Asked, errno: i32) -> i32 {
         (Asked::Pages, _) => errno,
         // EINTR and ERESTARTSYS: a signal. EAGAIN: the caller asks again.
         (_, 4 | 512 | 11) => errno,
-        // ENODEV.
-        (_, 19) => GONE.errno,
+        // ENODEV; ESTALE, which the driver says of memory that moves while it is mapped.
+        (_, 19 | 116) => GONE.errno,
         // ENOMEM: before anything is mapped, the machine's memory is meant.
         (Asked::Attach, 12) => errno,
         // ENOMEM and ENOSPC.
@@ -147,6 +147,7 @@ mod tests {
                 assert_eq!(told(asked, refused), EHOSTUNREACH, "{refused}");
             }
             assert_eq!(told(asked, ENODEV), ESTALE);
+            assert_eq!(told(asked, ESTALE), ESTALE);
             for same in [EINTR, EAGAIN, ERESTARTSYS] {
                 assert_eq!(told(asked, same), same);
             }

@@ -378,6 +378,38 @@ mod tests {
         }
     }
 
+    /// NVIDIA's driver has rules for dma-bufs that it has not for its pages. A full BAR is full for both.
+    #[test]
+    fn where_a_dma_buf_is_refused_nvidias_pages_are_tried() {
+        use peerlane_host::Errno;
+        use peerlane_host::peerlane_core::uapi::provider::NVIDIA;
+        let gpu = standin::gpu();
+        let both = feature::DMABUF | feature::NVIDIA;
+        for (errno, features, way) in [
+            (Errno::HOSTUNREACH, both, Some(NVIDIA)),
+            (Errno::REMOTEIO, both, Some(NVIDIA)),
+            (Errno::HOSTUNREACH, feature::DMABUF, None),
+            (Errno::NOBUFS, both, None),
+        ] {
+            let least = Least::with(features);
+            *least.refuse.lock().unwrap() = Some((errno, 1));
+            let device = Device::over(least.clone()).unwrap();
+            let buffer = gpu.plain_buffer(1 << 20).unwrap();
+            let region = buffer.register(&device, 0..4096, Permissions::ReadWrite);
+            let known = least.regions.lock().unwrap();
+            let found = known.values().next().map(|region| region.provider);
+            drop(known);
+            assert_eq!(found, way, "{errno}");
+            match region {
+                Ok(_) => assert!(way.is_some()),
+                Err(Error::Board(peerlane_host::Error::Call { source, .. })) => {
+                    assert_eq!((source, way), (errno, None));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
     /// The board is asked for the dwords between, and the GPU copies the rest, for as long as its memory is there.
     #[test]
     fn the_gpu_copies_the_ends_of_writes() {
