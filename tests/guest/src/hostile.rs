@@ -116,9 +116,12 @@ fn beside(lab: &mut Lab, count: u64, attack: Attack) -> Result<String> {
         }
         ensure!(deaths < 1000, "the attackers die too soon");
     }
-    lab.check_some(&mut victim, &buffer, place, 10, 1 << 20)
+    // Ends of a dword go into memory of the library's, as above.
+    lab.check_some_of(4, &mut victim, &buffer, place, 10, 1 << 20)
         .context("after the attack")?;
     watch.as_ref().map_or(Ok(()), Watch::end)?;
+    lab.check_some(&mut victim, &buffer, place, 10, 1 << 20)
+        .context("after the watch")?;
     let done = counter.get().load(Ordering::Relaxed);
     Ok(format!(
         "{done} done, {transfers} transfers of the victim, {deaths} attackers died"
