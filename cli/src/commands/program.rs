@@ -118,9 +118,7 @@ pub fn run(args: &Args) -> Outcome {
         errln!("peerlane: {program} has failed ({ended}): the FPGA may have no configuration");
         return Ok(ExitCode::from(FAILED));
     }
-    std::thread::sleep(Duration::from_millis(
-        u64::from(args.root == *"/") * 500,
-    ));
+    std::thread::sleep(Duration::from_millis(u64::from(args.root == *"/") * 500));
     let after = Bus::read(&args.root);
     let mut found = after
         .devices

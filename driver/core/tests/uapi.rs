@@ -117,6 +117,7 @@ fn expected() -> Expected {
         ("ARM_DISARM", arm::DISARM.into()),
         ("REPROGRAM_BEGIN", reprogram::BEGIN.into()),
         ("REPROGRAM_END", reprogram::END.into()),
+        ("REPROGRAM_LINK_OFF", reprogram::LINK_OFF.into()),
         ("CONFIGURE_BYTES", uapi::CONFIGURE_BYTES),
         ("PACKING_AS_TOLD", packing::AS_TOLD.into()),
         ("PACKING_PLAIN", packing::PLAIN.into()),

@@ -31,7 +31,7 @@ fn a_revoked_memory_is_told_and_can_be_registered_anew() {
     }
     assert_eq!(program.copy(Direction::Read, &peer, (0, 0), 1), REVOKED);
     let remedy = text(program.mmd, REVOKED);
-    assert!(remedy.contains("export the memory anew"), "{remedy}");
+    assert!(remedy.contains("export the memory again"), "{remedy}");
     assert_eq!(program.mmd.release_peer(peer.handle()), 0);
     let anew = program.by_pointer(0, peer.memory.address(), 4 * MIB);
     peer.number = anew.unwrap().addr();
