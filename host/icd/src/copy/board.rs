@@ -96,7 +96,10 @@ static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
 /// Peers' buffers, with devices, that the board's library has no way to, and why: who copies by way of the host does so
 /// many times, and the library says a line each time that it is asked.
-static REFUSED: Mutex<Vec<((usize, usize), Arc<str>)>> = Mutex::new(Vec::new());
+static REFUSED: Mutex<Vec<Refused>> = Mutex::new(Vec::new());
+
+/// Buffer and device, exposed, and why.
+type Refused = ((usize, usize), Arc<str>);
 
 /// `clSetPeerMemoryPeerlane`, with arguments that were looked at: `memory` null takes back what was named.
 ///
