@@ -200,7 +200,10 @@ impl Running {
         let failed = |error: &dyn std::fmt::Display| error.to_string();
         let model = built.as_ref().map_err(Clone::clone)?.instance();
         let model = model.map_err(|error| failed(&error))?;
-        let side = OpenClSide::new(simulation.opencl.clone()).map_err(|error| failed(&error))?;
+        let mut opencl = simulation.opencl.clone();
+        // How fast this computer simulates is nothing that a runtime is to see.
+        opencl.clock.at_first_look = true;
+        let side = OpenClSide::new(opencl).map_err(|error| failed(&error))?;
         let mut config = BoardConfig::default();
         config.ddr.posted = simulation.posted;
         let board = SimBoard::new(model, config).map_err(|error| failed(&error))?;

@@ -22,9 +22,7 @@
 //! and so does a reset. The PLL locks again when the settings are sound: every counter's halves fit its odd
 //! bit, C0 is twice C1, the codes exist, and the oscillator is in its range. A register that is written, or a
 //! start, while the controller is at work spoils the setting until the next sound one. How long the
-//! controller and the lock take is an assumption. Who looks for the lock sees it with a fixed look at the latest, however
-//! few cycles have passed: the runtime gives up after a time by the computer's clock (`wait_on_lock`), in which a simulator
-//! that is slowed down, as by valgrind, may get nowhere. The reset is the same logic as that of the kernel interface: a store
+//! controller and the lock take is an assumption. The reset is the same logic as that of the kernel interface: a store
 //! to it that waits for the end of a reset begins that anew in each cycle, and so waits without end.
 
 use serde::{Deserialize, Serialize};
@@ -37,8 +35,6 @@ const RESET_CYCLES: u64 = 1 << 10;
 const CONFIGURE_CYCLES: u64 = 500;
 /// Cycles from reset, or a new setting, to the lock.
 const LOCK_CYCLES: u64 = 2000;
-/// Looks for the lock, after a reset or a new setting, of which the last one sees it.
-const LOCK_LOOKS: u32 = 4;
 /// Range of the oscillator in kHz.
 const OSCILLATOR: std::ops::RangeInclusive<u64> = 600_000..=1_600_000;
 
@@ -76,6 +72,10 @@ pub struct ClockConfig {
     pub settings: Vec<Setting>,
     /// The PLL never locks.
     pub never_locks: bool,
+    /// Whoever looks whether the controller is ready, or the PLL locked, finds it so, however few cycles have passed. The
+    /// runtime gives up after a second of the computer's clock (`RECONFIG_TIMEOUT`, `acl_hal_mmd.h`), in which a simulator
+    /// that is slowed down, as by valgrind, gets nowhere.
+    pub at_first_look: bool,
 }
 
 impl Default for ClockConfig {
@@ -95,6 +95,7 @@ impl Default for ClockConfig {
                 div: 1,
             }],
             never_locks: false,
+            at_first_look: false,
         }
     }
 }
@@ -179,7 +180,6 @@ pub(crate) struct KernelClock {
     configure_left: u64,
     reset_left: u64,
     lock_left: u64,
-    looks_left: u32,
     cycles: u32,
     pub(crate) resets: u64,
 }
@@ -201,7 +201,6 @@ impl KernelClock {
             configure_left: 0,
             reset_left: 0,
             lock_left: 0,
-            looks_left: 0,
             cycles: 0,
             resets: 0,
         }
@@ -263,12 +262,9 @@ impl KernelClock {
         if self.waits(at) {
             return Err(Wait);
         }
-        if at == 0x120 && self.lock_left > 0 {
-            self.looks_left = self.looks_left.saturating_sub(1);
-            if self.looks_left == 0 {
-                (self.reset_left, self.lock_left) = (0, 0);
-                self.configured();
-            }
+        if self.config.at_first_look && matches!(at, 0x120 | 0x204) {
+            self.configured();
+            (self.reset_left, self.lock_left) = (0, 0);
         }
         Ok(match at {
             0x000 => 0xA0C0_0001,
@@ -322,7 +318,6 @@ impl KernelClock {
                 self.resets += 1;
                 self.reset_left = RESET_CYCLES;
                 self.lock_left = LOCK_CYCLES;
-                self.looks_left = LOCK_LOOKS;
             }
             0x200..0x300 if self.configure_left > 0 => self.spoilt = true,
             0x200 => self.polls = value & 1 == 1,
@@ -330,7 +325,6 @@ impl KernelClock {
                 self.spoilt = false;
                 self.configure_left = CONFIGURE_CYCLES;
                 self.lock_left = LOCK_CYCLES;
-                self.looks_left = LOCK_LOOKS;
             }
             0x20C => self.written.n = value,
             0x210 => self.written.m = value,
