@@ -912,7 +912,7 @@ struct peerlane_reprogram {
 #define PEERLANE_REPROGRAM_END 2
 /*
  * Between the two, for a configuration by another way than the link: the port above disables
- * the link until PEERLANE_REPROGRAM_END. A link that goes down so is no error by the
+ * the link until the board is started again. A link that goes down so is no error by the
  * specification, whoever handles errors; one that goes down by surprise may have the firmware
  * restart the machine. A port that has no such bit leaves the link as it is. From then on
  * PEERLANE_IOC_CONFIGURE finds no board.

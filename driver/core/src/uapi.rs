@@ -883,7 +883,7 @@ pub mod reprogram {
     /// The board is started again.
     pub const END: u32 = 2;
     /// Between the two, for a configuration by another way than the link: the port above disables the link until
-    /// [`END`]. A link that goes down so is no error by the specification, whoever handles errors; one that goes down by surprise
+    /// the board is started again. A link that goes down so is no error by the specification, whoever handles errors; one that goes down by surprise
     /// may have the firmware restart the machine. A port that has no such bit leaves the link as it is. From then on
     /// [`CONFIGURE`](super::CONFIGURE) finds no board.
     pub const LINK_OFF: u32 = 4;
