@@ -312,8 +312,8 @@ impl Device {
         self.context().memory(kind, length)
     }
 
-    /// The state of the context. Without a [`Queue`] it acknowledges its events: `poll` says nothing more until
-    /// the next one. With one it leaves them to the queue, unless the board was started again
+    /// The state of the context. It acknowledges its events: `poll` says nothing more until the next one. While a thread
+    /// waits for them, in a wait of the device's [`Queue`], they are left to it, unless the board was started again
     /// ([`feature::PEEK`](uapi::feature::PEEK)). The device's [`Queue`] learns of a restart of the board by this. Of a restart of the block alone
     /// only what was under way is lost, and `generation` is another one; where `resets` is another one, too, FPGA
     /// memory, kernels and their clock may not be what they were

@@ -549,8 +549,10 @@ impl Shared {
     /// The state of the context, for whoever asks beside the queue: the generation that the driver
     /// says here admits the channel, so it is the queue's from now on.
     pub(crate) fn query(&self) -> Result<Query> {
-        // Events are left to whoever waits for them.
-        if let Some(query) = self.device.shared().peek()?
+        // Events are left to a thread that waits for them. One that begins to wait looks at the ring before.
+        let waits = self.lock_own()?.sleeping;
+        if waits
+            && let Some(query) = self.device.shared().peek()?
             && (query.state & state::GONE != 0 || query.generation == self.lock_own()?.generation)
         {
             return Ok(query);

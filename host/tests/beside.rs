@@ -266,16 +266,27 @@ fn a_question_acknowledges_no_event_of_a_wait() {
     for features in [0, peerlane_core::uapi::feature::PEEK] {
         let least = Least::with(features);
         let device = Device::over(least.clone()).unwrap();
-        let queue = device.queue().unwrap();
+        let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+        let region = device.register_all(&memory, Permissions::ReadWrite);
+        let (queue, region) = (device.queue().unwrap(), region.unwrap());
+        least.real.store(true, Ordering::Relaxed);
+        // Nobody waits: as it always was.
         least.events.store(1, Ordering::Relaxed);
         device.query().unwrap();
-        let left = least.events.load(Ordering::Relaxed);
-        assert_eq!(left, usize::from(features != 0));
-        // The queue has to know of a board that was started again.
-        least.start_again();
-        let generation = device.query().unwrap().generation;
-        assert_eq!((generation, least.events.load(Ordering::Relaxed)), (1, 0));
-        drop(queue);
+        assert_eq!(least.events.load(Ordering::Relaxed), 0);
+        least.stuck.store(true, Ordering::Relaxed);
+        let transfer = queue.write(0, &region, 0, 64).unwrap();
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| transfer.wait(None));
+            thread::sleep(SLACK);
+            let asked = least.count();
+            device.query().unwrap();
+            assert_eq!(least.count() - asked, usize::from(features == 0));
+            // The queue has to know of a board that was started again.
+            least.start_again();
+            assert_eq!(device.query().unwrap().generation, 1);
+            assert!(matches!(waits.join().unwrap(), Err(Error::Restarted)));
+        });
     }
 }
 
