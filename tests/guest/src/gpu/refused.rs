@@ -115,10 +115,16 @@ pub(super) fn stray_addresses(lab: &mut Lab) -> Result<&'static str> {
             .find(|path| path.join("resource").exists())
             .context("no GPU")?;
         let (_, last) = resource(&card, 2)?;
-        let (other, _) = resource(&pci_device()?, 0)?;
+        // The board's, whichever it has.
+        let board = pci_device()?;
+        let others = (0..6).map(|line| resource(&board, line));
+        let others = others.collect::<Result<Vec<_>>>()?;
+        let other = others.iter().find(|(first, _)| *first != 0);
+        let (other, _) = *other.context("the board has no BAR")?;
         for stray in [last + 1, last + 1 - 4096, other, 0xfff_ffff_f000] {
             let _stray = Parameter::set("stray_address", stray)?;
-            let errno = refused(name.register(&device, 0, MIB))?;
+            let errno = refused(name.register(&device, 0, MIB));
+            let errno = errno.with_context(|| format!("{stray:#x}"))?;
             ensure!(errno == Errno::PROTO, "{stray:#x}: {errno}");
         }
         registered(&device, &buffer, Way::DmaBuf).map(drop)?;
