@@ -87,7 +87,7 @@ pub(super) fn granted(lab: &mut Lab) -> Result<String> {
         // And a second time, to the end of its time.
         let begun = Instant::now();
         ensure!(program(&device, reprogram::BEGIN) == Ok(()));
-        ensure!(super::of_another(&of_lab)? == Some(Errno::AGAIN));
+        ensure!(is_there(&*side).is_err(), "the board answers meanwhile");
         let generation = device.query().map_err(told)?.generation;
         while device.query().map_err(told)?.generation == generation {
             ensure!(begun.elapsed() < limit + LIMIT, "it does not end");
