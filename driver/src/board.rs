@@ -474,7 +474,7 @@ impl Board {
         make: impl FnOnce(u32) -> Result<Arc<Context>>,
     ) -> Result<Arc<Context>> {
         let number = self.take_channel(user)?;
-        let made = make(number).and_then(|context| {
+        let made = make(number).map(|context| {
             // From here on a start of the board opens its channel, too.
             let mut users = self.users.lock();
             users.contexts[number as usize] = Some(context.clone());
@@ -486,7 +486,7 @@ impl Board {
                 context.abandon();
                 self.watch_now();
             }
-            Ok((context, opened))
+            (context, opened)
         });
         match made {
             Ok((context, opened)) => Ok(opened.map(|()| context)?),

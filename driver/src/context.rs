@@ -12,6 +12,7 @@ use crate::{
     gate::Inside,
     hw::Failure,
     logic::{
+        att::Permissions,
         channel::{self, Moderation, Settings},
         events::{Admission, Seen},
         fpga_memory::Content,
@@ -137,7 +138,7 @@ impl Context {
             let ring = DmaPages::new(
                 inside.device(),
                 bytes.next_multiple_of(PAGE_SIZE),
-                dma::Direction::Both,
+                Permissions::ReadWrite,
             )?;
             let context = Arc::pin_init(
                 pin_init!(Self {

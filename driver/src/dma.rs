@@ -5,9 +5,11 @@
 use crate::{
     ffi::{peerlane_page_address, peerlane_page_to_pfn, raw_device},
     logic::{
+        att::Permissions,
         record::{self, DWORDS},
         regs::Completion,
     },
+    memory::direction,
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -27,25 +29,7 @@ pub(crate) struct DmaPages {
     pages: NonNull<bindings::page>,
     address: u64,
     bytes: usize,
-    direction: Direction,
-}
-
-/// Who writes such pages: an IOMMU that can, lets the board do nothing else.
-#[derive(Clone, Copy)]
-pub(crate) enum Direction {
-    /// The driver writes them, and the board only reads.
-    ToBoard,
-    /// Both may do both.
-    Both,
-}
-
-impl Direction {
-    fn raw(self) -> bindings::dma_data_direction {
-        match self {
-            Self::ToBoard => bindings::dma_data_direction::DMA_TO_DEVICE,
-            Self::Both => bindings::dma_data_direction::DMA_BIDIRECTIONAL,
-        }
-    }
+    permissions: Permissions,
 }
 
 // SAFETY: the pages are ours alone.
@@ -54,8 +38,13 @@ unsafe impl Send for DmaPages {}
 unsafe impl Sync for DmaPages {}
 
 impl DmaPages {
-    /// So many bytes, whole pages, all zero.
-    pub(crate) fn new(device: &Device<Bound>, bytes: usize, direction: Direction) -> Result<Self> {
+    /// So many bytes, whole pages, all zero, which the board may access as `permissions` say: an IOMMU that can holds it to
+    /// that.
+    pub(crate) fn new(
+        device: &Device<Bound>,
+        bytes: usize,
+        permissions: Permissions,
+    ) -> Result<Self> {
         let mut address = 0;
         // SAFETY: the device is bound.
         let pages = unsafe {
@@ -63,7 +52,7 @@ impl DmaPages {
                 raw_device(device),
                 bytes,
                 &mut address,
-                direction.raw(),
+                direction(permissions),
                 bindings::GFP_KERNEL_ACCOUNT,
             )
         };
@@ -72,7 +61,7 @@ impl DmaPages {
             pages: NonNull::new(pages).ok_or(ENOMEM)?,
             address,
             bytes,
-            direction,
+            permissions,
         };
         // Nothing promises it.
         // SAFETY: so many bytes are ours, and nobody else knows them.
@@ -132,7 +121,7 @@ impl Drop for DmaPages {
                 self.bytes,
                 self.pages.as_ptr(),
                 self.address,
-                self.direction.raw(),
+                direction(self.permissions),
             );
         }
     }

@@ -26,7 +26,7 @@
 use crate::{
     board::{explain, Board},
     context::{Context, Opening, Writer},
-    dma::{self, DmaPages},
+    dma::DmaPages,
     events::Deadline,
     ffi::{has_raw_io, Text},
     hw::Failure,
@@ -87,7 +87,7 @@ impl BoardMemory {
         capabilities: &Capabilities,
         state: KBox<FpgaMemory>,
     ) -> Result<impl PinInit<Self>> {
-        let zeros = DmaPages::new(device, PAGE.bytes() as usize, dma::Direction::ToBoard)?;
+        let zeros = DmaPages::new(device, PAGE.bytes() as usize, Permissions::Read)?;
         let first = capabilities.att_entries() - ENTRIES;
         let entry = Entry {
             address: zeros.address(),

@@ -5,7 +5,7 @@
 use crate::{
     board::Board,
     context::Context,
-    dma::{self, DmaPages},
+    dma::DmaPages,
     gate::Inside,
     logic::{att::Permissions, kept::Kind, layout::Segment},
     mapping::Mapping,
@@ -29,7 +29,7 @@ impl Scratch {
         let scratch = Self {
             mapping: Mapping::new(board.clone(), events, context.channel, Kind::Host)?,
             board,
-            pages: DmaPages::new(inside.device(), PAGE_SIZE, dma::Direction::Both)?,
+            pages: DmaPages::new(inside.device(), PAGE_SIZE, Permissions::ReadWrite)?,
         };
         let length = PAGE_SIZE as u64;
         let mut segments = KVVec::new();
