@@ -381,17 +381,17 @@ impl Device {
 impl Shared {
     /// The state of the context, which is noted.
     pub(crate) fn query(&self) -> Result<uapi::Query> {
-        let query = self.context.query()?;
-        self.doubts.fetch_max(query.doubts, Ordering::Relaxed);
-        Ok(query)
+        Ok(self.noted(self.context.query()?))
     }
 
     /// The same, without acknowledging an event; `None` where the driver cannot.
     pub(crate) fn peek(&self) -> Result<Option<uapi::Query>> {
-        let query = self.context.peek()?;
-        let doubts = query.map_or(0, |query| query.doubts);
-        self.doubts.fetch_max(doubts, Ordering::Relaxed);
-        Ok(query)
+        Ok(self.context.peek()?.map(|query| self.noted(query)))
+    }
+
+    fn noted(&self, query: uapi::Query) -> uapi::Query {
+        self.doubts.fetch_max(query.doubts, Ordering::Relaxed);
+        query
     }
 
     /// Whether a region with this [`Register::proof`](uapi::Register::proof) is only written from now on, as far as the driver has

@@ -504,9 +504,9 @@ impl<K: Keep + Clone> Flow<K> {
         self.finishing.is_none() && !self.unfinished.is_empty()
     }
 
-    /// Whether somebody does the rest of a write.
-    pub(crate) fn is_finishing(&self) -> bool {
-        self.finishing.is_some()
+    /// The write whose rest a thread does.
+    pub(crate) fn finishing(&self) -> Option<TransferId> {
+        self.finishing.map(|finishing| finishing.id)
     }
 
     /// Begins the rest of the write that the board was done with first: one at a time, for a copy must not come before

@@ -517,7 +517,6 @@ fn terms_are_on_the_pieces_that_they_are_for() {
 fn what_the_block_cannot_flush_has_not_ended_before_it_is_flushed() {
     let unreadable = |direction| Order {
         unreadable: true,
-        followed: false,
         ..request(direction, 64, 4096)
     };
     let lazy = Terms {
@@ -570,7 +569,6 @@ fn a_write_that_cannot_be_flushed_fails() {
     let (mut board, mut flow) = (Board::new(), flow(4));
     let order = Order {
         unreadable: true,
-        followed: false,
         ..request(Write, 64, 4096)
     };
     let ids = [(); 3].map(|()| flow.submit(order, ()));

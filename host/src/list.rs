@@ -122,7 +122,11 @@ impl TransferList {
         self.ended.store(self.parts.len(), Ordering::Relaxed);
         let mut moved = Ok(0);
         for part in &self.parts {
-            match part.poll() {
+            // All have ended, unless the queue has failed: then each says so.
+            match part
+                .result()
+                .map_or_else(|| part.poll(), |result| result.map(Some))
+            {
                 Ok(bytes) => moved = moved.map(|moved| moved + bytes.unwrap_or(0)),
                 Err(error) => moved = moved.and(Err(error)),
             }

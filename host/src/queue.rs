@@ -604,7 +604,9 @@ impl Shared {
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
         let mut state = self.lock();
         let done = f();
-        while state.flow.is_finishing() {
+        // One that begins later sees what `f` has changed.
+        let began = state.flow.finishing();
+        while began.is_some() && state.flow.finishing() == began {
             state = self.follow(state, waits::LOOK);
         }
         done

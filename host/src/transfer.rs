@@ -98,10 +98,16 @@ impl Transfer {
         self.queue.poll(self.id)
     }
 
+    /// How the transfer has ended, as far as the queue has taken note; `None`: it has not. It looks at no ring and calls no
+    /// driver.
+    pub fn result(&self) -> Option<Result<u64>> {
+        self.queue.result(self.id)
+    }
+
     /// Whether nothing of the transfer is under way any more, as far as the queue has taken note. A queue that fails
     /// ([`Error::Broken`](crate::Error::Broken)) has not ended its transfers: the board may still have them.
     pub fn has_ended(&self) -> bool {
-        self.queue.has_ended(self.id)
+        self.result().is_some()
     }
 
     /// Waits for the transfer to end, and returns the bytes moved; `None`: for as long as it takes.

@@ -119,14 +119,13 @@ pub unsafe extern "C" fn pl_queue_open(
 pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) -> c_int {
     let stopped = run(|| {
         // SAFETY: the caller promises it.
-        match unsafe { queue.as_ref() } {
+        if let Some(queue) = unsafe { queue.as_ref() }
             // A child of a fork has none of its parent's transfers.
-            Some(queue) if queue.0.under_way() > 0 => {
-                queue.0.restart().map_err(Failure::of_end)?;
-                Ok(PL_OK)
-            }
-            _ => Ok(PL_OK),
+            && queue.0.under_way() > 0
+        {
+            queue.0.restart().map_err(Failure::of_end)?;
         }
+        Ok(PL_OK)
     });
     if [PL_OK, PL_GONE].contains(&stopped) {
         // SAFETY: the caller promises it.

@@ -56,17 +56,17 @@ impl Transfers {
 
     fn note_failures(&mut self, ended: &[Moving]) {
         for one in ended {
-            match one.transfer.poll() {
+            match one.transfer.result() {
                 // The program itself has ended it.
-                Ok(_) | Err(Error::Stopped) => {}
-                Err(error) if !one.heard.load(Ordering::Relaxed) => {
+                None | Some(Ok(_) | Err(Error::Stopped)) => {}
+                Some(Err(error)) if !one.heard.load(Ordering::Relaxed) => {
                     self.failed
                         .retain(|(heard, _)| !heard.load(Ordering::Relaxed));
                     if self.failed.len() < FAILURES {
                         self.failed.push((Arc::clone(&one.heard), error));
                     }
                 }
-                Err(_) => {}
+                Some(Err(_)) => {}
             }
         }
     }

@@ -69,7 +69,7 @@ impl Shared {
         }
         let mut state = self.lock();
         // Another thread may still do the rest of a write.
-        while state.flow.left(before.number) > 0 && state.flow.is_finishing() {
+        while state.flow.left(before.number) > 0 && state.flow.finishing().is_some() {
             state = self.follow(state, LOOK);
         }
         state.refused = None;
@@ -105,7 +105,10 @@ impl Shared {
             }
             self.unlock(state);
             let state = self.lock();
-            let (left, finishing) = (state.flow.left(before.number), state.flow.is_finishing());
+            let (left, finishing) = (
+                state.flow.left(before.number),
+                state.flow.finishing().is_some(),
+            );
             drop(state);
             if left == 0 {
                 return Ok(());

@@ -58,8 +58,8 @@ impl Shared {
     }
 
     /// It waits for nothing, and does nothing else: Python's collector of garbage calls it.
-    pub(crate) fn has_ended(&self, id: TransferId) -> bool {
-        (self.lock_own()).is_ok_and(|state| state.flow.result(id).is_some())
+    pub(crate) fn result(&self, id: TransferId) -> Option<Result<u64>> {
+        self.lock_own().ok()?.flow.result(id)
     }
 
     /// Looks whether something has happened. Once in a while this looks for what brings no record.
@@ -191,7 +191,7 @@ impl Shared {
         if state.sleeping || state.restarting {
             return (self.follow(state, limit), Ok(()));
         }
-        if state.flow.is_finishing() {
+        if state.flow.finishing().is_some() {
             // No event says that it has ended, and records of others may come.
             return (self.follow(state, limit.min(SHORT)), Ok(()));
         }
