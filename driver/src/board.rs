@@ -22,12 +22,14 @@
 //! No user memory is touched and no page of a process pinned under any of them: a page fault
 //! takes locks that come before 7. Nothing is allocated under 8, 10 and 11.
 
+mod keepers;
 mod lingering;
 mod need;
 mod pinned;
 mod recovery;
 mod relief;
 
+pub(crate) use keepers::Keeper;
 pub(crate) use need::Need;
 pub(crate) use pinned::Pinned;
 pub(crate) use relief::Shrinker;
@@ -40,7 +42,7 @@ use crate::{
     gate::Gate,
     hw::{self, Failure, Hw},
     logic::{
-        att::{AttAllocator, Run},
+        att::{AttAllocator, EntrySet, Run},
         capability::{Capabilities, Identity},
         channel,
         fpga_memory::FpgaMemory,
@@ -57,20 +59,21 @@ use crate::{
     views::Views,
     window::Lending,
 };
+use keepers::Keepers;
 use kernel::{
     bindings,
     device::{Bound, Device},
-    impl_has_delayed_work, new_delayed_work, new_mutex,
+    impl_has_delayed_work, impl_has_work, new_delayed_work, new_mutex, new_work,
     page::PAGE_SHIFT,
     pci,
     prelude::*,
     sync::{
         aref::ARef,
         atomic::{ordering, Atomic},
-        Arc, Mutex,
+        Arc, Mutex, SetOnce,
     },
     time::Delta,
-    workqueue::DelayedWork,
+    workqueue::{DelayedWork, Work},
 };
 
 /// Says something in the log that is of interest to who looks for it only. (The kernel crate's
@@ -136,12 +139,20 @@ pub(crate) struct Board {
     lingering: lingering::Lingering,
     #[pin]
     users: Mutex<Users>,
+    /// Where contexts show what they cache, as soon as the board has a shrinker.
+    keepers: SetOnce<Arc<Keepers>>,
     #[pin]
     watchdog: DelayedWork<Board>,
+    #[pin]
+    relief: Work<Board, { relief::WORK }>,
 }
 
 impl_has_delayed_work! {
     impl HasDelayedWork<Self> for Board { self.watchdog }
+}
+
+impl_has_work! {
+    impl HasWork<Self, { relief::WORK }> for Board { self.relief }
 }
 
 /// The ATT's entries: which are taken, and by whom.
@@ -250,7 +261,9 @@ impl Board {
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
                 users <- new_mutex!(users),
+                keepers: SetOnce::new(),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
+                relief <- new_work!("peerlane::relief"),
             }),
             GFP_KERNEL,
         )
@@ -433,6 +446,17 @@ impl Board {
         if let Err(error) = entries.allocator.free(run) {
             dev_err!(self.device(), "{}\n", Text(error));
         }
+    }
+
+    /// Returns the most entries that a channel can hold, whatever is given back.
+    pub(crate) fn most_entries(&self, channel: u32) -> u32 {
+        let entries = self.entries.lock();
+        entries.quota.most(channel).min(entries.allocator.entries())
+    }
+
+    /// Returns whether so many entries, one after the other, would be free if those in `spare` were given back.
+    pub(crate) fn would_fit(&self, count: u32, spare: &EntrySet<KVVec<u64>>) -> bool {
+        self.entries.lock().allocator.would_fit(count, spare)
     }
 
     /// Looks at what users may have, which nobody changes meanwhile.

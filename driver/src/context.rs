@@ -154,7 +154,7 @@ impl Context {
                     moderation <- new_mutex!(Moderation::default()),
                     writer <- new_mutex!(Writer::Nobody),
                     submission <- new_mutex!(()),
-                    regions <- new_mutex!(Regions::new(board.settings.kept)),
+                    regions <- new_mutex!(Regions::new(board.settings.kept, board.keeper()?)),
                     empty: empty_pages()?,
                     abandoned: Atomic::new(false),
                 }? Error),

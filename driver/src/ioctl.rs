@@ -74,15 +74,16 @@ fn call<T: Structure>(
         reader.read_slice(&mut bytes[..shared])?;
     }
     expect_zeros(reader)?;
-    run(&mut structure)?;
-    if ioctl.writes_back {
+    let done = run(&mut structure);
+    // This error has an answer, too: a number that is too big.
+    if ioctl.writes_back && (done.is_ok() || done == Err(EFBIG)) {
         // SAFETY: it has no padding.
         let bytes = unsafe {
             core::slice::from_raw_parts((&raw const structure).cast::<u8>(), size_of::<T>())
         };
         writer.write_slice(&bytes[..shared])?;
     }
-    Ok(())
+    done
 }
 
 fn zero(reserved: &[u64]) -> Result {
@@ -281,7 +282,8 @@ impl Context {
             ring_bytes: ((Completion::SIZE << self.ring_log2).next_multiple_of(PAGE_SIZE)) as u64,
             window_bytes: self.board.window_bytes() as u64,
             resets: self.board.resets(),
-            reserved: [0; 3],
+            most_entries: self.board.most_entries(self.channel).into(),
+            reserved: [0; 2],
         };
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::{
     logic::{
         att::Permissions,
         kept::Kind,
-        layout::{self, Segment},
+        layout::{self, Layout, LayoutError, Segment},
         lifecycle::Epoch,
         owners::Owners,
         region::Region,
@@ -109,24 +109,24 @@ impl Mapping {
         )
     }
 
-    /// Reserves entries for `length` bytes at `offset` of the memory in these segments. The board
-    /// has them after [`publish`](Self::publish).
-    pub(crate) fn place(
+    /// Says in the log why a region is refused.
+    fn explain_refusal(&self, length: u64, error: impl core::fmt::Display) {
+        explain!(
+            self.board,
+            "region of {} bytes refused: {}\n",
+            length,
+            Text(error)
+        );
+    }
+
+    /// Works out the entries for `length` bytes at `offset` of the memory in these segments. If those are more than any table
+    /// has, their number comes back instead.
+    pub(crate) fn lay_out(
         &self,
-        segments: KVVec<Segment>,
+        segments: &[Segment],
         offset: u64,
         length: u64,
-        permissions: Permissions,
-    ) -> Result {
-        fn refused(board: &Board, length: u64, error: impl core::fmt::Display) -> Error {
-            explain!(
-                board,
-                "region of {} bytes refused: {}\n",
-                length,
-                Text(error)
-            );
-            EINVAL
-        }
+    ) -> Result<Result<Layout, u64>> {
         let reach = segments.iter().all(|segment| {
             // No segment is empty.
             let last = segment.address.checked_add(segment.length - 1);
@@ -135,21 +135,41 @@ impl Mapping {
         if !reach {
             return Err(ERANGE);
         }
-        let layout = layout::layout(segments.iter().copied(), offset, length)
-            .map_err(|error| refused(&self.board, length, error))?;
+        match layout::layout(segments.iter().copied(), offset, length) {
+            Ok(layout) => Ok(Ok(layout)),
+            Err(error) => {
+                self.explain_refusal(length, error);
+                match error {
+                    LayoutError::TooLong { entries } => Ok(Err(entries)),
+                    _ => Err(EINVAL),
+                }
+            }
+        }
+    }
+
+    /// Reserves the entries of a layout of these segments, which are taken if nothing fails. The board has the entries after
+    /// [`publish`](Self::publish). `EDQUOT`: the channel may not have so many; `ENOSPC`: there are not so many.
+    pub(crate) fn place(
+        &self,
+        segments: &mut KVVec<Segment>,
+        offset: u64,
+        layout: &Layout,
+        permissions: Permissions,
+    ) -> Result {
         let run = self.board.take_entries(self.channel, layout.entries)?;
         let owners = Owners::channel(self.channel);
-        let region = match Region::new(run, &layout, permissions, owners) {
+        let region = match Region::new(run, layout, permissions, owners) {
             Ok(region) => region,
             Err((run, error)) => {
                 self.board.give_entries(self.channel, run);
-                return Err(refused(&self.board, length, error));
+                self.explain_refusal(layout.length, error);
+                return Err(EINVAL);
             }
         };
         // From here on `forget` gives the entries back.
         self.state.lock().placed = Some(Placed {
             region,
-            segments,
+            segments: core::mem::take(segments),
             offset,
             stage: Stage::default(),
             proof: None,
@@ -270,6 +290,8 @@ impl Mapping {
         drop(state);
         if is_lost {
             self.events.revoked();
+            // A cached region is of no use any more.
+            self.board.relieve();
         }
     }
 

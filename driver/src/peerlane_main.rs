@@ -46,6 +46,7 @@ mod opencl;
 mod peers;
 mod probe;
 mod queue;
+mod register;
 mod regions;
 #[allow(
     dead_code,
@@ -54,6 +55,7 @@ mod regions;
 #[path = "regs_kernel.rs"]
 mod regs;
 mod reprogram;
+mod room;
 mod scratch;
 mod settings;
 mod sysfs;

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The regions of a context: those with a handle, and those that were given back and are kept
-//! for use again.
+//! The regions of a context: those with a handle, and the cached ones, which were given back and stay mapped for use
+//! again.
 
 use crate::{
-    board::{Board, Need, Pinned},
+    board::{Board, Keeper, Pinned},
     context::Context,
-    ffi::peerlane_is_killed,
-    hw::Failure,
     logic::{
-        att::{PageSize, Permissions},
         kept::{self, Account, Kind, Limits},
         lifecycle::Epoch,
-        uapi::{access, provider, register, Register},
+        uapi::Register,
     },
+    hw::Failure,
     mapping::Mapping,
-    memory::{dmabuf, host, nvidia, space::Space, Memory},
-    peers::Proofs,
-    trace,
+    memory::{dmabuf, space::Space, Memory},
 };
+use core::ops::Range;
 use kernel::{
     alloc::kvec::InsertError,
-    current,
     mm::Mm,
     prelude::*,
     sync::{
@@ -29,19 +25,18 @@ use kernel::{
         atomic::{ordering, Atomic},
         Arc,
     },
-    time::{Delta, Instant, Monotonic},
 };
 
-/// By what a region that is kept is found again.
+/// By what a cached region is found again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Key {
+pub(crate) struct Key {
     /// Whose addresses they are, where they are a process's.
-    space: usize,
-    provider: u32,
-    access: u32,
-    address: u64,
-    length: u64,
-    identity: u64,
+    pub(crate) space: usize,
+    pub(crate) provider: u32,
+    pub(crate) access: u32,
+    pub(crate) address: u64,
+    pub(crate) length: u64,
+    pub(crate) identity: u64,
 }
 
 /// Memory that the board can reach. The board forgets it when it is dropped.
@@ -55,7 +50,7 @@ pub(crate) struct Region {
     key: Key,
     /// Keeps the key's `space` from being another's.
     _space: Option<ARef<Mm>>,
-    /// Whether the board has forgotten it already.
+    /// Whether the board has nothing of it.
     retired: bool,
     /// When it was given back last, among all regions.
     given_back: u64,
@@ -65,12 +60,39 @@ pub(crate) struct Region {
 static GIVEN_BACK: Atomic<u64> = Atomic::new(0);
 
 impl Region {
-    fn kind(&self) -> Kind {
+    /// A region of memory that is mapped and that the board does not know yet.
+    pub(crate) fn new(
+        board: Arc<Board>,
+        mapping: Arc<Mapping>,
+        memory: Memory,
+        pinned: Option<Pinned>,
+        key: Key,
+        space: Option<ARef<Mm>>,
+    ) -> Self {
+        Self {
+            board,
+            mapping,
+            memory,
+            _pinned: pinned,
+            key,
+            _space: space,
+            retired: true,
+            given_back: 0,
+        }
+    }
+
+    /// The board has entries for it, or may have.
+    pub(crate) fn is_placed(&mut self) {
+        self.retired = false;
+    }
+
+    /// Whose memory it is.
+    pub(crate) fn kind(&self) -> Kind {
         self.mapping.kind()
     }
 
     /// By [`kept::weight`].
-    fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         kept::weight(self.kind(), self.key.length)
     }
 
@@ -87,12 +109,38 @@ impl Region {
         }
     }
 
-    fn usable(&self) -> bool {
+    /// The memory.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// When it was given back last, among all regions: no other has the same.
+    pub(crate) fn given_back(&self) -> u64 {
+        self.given_back
+    }
+
+    /// Its entries of the ATT, as long as it has them.
+    pub(crate) fn entries(&self) -> Range<u32> {
+        let entries = self.mapping.region(|region| region.run().indices());
+        entries.unwrap_or(0..0)
+    }
+
+    /// Whether it may be used again.
+    fn is_usable(&self) -> bool {
         !self.memory.is_stale() && !self.mapping.is_revoked() && !self.mapping.is_in_doubt()
     }
 
+    /// Whether it is of no use any more, and whoever evicts it releases its memory. Pages that are NVIDIA's by their address
+    /// are released only by their own process, or by their owner ([`crate::memory::nvidia`]).
+    pub(crate) fn is_useless(&self) -> bool {
+        match self.kind() {
+            Kind::Nvidia => self.mapping.is_revoked(),
+            Kind::Host | Kind::DmaBuf => !self.is_usable(),
+        }
+    }
+
     /// Says where it is, in the ATT.
-    fn describe(&self, arguments: &mut Register) -> Result {
+    pub(crate) fn describe(&self, arguments: &mut Register) -> Result {
         arguments.proof = self.mapping.proof();
         self.mapping.region(|region| {
             arguments.page_shift = region.page_size().shift();
@@ -129,12 +177,33 @@ struct Held {
     region: Region,
 }
 
-/// For how long a region is tried again after something was let go for it: who had nothing to let go may
-/// keep something meanwhile.
-const PATIENCE: Delta = Delta::from_secs(1);
+/// Lists with room for regions.
+pub(crate) struct Lists {
+    held: KVVec<Held>,
+    kept: KVVec<Region>,
+}
 
-/// How often at least: on a busy machine one try can take longer than [`PATIENCE`].
-const LEAST_TRIES: u32 = 16;
+impl Lists {
+    /// Empty lists for so many regions.
+    pub(crate) fn new(room: usize) -> Result<Self> {
+        Ok(Self {
+            held: KVVec::with_capacity(room, GFP_KERNEL_ACCOUNT)?,
+            kept: KVVec::with_capacity(room, GFP_KERNEL_ACCOUNT)?,
+        })
+    }
+}
+
+/// Exchanges two lists, of which the second is empty and has more room, with what the first holds.
+fn move_all<T>(from: &mut KVVec<T>, to: &mut KVVec<T>) {
+    for item in from.drain_all() {
+        // There is room.
+        let _ = to.push(item, GFP_NOWAIT);
+    }
+    core::mem::swap(from, to);
+}
+
+/// Regions that go with one fence.
+const BATCH: usize = 64;
 
 /// The regions of a context.
 pub(crate) struct Regions {
@@ -145,21 +214,61 @@ pub(crate) struct Regions {
     account: Account,
     limits: Limits,
     next: u32,
+    /// Where the account is shown to who is short of memory.
+    keeper: Option<Keeper>,
     /// The address space of which memory was registered last.
-    space: Option<Arc<Space>>,
+    pub(crate) space: Option<Arc<Space>>,
 }
 
 impl Regions {
-    /// None.
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// No regions.
+    pub(crate) fn new(limits: Limits, keeper: Option<Keeper>) -> Self {
         Self {
             held: KVVec::new(),
             kept: KVVec::new(),
             account: Account::default(),
             limits,
             next: 1,
+            keeper,
             space: None,
         }
+    }
+
+    /// Shows what is cached now.
+    fn show_weight(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.show(self.account.weight());
+        }
+    }
+
+    /// Takes note of how much others want of what is cached.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.keeper.as_ref().map_or(0, Keeper::take_wanted)
+    }
+
+    /// What is cached, the one that was given back first at the beginning.
+    pub(crate) fn cached(&self) -> &[Region] {
+        &self.kept
+    }
+
+    /// Regions of the same dma-buf.
+    fn of_buffer(&self, buffer: u64) -> usize {
+        let held = self.held.iter().map(|held| &held.region);
+        let all = Iterator::chain(held, &self.kept);
+        all.filter(|region| region.memory.buffer().is_some_and(|of| of.identity() == buffer)).count()
+    }
+
+    /// Every dma-buf of which there is a region, once for each.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = u64> + '_ {
+        let held = self.held.iter().map(|held| &held.region);
+        let all = Iterator::chain(held, &self.kept);
+        all.filter_map(|region| Some(region.memory.buffer()?.identity()))
+    }
+
+    /// Whether a region would be found again, and may stay mapped until then.
+    fn may_keep(&self, region: &Region) -> bool {
+        let is_named = |buffer: &dmabuf::Buffer| buffer.has_more_users_than(self.of_buffer(buffer.identity()) + 1);
+        region.memory.may_stay() && region.memory.buffer().is_none_or(is_named)
     }
 
     fn position(&self, handle: u32) -> Result<usize> {
@@ -175,29 +284,49 @@ impl Regions {
     fn take_kept(&mut self, index: usize) -> Result<Region> {
         let region = self.kept.remove(index).map_err(|_| ENOENT)?;
         self.account.remove(region.kind(), region.key.length);
+        region.memory.note_kept(false);
+        self.show_weight();
         Ok(region)
     }
 
-    /// Looks for a region among those that are kept and gives it a handle: at once, as a restart of
+    /// Looks for a region among those that are cached and gives it a handle: at once, as a restart of
     /// the board writes the entries of what it finds here.
-    fn reuse(&mut self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let matches = |region: &Region| region.key == *key && region.usable();
+    pub(crate) fn reuse(&mut self, key: &Key, arguments: &mut Register) -> Result<bool> {
+        let matches = |region: &Region| region.key == *key && region.is_usable();
         let Some(index) = self.kept.iter().position(matches) else {
             return Ok(false);
         };
         self.kept[index].describe(arguments)?;
-        self.held.reserve(1, GFP_KERNEL_ACCOUNT)?;
         let region = self.take_kept(index)?;
         // There is room.
         arguments.handle = self.hold(region).map_err(|(_, error)| error)?;
         Ok(true)
     }
 
-    /// Gives a region a handle. Handles are not used again soon.
-    fn hold(&mut self, region: Region) -> Result<u32, (Region, Error)> {
-        if let Err(error) = self.held.reserve(1, GFP_KERNEL_ACCOUNT) {
-            return Err((region, error.into()));
+    /// Returns whether one more region has room: with a handle, and later without one.
+    pub(crate) fn has_room(&self) -> bool {
+        let more = self.held.len() + self.kept.len() + 1;
+        self.held.capacity() >= more && self.kept.capacity() >= more
+    }
+
+    /// Returns how much room one more region needs, and some to come.
+    pub(crate) fn room(&self) -> usize {
+        2 * (self.held.len() + self.kept.len() + 1)
+    }
+
+    /// Moves to lists that have more room, and returns the old ones. Nothing is allocated with the regions locked.
+    pub(crate) fn move_to(&mut self, mut lists: Lists) -> Lists {
+        if lists.held.capacity() > self.held.capacity() {
+            move_all(&mut self.held, &mut lists.held);
         }
+        if lists.kept.capacity() > self.kept.capacity() {
+            move_all(&mut self.kept, &mut lists.kept);
+        }
+        lists
+    }
+
+    /// Gives a region a handle. Handles are not used again soon. `ENOMEM`: there is no room.
+    fn hold(&mut self, region: Region) -> Result<u32, (Region, Error)> {
         let (handle, index) = loop {
             let handle = self.next;
             self.next = self.next.checked_add(1).unwrap_or(1);
@@ -209,7 +338,6 @@ impl Regions {
         let held = Held { handle, region };
         match self.held.insert_within_capacity(index, held) {
             Ok(()) => Ok(handle),
-            // Not reached: room was made above, and the index was found.
             Err(InsertError::IndexOutOfBounds(held) | InsertError::OutOfCapacity(held)) => {
                 Err((held.region, ENOMEM))
             }
@@ -218,96 +346,58 @@ impl Regions {
 
     /// Has the board know a new region, and gives it a handle, in one go: a restart of the board
     /// comes before, or finds the region.
-    fn admit(&mut self, region: Region) -> Result<u32, (Region, Error)> {
+    pub(crate) fn admit(&mut self, region: Region) -> Result<u32, (Region, Error)> {
         match region.mapping.publish() {
             Ok(()) => self.hold(region),
             Err(error) => Err((region, error)),
         }
     }
 
-    /// Takes a handle away. The region is kept if it may be, until [`take_excess`](Self::take_excess);
-    /// else it comes out, and must be dropped without the lock.
+    /// Takes a handle away. The region is cached if it may be, even beyond the limits; else it comes out, and must be dropped
+    /// without the lock.
     fn release(&mut self, handle: u32, keep: bool) -> Result<Option<Region>> {
         let index = self.position(handle)?;
-        let room = self.kept.reserve(1, GFP_KERNEL_ACCOUNT).is_ok();
         let mut region = self.held.remove(index).map_err(|_| ENOENT)?.region;
-        if !(keep && room && region.usable()) {
+        if !keep || !self.may_keep(&region) || self.kept.len() == self.kept.capacity() {
+            return Ok(Some(region));
+        }
+        // Who takes the memory away from now on has it evicted. Who has done so before is seen here.
+        region.memory.note_kept(true);
+        if !region.is_usable() {
             return Ok(Some(region));
         }
         self.account.add(region.kind(), region.key.length);
         region.given_back = GIVEN_BACK.fetch_add(1, ordering::Relaxed);
         // There is room.
-        self.kept.push(region, GFP_KERNEL_ACCOUNT)?;
+        self.kept.push(region, GFP_NOWAIT)?;
+        self.show_weight();
         Ok(None)
     }
 
-    /// Whether more is kept than may be.
+    /// Whether more is cached than may be.
     fn has_excess(&self) -> bool {
         let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
         self.kept.iter().any(over)
     }
 
-    /// What is kept beyond the limits, the longest kept first; it must be dropped without the lock.
-    fn take_excess(&mut self) -> KVVec<Region> {
-        let mut taken = KVVec::new();
-        loop {
-            let over = |region: &Region| self.account.must_go(&self.limits, region.kind());
-            let index = self.kept.iter().position(over);
-            // What finds no room in the list goes the next time.
-            let (Some(index), true) = (index, taken.reserve(1, GFP_KERNEL).is_ok()) else {
-                return taken;
-            };
-            if let Ok(region) = self.take_kept(index) {
-                // There is room.
-                let _ = taken.push(region, GFP_KERNEL);
-            }
-        }
-    }
-
-    /// How much the machine would get back, by [`kept::weight`].
-    pub(crate) fn weight(&self) -> u64 {
-        self.account.weight()
-    }
-
-    /// Where the one is that has been kept longest, of those that somebody else can let go.
-    fn oldest_of_weight(&self) -> Option<usize> {
-        self.kept.iter().position(|region| region.weight() > 0)
-    }
-
-    /// When that was given back.
-    pub(crate) fn oldest(&self) -> Option<u64> {
-        Some(self.kept[self.oldest_of_weight()?].given_back)
-    }
-
-    /// It, and its weight. It must be dropped without the lock.
-    pub(crate) fn take_oldest(&mut self) -> Option<(Region, u64)> {
-        let region = self.take_kept(self.oldest_of_weight()?).ok()?;
-        let weight = region.weight();
-        Some((region, weight))
-    }
-
-    /// Those of which `wanted` says so among all that are kept; they must be dropped without the lock.
-    fn take_kept_if(&mut self, wanted: impl Fn(&Region) -> bool) -> KVVec<Region> {
-        let mut taken = KVVec::new();
+    /// Moves cached regions to a list until that is full, the oldest first: those of which `wanted` says so, which is also
+    /// told whether the limits ask for it. Returns whether it has looked at all.
+    fn take(&mut self, taken: &mut KVVec<Region>, wanted: &mut impl FnMut(&Region, bool) -> bool) -> bool {
         let mut index = 0;
         while index < self.kept.len() {
-            if !wanted(&self.kept[index]) {
+            if taken.len() == taken.capacity() {
+                return false;
+            }
+            let region = &self.kept[index];
+            let over = self.account.must_go(&self.limits, region.kind());
+            if !wanted(region, over) {
                 index += 1;
-            } else if taken.reserve(1, GFP_KERNEL).is_err() {
-                // The rest stays: a region is dropped without the lock.
-                break;
             } else if let Ok(region) = self.take_kept(index) {
                 // There is room.
-                let _ = taken.push(region, GFP_KERNEL);
+                let _ = taken.push(region, GFP_NOWAIT);
             }
         }
-        taken
-    }
-
-    /// All that are kept; they must be dropped without the lock.
-    fn take_all_kept(&mut self) -> KVVec<Region> {
-        self.account = Account::default();
-        core::mem::take(&mut self.kept)
+        true
     }
 
     /// Writes the entries of all once more.
@@ -326,185 +416,44 @@ impl Regions {
     }
 }
 
-/// What the bits of `access` permit.
-fn permissions(bits: u32) -> Result<Permissions> {
-    match bits {
-        access::READ => Ok(Permissions::Read),
-        access::WRITE => Ok(Permissions::Write),
-        bits if bits == access::READ | access::WRITE => Ok(Permissions::ReadWrite),
-        _ => Err(EINVAL),
-    }
-}
-
 impl Context {
-    /// Makes memory reachable, or finds it among what is kept.
-    pub(crate) fn register(&self, arguments: &mut Register) -> Result {
-        if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
-            return Err(EINVAL);
-        }
-        // Longer ones have no place in the ATT, whatever their pages are.
-        let entries = u64::from(self.board.capabilities.att_entries());
-        if arguments.length > entries << PageSize::Mib2.shift() {
-            return Err(ENOSPC);
-        }
-        let permissions = permissions(arguments.access)?;
-        let buffer = match arguments.provider {
-            provider::DMABUF => Some(dmabuf::Buffer::from_fd(arguments.fd)?),
-            provider::HOST | provider::NVIDIA if arguments.fd == -1 => None,
-            provider::HOST | provider::NVIDIA => return Err(EINVAL),
-            _ => return Err(EOPNOTSUPP),
-        };
-        if let Some(buffer) = &buffer {
-            let end = arguments.address.checked_add(arguments.length);
-            if end.is_none_or(|end| end > buffer.length()) {
-                return Err(EINVAL);
-            }
-        }
-        let space = match buffer {
-            Some(_) => None,
-            None => Some(ARef::<Mm>::from(&**current!().mm().ok_or(EINVAL)?)),
-        };
-        let key = Key {
-            space: space.as_ref().map_or(0, |space| space.as_raw() as usize),
-            provider: arguments.provider,
-            access: arguments.access,
-            address: arguments.address,
-            length: arguments.length,
-            identity: buffer
-                .as_ref()
-                .map_or(arguments.identity, dmabuf::Buffer::identity),
-        };
-        let wanted = Wanted {
-            key,
-            space,
-            permissions,
-            may_risk: arguments.flags & register::PROVED_ONLY == 0,
-            buffer,
-        };
-        // A region that no context knows must not outlive the gate.
-        let inside = self.board.gate.enter()?;
-        arguments.found = u32::from(self.find(&wanted.key, arguments)?);
-        if arguments.found != 0 {
-            trace::registered(&self.board, self.channel, arguments);
-            return Ok(());
-        }
-        drop(inside);
-        // What is kept makes room: ours first, then others'.
-        let mut alone = true;
-        let mut since = None;
-        let mut tries = 0;
-        let mut need = self.board.need();
-        loop {
-            let departures = self.board.departures();
-            let error = match self.make(&wanted, arguments) {
-                Err(error) if [ENOSPC, ENOMEM, EDQUOT, ENOBUFS].contains(&error) => error,
-                done => return done,
-            };
-            let since: &Instant<Monotonic> = since.get_or_insert_with(Instant::now);
-            tries += 1;
-            if since.elapsed() > PATIENCE && tries > LEAST_TRIES {
-                return Err(error);
-            }
-            // SAFETY: it looks at the calling thread.
-            if unsafe { peerlane_is_killed() } {
-                return Err(EINTR);
-            }
-            let _inside = self.board.gate.enter()?;
-            let went = self.make_room(&wanted, core::mem::take(&mut alone), error, &mut need)?;
-            // What was kept when we were refused, and is not any more, may be all that we need.
-            if !went && departures == self.board.departures() {
-                return Err(error);
-            }
-        }
-    }
-
-    /// Lets go what we keep, if `ours_first` and if there is something; else what any context keeps of that
-    /// of which a region has found too little, and has those contexts keep nothing more. Says whether
-    /// there was something. One at a time does this: what another lets go is gone afterwards.
-    fn make_room(
-        &self,
-        wanted: &Wanted,
-        ours_first: bool,
-        error: Error,
-        need: &mut Need<'_>,
-    ) -> Result<bool> {
-        let payer = host::Payer::caller()?;
-        let exporter = wanted.buffer.as_ref().map(dmabuf::Buffer::exporter);
+    /// Evicts cached regions, the oldest first: those of which `wanted` says so, which is also told whether the limits ask for
+    /// it. Returns whether there were any. For [`Board::let_go`].
+    pub(crate) fn evict(&self, mut wanted: impl FnMut(&Region, bool) -> bool) -> bool {
         let mut went = false;
-        self.board.let_go(|| {
-            went = ours_first && self.let_kept_go();
-            if went {
-                return;
+        loop {
+            let count = self.regions.lock().cached().len().min(BATCH);
+            if count == 0 {
+                return went;
             }
-            self.board.for_each_user(|other| {
-                let gone = if [ENOMEM, ENOBUFS].contains(&error) {
-                    let helps = |region: &Region| match error {
-                        // Of the process's locked memory, or its user's, whoever has opened the board.
-                        error if error == ENOMEM => region.memory.weighs_on(&payer),
-                        // Of a GPU's BAR.
-                        _ => region.memory.fills_the_bar_of(exporter),
-                    };
-                    let kept = other.regions.lock().take_kept_if(helps);
-                    let gone = !kept.is_empty();
-                    Region::retire(&self.board, kept);
-                    gone
-                } else {
-                    // Of a user's part of the board, other contexts of the same user have something.
-                    (error == ENOSPC || self.has_user_of(other)) && other.let_kept_go()
-                };
-                if gone {
-                    need.press(other.channel);
-                    went = true;
-                }
-            });
-        });
-        Ok(went)
-    }
-
-    /// Unmaps what is kept, for its entries. Says whether there was something. NVIDIA's pages of another
-    /// process stay held ([`crate::memory::nvidia`]).
-    fn let_kept_go(&self) -> bool {
-        let kept = self.regions.lock().take_all_kept();
-        let went = !kept.is_empty();
-        Region::retire(&self.board, kept);
-        went
+            let Ok(mut taken) = KVVec::with_capacity(count, GFP_KERNEL) else {
+                return went;
+            };
+            let over = self.regions.lock().take(&mut taken, &mut wanted);
+            went |= !taken.is_empty();
+            Region::retire(&self.board, taken);
+            if over {
+                return went;
+            }
+        }
     }
 
     /// Takes all regions away, and whatever else is held for a process's memory. They must be dropped
     /// without a lock.
     pub(crate) fn take_regions(&self) -> KVVec<Region> {
-        let (mut regions, held, space) = {
+        let (mut kept, held, space) = {
             let mut regions = self.regions.lock();
-            let kept = regions.take_all_kept();
+            regions.account = Account::default();
+            regions.show_weight();
+            let kept = core::mem::take(&mut regions.kept);
             (kept, core::mem::take(&mut regions.held), regions.space.take())
         };
         drop(space);
         for held in held {
             // A region for which there is no room is dropped, and so forgotten by the board.
-            let _ = regions.push(held.region, GFP_KERNEL);
+            let _ = kept.push(held.region, GFP_KERNEL);
         }
-        regions
-    }
-
-    /// Looks for a region among those that are kept, and drops those that are of no use any more if it is
-    /// not there.
-    fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let mut regions = self.regions.lock();
-        let found = regions.reuse(key, arguments)?;
-        if found {
-            self.board.kept_less();
-        }
-        let is_useless = |region: &Region| !region.usable();
-        // Who finds what it looks for does not look through the rest.
-        let some_are = !found && regions.kept.iter().any(is_useless);
-        drop(regions);
-        if some_are {
-            self.board.let_go(|| {
-                let useless = self.regions.lock().take_kept_if(is_useless);
-                Region::retire(&self.board, useless);
-            });
-        }
-        Ok(found)
+        kept
     }
 
     /// Makes sure that what the board wrote to a region has arrived.
@@ -513,7 +462,7 @@ impl Context {
         Ok(mapping.flush()?)
     }
 
-    /// Takes a handle away, and says whether the region is kept.
+    /// Takes a handle away, and says whether the region is cached.
     pub(crate) fn give_back(&self, handle: u32, keep: bool) -> Result<bool> {
         let keep = keep && !self.board.is_pressed(self.channel);
         let mut regions = self.regions.lock();
@@ -526,121 +475,12 @@ impl Context {
         drop(dropped);
         if has_excess {
             self.board.let_go(|| {
-                let excess = self.regions.lock().take_excess();
-                kept &= !excess.iter().any(|region| Some(region.given_back) == newest);
-                Region::retire(&self.board, excess);
+                self.evict(|region, over| {
+                    kept &= !(over && Some(region.given_back) == newest);
+                    over
+                });
             });
         }
         Ok(kept)
     }
-
-    /// The calling process's address space. Who registers again need not wait for its lock.
-    fn space_of_caller(&self) -> Result<Arc<Space>> {
-        let last = self.regions.lock().space.clone();
-        if let Some(space) = last.filter(|space| space.is_callers()) {
-            return Ok(space);
-        }
-        Space::of_caller()
-    }
-
-    /// Makes a region and hands it out.
-    fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
-        let Key {
-            address, length, ..
-        } = wanted.key;
-        let permissions = wanted.permissions;
-        // Pages may take as long to come as their owner likes: a user's page fault handler, a
-        // file system in user space. Nobody waits for that inside of the gate.
-        let (space, pages) = match wanted.key.provider {
-            provider::HOST => {
-                let space = || self.space_of_caller();
-                let pages = host::Pinned::new(space, address, length, permissions)?;
-                (Some(pages.space().clone()), Some(pages))
-            }
-            _ => (None, None),
-        };
-        let inside = self.board.gate.enter()?;
-        if space.is_some() {
-            let before = core::mem::replace(&mut self.regions.lock().space, space);
-            drop(before);
-        }
-        let device = inside.device();
-        let kind = match wanted.key.provider {
-            provider::HOST => Kind::Host,
-            provider::NVIDIA => Kind::Nvidia,
-            _ => Kind::DmaBuf,
-        };
-        let pinned = match &wanted.buffer {
-            // All of it is pinned, however little is asked for.
-            Some(buffer) => Some(self.board.pin(self.channel, buffer.length())?),
-            None if kind == Kind::Nvidia => Some(self.board.pin(self.channel, length)?),
-            None => None,
-        };
-        let (board, events) = (self.board.clone(), self.events.clone());
-        let mapping = Mapping::new(board, events, self.channel, kind)?;
-        let any_distance = self.board.settings.any_distance;
-        let (memory, segments, offset) = match (&wanted.buffer, pages) {
-            (Some(buffer), _) => {
-                let (import, segments) = dmabuf::Import::new(
-                    &inside,
-                    buffer.clone(),
-                    permissions,
-                    any_distance,
-                    mapping.clone(),
-                )?;
-                (Memory::DmaBuf { import }, segments, address)
-            }
-            (None, Some(pages)) => {
-                let (pages, segments, offset) = host::Pages::new(device, pages)?;
-                (Memory::Host(pages), segments, offset)
-            }
-            (None, None) => {
-                let (pages, segments, offset) = nvidia::Pages::new(
-                    device,
-                    address,
-                    length,
-                    permissions,
-                    any_distance,
-                    mapping.clone(),
-                )?;
-                (Memory::Nvidia { _pages: pages }, segments, offset)
-            }
-        };
-        let mut region = Region {
-            board: self.board.clone(),
-            mapping,
-            memory,
-            _pinned: pinned,
-            key: wanted.key,
-            _space: wanted.space.clone(),
-            retired: false,
-            given_back: 0,
-        };
-        let placed = region
-            .mapping
-            .place(segments, offset, length, permissions);
-        // The board never hears of one that has no place.
-        region.retired = placed.is_err();
-        placed?;
-        if permissions.read() && kind.is_peer() && self.board.proves_peers() {
-            let prove = |proofs: &mut Proofs<'_>| region.mapping.prove(proofs);
-            self.board.with_proofs(device, wanted.may_risk, prove)?;
-        }
-        region.describe(arguments)?;
-        let held = self.regions.lock().admit(region);
-        // A region that was refused is dropped without the lock.
-        arguments.handle = held.map_err(|(_, error)| error)?;
-        trace::registered(&self.board, self.channel, arguments);
-        Ok(())
-    }
-}
-
-/// A region that a caller wants.
-struct Wanted {
-    key: Key,
-    space: Option<ARef<Mm>>,
-    permissions: Permissions,
-    /// A first read from a device may be tried.
-    may_risk: bool,
-    buffer: Option<dmabuf::Buffer>,
 }

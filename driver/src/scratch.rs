@@ -38,7 +38,8 @@ impl Scratch {
             length,
         };
         segments.push(segment, GFP_KERNEL)?;
-        scratch.mapping.place(segments, 0, length, Permissions::Write)?;
+        let layout = scratch.mapping.lay_out(&segments, 0, length)?.map_err(|_| EINVAL)?;
+        scratch.mapping.place(&mut segments, 0, &layout, Permissions::Write)?;
         scratch.mapping.publish()?;
         Ok(scratch)
     }

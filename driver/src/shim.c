@@ -5,9 +5,13 @@
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
+#include <linux/fs.h>
+#include <linux/hugetlb.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/irq.h>
+#include <linux/list_lru.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
@@ -16,6 +20,8 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/security.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/time_namespace.h>
 #include <linux/workqueue.h>
 
@@ -23,6 +29,49 @@
 
 /* `module!` has no word for it. That of dkms.conf. */
 MODULE_VERSION("0.1.0");
+
+bool peerlane_are_of_hugetlb(struct page *const *pages, size_t count)
+{
+	while (count--)
+		if (folio_test_hugetlb(page_folio(pages[count])))
+			return true;
+	return false;
+}
+
+struct mem_cgroup *peerlane_get_cgroup(void)
+{
+	return get_mem_cgroup_from_mm(current->mm);
+}
+
+void peerlane_put_cgroup(struct mem_cgroup *cgroup)
+{
+	mem_cgroup_put(cgroup);
+}
+
+struct kmem_cache *peerlane_new_cache(const char *name, unsigned int bytes)
+{
+	return kmem_cache_create(name, bytes, 0, SLAB_ACCOUNT, NULL);
+}
+
+void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list)
+{
+	return kmem_cache_alloc_lru(cache, list, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+struct shrinker *peerlane_new_shrinker(unsigned int number)
+{
+	return shrinker_alloc(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE, "peerlane%u", number);
+}
+
+unsigned int peerlane_nodes(void)
+{
+	return nr_node_ids;
+}
+
+unsigned long peerlane_references(struct file *file)
+{
+	return file_count(file);
+}
 
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address)
 {

@@ -6,6 +6,10 @@
 #include <linux/types.h>
 
 struct device;
+struct file;
+struct kmem_cache;
+struct list_lru;
+struct mem_cgroup;
 struct mmu_notifier;
 struct mmu_notifier_ops;
 struct module;
@@ -13,9 +17,11 @@ struct page;
 struct pci_dev;
 struct peerlane_register;
 struct peerlane_wait;
+struct shrinker;
 struct user_struct;
 struct vm_area_struct;
 
+bool peerlane_are_of_hugetlb(struct page *const *pages, size_t count);
 bool peerlane_disable_link(struct pci_dev *device, bool disable);
 int peerlane_dma_mapping_error(struct device *device, dma_addr_t address);
 bool peerlane_drives(struct module *module, struct pci_dev *device);
@@ -43,9 +49,16 @@ bool peerlane_may_say(void);
 bool peerlane_owns_aer(struct pci_dev *device);
 void *peerlane_page_address(struct page *page);
 unsigned long peerlane_page_to_pfn(struct page *page);
+struct mem_cgroup *peerlane_get_cgroup(void);
+void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list);
+struct kmem_cache *peerlane_new_cache(const char *name, unsigned int bytes);
+struct shrinker *peerlane_new_shrinker(unsigned int number);
+unsigned int peerlane_nodes(void);
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
 u64 peerlane_place(struct pci_dev *device);
+void peerlane_put_cgroup(struct mem_cgroup *cgroup);
 bool peerlane_queue_now(struct delayed_work *work);
+unsigned long peerlane_references(struct file *file);
 void peerlane_reset_by_the_link(struct pci_dev *device);
 bool peerlane_same_bridge(struct device *client, struct pci_dev *peer);
 bool peerlane_try_lock_device(struct pci_dev *device);

@@ -199,8 +199,13 @@ struct peerlane_info {
 	__u64 window_bytes;
 	/* As peerlane_query.resets; to ask here acknowledges nothing. */
 	__u64 resets;
+	/*
+	 * The most ATT entries that the context can hold, whatever is given back. 0: the driver
+	 * does not report it.
+	 */
+	__u64 most_entries;
 	/* Zero. */
-	__u64 reserved[3];
+	__u64 reserved[2];
 };
 
 /*
@@ -300,12 +305,14 @@ struct peerlane_info {
  * another device (64 pairs of a board and a device): register the memory for writing alone.
  * EAGAIN: also when reads of the board are down after a failed one. EINVAL: no bytes, no or
  * unknown bits of access or flags, or bytes that are not all in the dma-buf. ESTALE: the owner
- * has taken the memory back, or its device is gone. EDQUOT, ENOSPC, ENOMEM: too many ATT
- * entries, or too much memory. EREMOTEIO: the kernel does not know that the board can reach
- * the device. EHOSTUNREACH: the memory's own driver does not let the board into it. ENOBUFS:
- * that driver had no room to map it, in the BAR of a GPU for one. EPROTO: that driver hands it
- * over wrongly. EACCES: the board is to write, and the dma-buf is open for reading only.
- * EOPNOTSUPP: no such provider.
+ * has taken the memory back, or its device is gone. EFBIG: the region needs more ATT entries
+ * than the context can ever hold (peerlane_info.most_entries), so register less of the memory
+ * at a time; peerlane_register.entries says how many. ENOSPC, EDQUOT, ENOMEM: there are not so
+ * many at the moment, or not for this user, or too much memory is pinned. EREMOTEIO: the
+ * kernel does not know that the board can reach the device. EHOSTUNREACH: the memory's own
+ * driver does not let the board into it. ENOBUFS: that driver had no room to map it, in the
+ * BAR of a GPU for one. EPROTO: that driver hands it over wrongly. EACCES: the board is to
+ * write, and the dma-buf is open for reading only. EOPNOTSUPP: no such provider.
  */
 struct peerlane_register {
 	/* In: PEERLANE_PROVIDER_*. */
@@ -331,7 +338,7 @@ struct peerlane_register {
 	__u32 page_shift;
 	/* Out: the ATT address of the first byte. */
 	__u64 att_address;
-	/* Out: ATT entries. */
+	/* Out: ATT entries; with EFBIG, as many as the region needs at least. */
 	__u32 entries;
 	/* Out: 1 if the region was found, 0 if it was made. */
 	__u32 found;
@@ -1320,7 +1327,8 @@ PEERLANE_PLACE_(peerlane_info, page_bytes, 72);
 PEERLANE_PLACE_(peerlane_info, ring_bytes, 80);
 PEERLANE_PLACE_(peerlane_info, window_bytes, 88);
 PEERLANE_PLACE_(peerlane_info, resets, 96);
-PEERLANE_PLACE_(peerlane_info, reserved, 104);
+PEERLANE_PLACE_(peerlane_info, most_entries, 104);
+PEERLANE_PLACE_(peerlane_info, reserved, 112);
 PEERLANE_SIZE_(peerlane_register, 80);
 PEERLANE_PLACE_(peerlane_register, provider, 0);
 PEERLANE_PLACE_(peerlane_register, access, 4);

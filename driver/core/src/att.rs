@@ -341,6 +341,35 @@ impl fmt::Display for AllocError {
 
 impl core::error::Error for AllocError {}
 
+/// Set of entries of a table, one bit each, in storage given by the caller.
+#[derive(Debug)]
+pub struct EntrySet<S> {
+    words: S,
+}
+
+impl<S: Deref<Target = [u64]> + DerefMut> EntrySet<S> {
+    /// Words of storage for a table of `entries`.
+    pub const fn words(entries: u32) -> usize {
+        entries.div_ceil(u64::BITS) as usize
+    }
+
+    /// Makes an empty set. The storage's content is overwritten. Entries for which the storage has no bit are never in it.
+    pub fn new(mut words: S) -> Self {
+        words.fill(0);
+        Self { words }
+    }
+
+    /// Adds a run of entries.
+    pub fn insert(&mut self, first: u32, count: u32) {
+        bits::fill(&mut self.words, first, count, true);
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+}
+
 /// Allocator of runs of ATT entries: best fit, lowest index among equals.
 ///
 /// The state is two bitmaps in storage given by the caller (one bit for "in use",
@@ -411,6 +440,20 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         let mut largest = 0;
         self.free_runs(|_, count| largest = largest.max(count));
         largest
+    }
+
+    /// Returns whether `count` consecutive entries would be free if the entries in `spare` were given back.
+    pub fn would_fit(&self, count: u32, spare: &EntrySet<impl Deref<Target = [u64]>>) -> bool {
+        let (used, _) = self.split();
+        let mut run = 0;
+        for at in 0..self.entries {
+            let free = !bits::get(used, at) || bits::get(&spare.words, at);
+            run = if free { run + 1 } else { 0 };
+            if run >= count {
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes `count` consecutive entries.

@@ -2,6 +2,7 @@
 //! Unit tests of the ATT's entries, addresses and allocator.
 
 use super::*;
+use proptest::prelude::*;
 use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
@@ -120,4 +121,32 @@ fn bad_sizes_are_refused() {
     assert!(AttAllocator::new(vec![0; 4096], 65537).is_err());
     assert!(AttAllocator::new(vec![0; 2048], 65536).is_ok());
     assert_eq!(allocator(8).allocate(0), Err(AllocError::Zero));
+}
+
+proptest! {
+    /// A look ahead says the same as giving the runs back and allocating.
+    #[test]
+    fn a_look_ahead_is_right(
+        sizes in proptest::collection::vec(1u32..30, 1..30),
+        returned in proptest::collection::vec(any::<(bool, bool)>(), 30),
+        count in 1u32..100,
+    ) {
+        let mut att = allocator(200);
+        let runs: Vec<Run> = sizes.iter().filter_map(|size| att.allocate(*size).ok()).collect();
+        let mut spare = EntrySet::new(vec![u64::MAX; EntrySet::<Vec<u64>>::words(200)]);
+        let mut later = Vec::new();
+        for (run, (now, then)) in runs.into_iter().zip(returned) {
+            if now {
+                att.free(run).unwrap();
+            } else if then {
+                spare.insert(run.first(), run.count());
+                later.push(run);
+            }
+        }
+        let said = att.would_fit(count, &spare);
+        for run in later {
+            att.free(run).unwrap();
+        }
+        prop_assert_eq!(said, att.allocate(count).is_ok());
+    }
 }

@@ -2,6 +2,8 @@
 //! How much may stay mapped after use: the account of regions that were given back and are
 //! kept, because the next transfer is likely to use the same memory.
 
+use core::ops::{Deref, DerefMut};
+
 /// Whose memory a region holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -112,6 +114,49 @@ impl Account {
     }
 }
 
+/// How often each number occurs in a list. (`sort_unstable` of the standard library has calls in it that the kernel's checks of
+/// objects do not know.)
+#[derive(Debug)]
+pub struct Tally<S>(S);
+
+impl<S: Deref<Target = [u64]> + DerefMut> Tally<S> {
+    /// Counts the numbers of a list, in any order.
+    pub fn new(mut numbers: S) -> Self {
+        // Heap sort: for that the list needs no memory but its own.
+        let list = &mut *numbers;
+        for root in (0..list.len() / 2).rev() {
+            sift_down(list, root);
+        }
+        for end in (1..list.len()).rev() {
+            list.swap(0, end);
+            if let Some(heap) = list.get_mut(..end) {
+                sift_down(heap, 0);
+            }
+        }
+        Self(numbers)
+    }
+
+    /// Returns how often a number occurs.
+    pub fn count(&self, number: u64) -> usize {
+        let first = self.0.partition_point(|other| *other < number);
+        let rest = self.0.get(first..).unwrap_or(&[]);
+        rest.partition_point(|other| *other == number)
+    }
+}
+
+/// Moves the number at `root` of a heap down to its place: no number is larger than its parent.
+fn sift_down(heap: &mut [u64], mut root: usize) {
+    while let Some(left) = heap.get(2 * root + 1) {
+        let right = heap.get(2 * root + 2).filter(|right| *right > left);
+        let larger = 2 * root + 1 + usize::from(right.is_some());
+        if heap.get(root) >= heap.get(larger) {
+            return;
+        }
+        heap.swap(root, larger);
+        root = larger;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +195,14 @@ mod tests {
                 let weights = kept.iter().map(|(kind, bytes)| weight(*kind, *bytes));
                 prop_assert_eq!(account.weight(), weights.sum::<u64>());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_tally_counts(numbers in proptest::collection::vec(0u64..20, 0..100), number in 0u64..20) {
+            let count = numbers.iter().filter(|other| **other == number).count();
+            prop_assert_eq!(Tally::new(numbers).count(number), count);
         }
     }
 

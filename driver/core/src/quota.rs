@@ -307,6 +307,25 @@ impl Quota {
         Ok(())
     }
 
+    /// Returns the most entries that a channel can hold, whatever others give back: the limit of the channel, and that of
+    /// its user.
+    pub fn most(&self, channel: u32) -> u32 {
+        let limits = &self.limits;
+        match self.users.get(channel as usize) {
+            Some(Some(user)) if !user.exempt => limits.channel_entries.min(limits.user_entries),
+            _ => limits.channel_entries,
+        }
+    }
+
+    /// Returns whether [`take`](Self::take) would do if each channel gave `spare` of its entries back.
+    pub fn would_take(&self, channel: u32, wanted: u32, spare: impl Fn(u32) -> u32) -> bool {
+        let mut after = self.clone();
+        for channel in 0..chan::COUNT as u32 {
+            after.give(channel, spare(channel));
+        }
+        after.take(channel, wanted).is_ok()
+    }
+
     /// Counts entries out that were counted in.
     pub fn give(&mut self, channel: u32, count: u32) {
         if let Some(place) = self.held.get_mut(channel as usize) {
@@ -570,5 +589,46 @@ mod tests {
                 prop_assert_eq!(quota.held(channel), held);
             }
         }
+    }
+
+    #[test]
+    fn the_most_is_what_an_empty_account_allows() {
+        let limits = Limits {
+            channel_entries: 30,
+            user_entries: 20,
+            ..MANY
+        };
+        let mut quota = Quota::new(limits);
+        for (channel, exempt) in [(0, false), (1, true)] {
+            quota
+                .open(
+                    channel,
+                    User {
+                        id: channel,
+                        exempt,
+                    },
+                )
+                .unwrap();
+            let most = quota.most(channel);
+            assert_eq!(most, if exempt { 30 } else { 20 });
+            assert!(quota.would_take(channel, most, |_| 0));
+            assert!(!quota.would_take(channel, most + 1, |_| u32::MAX));
+        }
+    }
+
+    #[test]
+    fn what_the_users_other_channels_give_back_counts() {
+        let mut quota = Quota::new(Limits {
+            user_entries: 20,
+            ..MANY
+        });
+        for (channel, id) in [(0, 7), (1, 7), (2, 8)] {
+            quota.open(channel, User { id, exempt: false }).unwrap();
+            quota.take(channel, 10).unwrap();
+        }
+        assert!(!quota.would_take(0, 6, |channel| if channel == 2 { 10 } else { 0 }));
+        assert!(!quota.would_take(0, 6, |channel| if channel == 1 { 5 } else { 0 }));
+        assert!(quota.would_take(0, 6, |channel| if channel == 1 { 6 } else { 0 }));
+        assert_eq!(quota.held(1), 10);
     }
 }

@@ -215,8 +215,10 @@ pub struct Info {
     pub window_bytes: u64,
     /// As [`Query::resets`]; to ask here acknowledges nothing.
     pub resets: u64,
+    /// The most ATT entries that the context can hold, whatever is given back. 0: the driver does not report it.
+    pub most_entries: u64,
     /// Zero.
-    pub reserved: [u64; 3],
+    pub reserved: [u64; 2],
 }
 
 /// What not every driver or board has: bits of [`Info::features`] and [`Info::required`].
@@ -303,7 +305,9 @@ pub mod access {
 /// ([`register::PROVED_ONLY`]), or the driver has no room for another device (64 pairs of a board and a device): register
 /// the memory for writing alone. `EAGAIN`: also when reads of the board are down after a failed one. `EINVAL`: no bytes, no
 /// or unknown bits of `access` or `flags`, or bytes that are not all in the dma-buf. `ESTALE`: the owner has taken the
-/// memory back, or its device is gone. `EDQUOT`, `ENOSPC`, `ENOMEM`: too many ATT entries, or too much memory. `EREMOTEIO`: the
+/// memory back, or its device is gone. `EFBIG`: the region needs more ATT entries than the context can ever hold
+/// ([`Info::most_entries`]), so register less of the memory at a time; [`Register::entries`] says how many. `ENOSPC`, `EDQUOT`,
+/// `ENOMEM`: there are not so many at the moment, or not for this user, or too much memory is pinned. `EREMOTEIO`: the
 /// kernel does not know that the board can reach the device. `EHOSTUNREACH`: the memory's own driver does not let the board
 /// into it. `ENOBUFS`: that driver had no room to map it, in the BAR of a GPU for one. `EPROTO`: that driver hands it over
 /// wrongly. `EACCES`: the board is to write, and the dma-buf is open for reading only. `EOPNOTSUPP`: no such provider.
@@ -331,7 +335,7 @@ pub struct Register {
     pub page_shift: u32,
     /// Out: the ATT address of the first byte.
     pub att_address: u64,
-    /// Out: ATT entries.
+    /// Out: ATT entries; with `EFBIG`, as many as the region needs at least.
     pub entries: u32,
     /// Out: 1 if the region was found, 0 if it was made.
     pub found: u32,

@@ -148,6 +148,7 @@ fn expected() -> Expected {
             ring_bytes,
             window_bytes,
             resets,
+            most_entries,
             reserved,
         }
     );

@@ -603,6 +603,7 @@ impl WorkItem for Board {
         board.close_abandoned();
         board.give_up_unmended();
         board.end_overdue_reprogramming();
+        board.look_for_orphans();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! When the machine is short of memory, regions that contexts keep are let go, oldest first.
+//! Cached regions are evicted when nobody can use them any more, and when memory is short.
 //!
-//! The kernel calls a shrinker from within any allocation, whatever locks the caller holds. Letting a region go
+//! A region is of no use any more when its process has given the addresses other memory, when the owner of the memory has
+//! taken it back, or when nobody can name its dma-buf. Of the first two the kernel informs the driver, from within any call and
+//! with any lock held ([`crate::memory::space`], [`crate::memory::dmabuf`]). For the third the watchdog looks.
+//!
+//! When memory is short the kernel calls a shrinker, also from within any allocation. Evicting a region
 //! takes sleeping locks (of pages, of a dma-buf) and a fence, for which a board may need time. So the shrinker
-//! itself only tries locks, waits for nothing, and notes how much is wanted. A work item does the rest, and no
-//! reclaim waits for it. The work item allocates memory only for its batches, and can do without.
+//! itself takes no lock that sleeps, and notes how much is wanted of which context ([`super::keepers`]). A shortage may be that
+//! of a control group: then the contexts of its processes are asked.
+//!
+//! A work item does the evicting, and no reclaim waits for it. The work item allocates memory only for its batches.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:
@@ -19,114 +25,104 @@
 //!   (`writable_file_mapping_allowed` in `mm/gup.c`).
 //! - The reservation of a dma-buf is its driver's. A caller that holds a reservation takes the state of a
 //!   mapping, and we never wait for a reservation with that state held.
-//!
-//! Only a shortage of the whole machine counts, not that of one control group: pages are pinned for the process
-//! that registered them, and count against its user's limit of locked memory.
 
-use super::Board;
-use crate::{context::Context, regions::Region};
-use core::ptr::{self, NonNull};
+use super::{
+    keepers::{Asked, Keepers},
+    Board,
+};
+use crate::{ffi::peerlane_new_shrinker, logic::kept::Tally, regions::Region};
+use core::ptr;
+use core::ptr::NonNull;
 use kernel::{
     bindings,
     ffi::{c_int, c_long, c_ulong},
-    impl_has_work, new_work,
     prelude::*,
-    sync::{
-        atomic::{ordering, Atomic},
-        Arc,
-    },
+    sync::Arc,
     workqueue::{self, Work, WorkItem},
 };
 
-/// Regions that go with one fence.
-const BATCH: usize = 16;
+/// Which work of a board it is.
+pub(super) const WORK: u64 = 1;
 
 impl Board {
-    /// The weight of all that contexts keep, as far as it can be seen without waiting.
-    fn weight_of_kept(&self) -> u64 {
-        let Some(users) = self.users.try_lock() else {
-            return 0;
-        };
-        let contexts = users.contexts.iter().flatten();
-        let regions = contexts.map(|user| user.regions.try_lock());
-        regions.flatten().map(|regions| regions.weight()).sum()
+    /// Has cached regions evicted that are of no use any more, or wanted back: soon, and by another thread. Whoever calls may
+    /// hold any lock.
+    pub(crate) fn relieve(self: &Arc<Self>) {
+        // It may be waiting already.
+        let _ = workqueue::system_long().enqueue::<_, WORK>(self.clone());
     }
 
-    /// The context that keeps the region which was given back first.
-    fn keeper_of_oldest(&self) -> Option<Arc<Context>> {
-        let mut found: Option<(u64, Arc<Context>)> = None;
+    /// Has the same done if dma-bufs are cached: nobody informs the driver when their last descriptor is closed.
+    pub(super) fn look_for_orphans(self: &Arc<Self>) {
+        let mut some = false;
         self.for_each_user(|user| {
-            let Some(oldest) = user.regions.lock().oldest() else {
-                return;
-            };
-            if found.as_ref().is_none_or(|(first, _)| oldest < *first) {
-                found = Some((oldest, user.clone()));
+            some |= user.regions.lock().cached().iter().any(|region| region.memory().buffer().is_some());
+        });
+        if some {
+            self.relieve();
+        }
+    }
+
+    /// Counts the regions of each dma-buf.
+    fn buffers(&self) -> Result<Tally<KVVec<u64>>> {
+        let mut count = 0;
+        self.for_each_user(|user| count += user.regions.lock().buffers().count());
+        let mut buffers = KVVec::with_capacity(count, GFP_KERNEL)?;
+        self.for_each_user(|user| {
+            for buffer in user.regions.lock().buffers() {
+                // One that is too many has just been registered by somebody who can name it.
+                if buffers.len() < buffers.capacity() {
+                    let _ = buffers.push(buffer, GFP_NOWAIT);
+                }
             }
         });
-        found.map(|(_, user)| user)
+        Ok(Tally::new(buffers))
     }
 
-    /// Lets a batch of regions go, or as many as are wanted. Says how much that was.
-    fn let_oldest_go(&self, wanted: u64) -> u64 {
-        let mut batch = KVVec::new();
-        let mut sum = 0;
-        while batch.len() < BATCH && sum < wanted {
-            let Some(user) = self.keeper_of_oldest() else {
-                break;
+    /// Evicts what is of no use any more, and what is wanted back.
+    fn evict(&self) {
+        let buffers = self.buffers().ok();
+        let is_orphan = |region: &Region| {
+            let (Some(buffers), Some(buffer)) = (&buffers, region.memory().buffer()) else {
+                return false;
             };
-            let taken = user.regions.lock().take_oldest();
-            if let Some((region, weight)) = taken {
-                sum += weight;
-                // One for which there is no room is dropped, and so forgotten by the board.
-                let _ = batch.push(region, GFP_KERNEL);
-            }
-        }
-        Region::retire(self, batch);
-        sum
+            !buffer.has_more_users_than(buffers.count(buffer.identity()))
+        };
+        self.for_each_user(|user| {
+            let mut wanted = user.regions.lock().wanted();
+            user.evict(|region, _| {
+                let weight = region.weight();
+                let is_wanted = wanted > 0 && weight > 0;
+                let goes = is_wanted || region.is_useless() || is_orphan(region);
+                if goes {
+                    wanted = wanted.saturating_sub(weight);
+                }
+                goes
+            });
+        });
     }
 }
 
-/// What is wanted back.
-#[pin_data]
+impl WorkItem<WORK> for Board {
+    type Pointer = Arc<Board>;
+
+    fn run(board: Arc<Board>) {
+        if let Ok(_inside) = board.gate.enter() {
+            board.let_go(|| board.evict());
+        }
+    }
+}
+
+/// What the shrinker's callbacks get.
 struct Relief {
     board: Arc<Board>,
-    wanted: Atomic<u64>,
-    #[pin]
-    work: Work<Relief>,
-}
-
-impl_has_work! {
-    impl HasWork<Self> for Relief { self.work }
-}
-
-impl WorkItem for Relief {
-    type Pointer = Arc<Relief>;
-
-    fn run(relief: Arc<Relief>) {
-        loop {
-            let wanted = relief.wanted.xchg(0, ordering::Full);
-            let Ok(_inside) = relief.board.gate.enter() else {
-                return;
-            };
-            let gone = match wanted {
-                0 => 0,
-                wanted => relief
-                    .board
-                    .let_go(|| relief.board.let_oldest_go(wanted)),
-            };
-            if gone == 0 {
-                return;
-            }
-            let rest = wanted.saturating_sub(gone);
-            relief.wanted.fetch_add(rest, ordering::Relaxed);
-        }
-    }
+    keepers: Arc<Keepers>,
 }
 
 /// A board's shrinker (`include/linux/shrinker.h`).
 pub(crate) struct Shrinker {
     raw: NonNull<bindings::shrinker>,
-    relief: Arc<Relief>,
+    relief: KBox<Relief>,
 }
 
 // SAFETY: it may be freed by any thread.
@@ -135,19 +131,23 @@ unsafe impl Send for Shrinker {}
 unsafe impl Sync for Shrinker {}
 
 impl Shrinker {
-    /// Registers one.
+    /// Registers one. Contexts that are opened from now on are asked.
     pub(crate) fn new(board: &Arc<Board>, number: u32) -> Result<Self> {
-        let relief = Arc::pin_init(
-            pin_init!(Relief {
-                board: board.clone(),
-                wanted: Atomic::new(0),
-                work <- new_work!("peerlane::relief"),
-            }),
-            GFP_KERNEL,
-        )?;
-        // SAFETY: the number is what the format wants.
-        let raw = unsafe { bindings::shrinker_alloc(0, c"peerlane%u".as_char_ptr(), number) };
-        let raw = NonNull::new(raw).ok_or(ENOMEM)?;
+        // SAFETY: any number does.
+        let raw = NonNull::new(unsafe { peerlane_new_shrinker(number) }).ok_or(ENOMEM)?;
+        // SAFETY: just made. Once it is freed nobody opens the board any more.
+        let relief = unsafe { Keepers::new(raw) }.and_then(|keepers| {
+            let board = board.clone();
+            Ok(KBox::new(Relief { board, keepers }, GFP_KERNEL)?)
+        });
+        let relief = match relief {
+            Ok(relief) => relief,
+            Err(error) => {
+                // SAFETY: not registered yet, and ours.
+                unsafe { bindings::shrinker_free(raw.as_ptr()) };
+                return Err(error);
+            }
+        };
         // SAFETY: not registered yet, and ours. What it points to lives until it is freed.
         unsafe {
             let shrinker = &mut *raw.as_ptr();
@@ -158,17 +158,18 @@ impl Shrinker {
             shrinker.private_data = ptr::from_ref(&*relief).cast_mut().cast();
             bindings::shrinker_register(raw.as_ptr());
         }
+        board.keepers.populate(relief.keepers.clone());
         Ok(Self { raw, relief })
     }
 }
 
 impl Drop for Shrinker {
     fn drop(&mut self) {
-        // SAFETY: registered by `new`; the call waits until nobody is in it any more. Then the work is
-        // not queued anew, and it holds itself until it has run, which takes the gate's word only.
+        // SAFETY: registered by `new`; the call waits until nobody is in it any more. Nobody else has the work run, since all
+        // contexts are closed, and it holds itself until it has run, which takes the gate's word only.
         unsafe {
             bindings::shrinker_free(self.raw.as_ptr());
-            let work = Work::raw_get(&raw const self.relief.work);
+            let work = Work::raw_get(&raw const self.relief.board.relief);
             bindings::flush_work(work);
         }
     }
@@ -182,14 +183,32 @@ unsafe fn relief<'a>(shrinker: *mut bindings::shrinker) -> &'a Relief {
 }
 
 /// # Safety
+/// Called by the kernel with the argument of such a call.
+unsafe fn asked(control: *mut bindings::shrink_control) -> Asked {
+    // SAFETY: by contract.
+    unsafe {
+        Asked {
+            node: (*control).nid,
+            group: (*control).memcg,
+        }
+    }
+}
+
+/// # Safety
 /// As above.
 unsafe extern "C" fn count(
     shrinker: *mut bindings::shrinker,
-    _: *mut bindings::shrink_control,
+    control: *mut bindings::shrink_control,
 ) -> c_ulong {
+    /// `SHRINK_EMPTY` of include/linux/shrinker.h.
+    const EMPTY: c_ulong = c_ulong::MAX - 1;
     // SAFETY: by contract.
-    let relief = unsafe { relief(shrinker) };
-    relief.board.weight_of_kept() as c_ulong
+    let (relief, asked) = unsafe { (relief(shrinker), asked(control)) };
+    match relief.keepers.has_any(asked) {
+        true => relief.keepers.weight(asked) as c_ulong,
+        // Until there is one again the kernel does not ask for this group.
+        false => EMPTY,
+    }
 }
 
 /// # Safety
@@ -199,12 +218,10 @@ unsafe extern "C" fn scan(
     control: *mut bindings::shrink_control,
 ) -> c_ulong {
     // SAFETY: by contract.
-    let (relief, wanted) = unsafe { (relief(shrinker), (*control).nr_to_scan) };
-    relief.wanted.fetch_add(wanted as u64, ordering::Relaxed);
-    // SAFETY: the kernel holds the shrinker, which holds it in an `Arc`.
-    let relief = unsafe { kernel::sync::ArcBorrow::from_raw(ptr::from_ref(relief)) };
-    // It may be waiting already.
-    let _ = workqueue::system_long().enqueue(Arc::from(relief));
+    let (relief, asked, wanted) =
+        unsafe { (relief(shrinker), asked(control), (*control).nr_to_scan) };
+    relief.keepers.ask(asked, wanted as u64);
+    relief.board.relieve();
     // Nothing is free yet.
     0
 }

@@ -20,7 +20,7 @@ use super::{
     told,
 };
 use crate::{
-    ffi::{peerlane_is_translated, raw_device},
+    ffi::{peerlane_is_translated, peerlane_references, raw_device},
     gate::Inside,
     logic::{
         att::Permissions,
@@ -123,6 +123,13 @@ impl Buffer {
         unsafe { (*(*self.0).file).f_mode & FMODE_WRITE != 0 }
     }
 
+    /// Whether it has more references than so many. A buffer to which only its importers hold references cannot be
+    /// registered again: nobody has a descriptor of it.
+    pub(crate) fn has_more_users_than(&self, count: usize) -> bool {
+        // SAFETY: as above.
+        unsafe { peerlane_references((*self.0).file) as usize > count }
+    }
+
     /// Runs with the reservation locked.
     fn reserved<R>(&self, f: impl FnOnce() -> R) -> Result<R> {
         // SAFETY: we hold a reference. Without a context the lock is taken plainly.
@@ -220,6 +227,11 @@ impl Import {
         mapped.map_err(|error| Self::refused(device, Asked::Map, error))?;
         let segments = import.settled(inside, any_distance)?;
         Ok((import, segments))
+    }
+
+    /// The buffer.
+    pub(super) fn buffer(&self) -> &Buffer {
+        &self.buffer
     }
 
     /// Who exports the memory.

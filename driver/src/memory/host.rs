@@ -4,7 +4,8 @@
 
 use super::space::{Space, Watch};
 use crate::{
-    ffi::{is_capable, peerlane_get_user, peerlane_page_address, raw_device},
+    board::Board,
+    ffi::{is_capable, peerlane_are_of_hugetlb, peerlane_get_user, peerlane_page_address, raw_device},
     logic::{att::Permissions, layout::Segment},
 };
 use core::ptr::NonNull;
@@ -189,6 +190,7 @@ impl Pinned {
     /// Pins memory of the calling process, whose address space `space` gets. No lock may be held that a
     /// page fault takes.
     pub(crate) fn new(
+        board: &Arc<Board>,
         space: impl FnOnce() -> Result<Arc<Space>>,
         address: u64,
         length: u64,
@@ -209,7 +211,7 @@ impl Pinned {
             pages: KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?,
             offset: (address & !PAGE_MASK) as u64,
             permissions,
-            watch: KBox::pin_init(Watch::new(space, range.clone()), GFP_KERNEL_ACCOUNT)?,
+            watch: KBox::pin_init(Watch::new(board.clone(), space, range.clone()), GFP_KERNEL_ACCOUNT)?,
         };
         for _ in 0..ATTEMPTS {
             pinned.unpin();
@@ -337,14 +339,21 @@ impl Drop for Mapped {
 }
 
 impl Pages {
-    /// Maps pinned pages for the device. Also says where on the bus they lie, from the beginning
-    /// of the first, and where in that the memory begins.
+    /// Maps pinned pages for the device, and takes them if that does not fail. Also says where on the bus they lie, from the
+    /// beginning of the first, and where in that the memory begins.
     pub(crate) fn new(
         device: &Device<Bound>,
-        mut pinned: Pinned,
+        pages: &mut Option<Pinned>,
     ) -> Result<(Self, KVVec<Segment>, u64)> {
+        let mut pinned = pages.take().ok_or(EINVAL)?;
         let direction = super::direction(pinned.permissions);
-        let mapped = Mapped::new(device, &mut pinned, direction)?;
+        let mapped = match Mapped::new(device, &mut pinned, direction) {
+            Ok(mapped) => mapped,
+            Err(error) => {
+                *pages = Some(pinned);
+                return Err(error);
+            }
+        };
         let offset = pinned.offset;
         let mut pages = Self { mapped, pinned };
         // SAFETY: just mapped, and ours.
@@ -371,6 +380,18 @@ impl Pages {
     /// Whether the process may see other memory at the address now.
     pub(crate) fn is_stale(&self) -> bool {
         self.pinned.is_stale()
+    }
+
+    /// Whether there are pages of hugetlb among them.
+    pub(crate) fn are_of_hugetlb(&self) -> bool {
+        let pages = &self.pinned.pages;
+        // SAFETY: so many pages, which are pinned.
+        unsafe { peerlane_are_of_hugetlb(pages.as_ptr(), pages.len()) }
+    }
+
+    /// Takes note that the region is cached, or is not any more.
+    pub(crate) fn note_kept(&self, kept: bool) {
+        self.pinned.watch.note_kept(kept);
     }
 
     /// Whether somebody could have more memory pinned, were this gone.

@@ -42,6 +42,31 @@ impl Memory {
         }
     }
 
+    /// Whether it may stay mapped when it has been given back. Huge pages of hugetlb go back to a pool that their users
+    /// count on: the next `mmap` would not find them there.
+    pub(crate) fn may_stay(&self) -> bool {
+        match self {
+            Self::Host(pages) => !pages.are_of_hugetlb(),
+            Self::DmaBuf { .. } | Self::Nvidia { .. } => true,
+        }
+    }
+
+    /// Takes note that the region is cached, or is not any more. A cached region is evicted soon after its memory has
+    /// become stale.
+    pub(crate) fn note_kept(&self, kept: bool) {
+        if let Self::Host(pages) = self {
+            pages.note_kept(kept);
+        }
+    }
+
+    /// The dma-buf, if it is one.
+    pub(crate) fn buffer(&self) -> Option<&dmabuf::Buffer> {
+        match self {
+            Self::DmaBuf { import } => Some(import.buffer()),
+            Self::Host(_) | Self::Nvidia { .. } => None,
+        }
+    }
+
     /// Whether somebody could have more memory pinned, were this gone.
     pub(crate) fn weighs_on(&self, payer: &host::Payer) -> bool {
         match self {

@@ -8,7 +8,7 @@
 //! that there always is one. Regions are let go on behalf of others, so the end of a [`Watch`] waits
 //! for nothing.
 
-use crate::{ffi::peerlane_mmu_notifier_get, logic::changes::Changes};
+use crate::{board::Board, ffi::peerlane_mmu_notifier_get, logic::changes::Changes};
 use core::{
     ops::Range,
     ptr::{null_mut, NonNull},
@@ -155,8 +155,7 @@ impl State {
             let mut node = bindings::interval_tree_iter_first(&mut self.watches, start, last);
             while !node.is_null() {
                 let watch = container_of!(Opaque::cast_from(node), Watch, node);
-                let stale = &(*watch).stale;
-                stale.store(true, ordering::Release);
+                (*watch).note_stale();
                 node = bindings::interval_tree_iter_next(node, start, last);
             }
         }
@@ -241,6 +240,9 @@ const PAUSE_MS: u32 = 2;
 pub(super) struct Watch {
     // Before the node is in the tree.
     stale: Atomic<bool>,
+    /// Whether a cached region has the pages, which is evicted when they are stale.
+    kept: Atomic<bool>,
+    board: Arc<Board>,
     range: Range<usize>,
     space: Arc<Space>,
     #[pin]
@@ -249,12 +251,18 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Watches addresses of an address space, of which there is one at least.
-    pub(super) fn new(space: Arc<Space>, range: Range<usize>) -> impl PinInit<Self> {
+    pub(super) fn new(
+        board: Arc<Board>,
+        space: Arc<Space>,
+        range: Range<usize>,
+    ) -> impl PinInit<Self> {
         let within = space.clone();
         let mut node: bindings::interval_tree_node = pin_init::zeroed();
         (node.start, node.last) = (range.start, range.end.saturating_sub(1));
         pin_init!(Self {
             stale: Atomic::new(true),
+            kept: Atomic::new(false),
+            board,
             range,
             space,
             // The last: what is in the tree is not given up.
@@ -290,6 +298,20 @@ impl Watch {
             }
         }
         false
+    }
+
+    /// Takes note of a change. Called by the kernel, which may hold any lock.
+    fn note_stale(&self) {
+        // A full barrier: either this sees that the region is cached, or who caches it sees that it is stale.
+        self.stale.xchg(true, ordering::Full);
+        if self.kept.load(ordering::Relaxed) {
+            self.board.relieve();
+        }
+    }
+
+    /// Takes note that a cached region has the pages, or has them no more. It may be stale already.
+    pub(super) fn note_kept(&self, kept: bool) {
+        self.kept.xchg(kept, ordering::Full);
     }
 
     /// Whose addresses they are.

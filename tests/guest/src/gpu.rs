@@ -158,6 +158,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         refused::stray_addresses(lab)
     });
     suite.run("gpu.dmabuf.read_only", || refused::read_only(lab));
+    suite.run("gpu.dmabuf.without_a_name", || refused::without_a_name(lab));
     suite.run("gpu.nvidia.put_fails", || odd::put_fails(lab));
     suite.run("gpu.nvidia.unbound_by_another", || {
         odd::unbound_by_another(lab)

@@ -178,7 +178,7 @@ fn info(bench: &Bench) -> Result<()> {
             "feature {bit:#x} gave {answer:?}"
         );
     }
-    ensure!(info.reserved == [0; 3], "reserved fields are not zero");
+    ensure!(info.reserved == [0; 2], "reserved fields are not zero");
     ensure!(
         info.local_base == info.local_end,
         "FPGA memory from the start"
@@ -484,5 +484,32 @@ fn quota(lab: &mut Lab) -> Result<String> {
     regions.pop();
     let half = greedy.register(&memory, 0..2048, Permissions::Write);
     half.map_err(told)?;
+    drop(regions);
+    // More than that never fits, with the same answer however often it is asked for, and is not pinned if its length says so.
+    let most = greedy.info().most_entries;
+    ensure!(most == quota as u64, "the driver reports {most} entries");
+    let large = crate::kept::scattered(quota + 1)?;
+    let never = |length: u64| {
+        // SAFETY: nothing is registered.
+        let refused =
+            unsafe { greedy.register_address(large.address(), length, Permissions::Write) };
+        match refused {
+            Err(peerlane_host::Error::TooLarge { entries, most, .. }) => Ok((entries, most)),
+            other => Err(anyhow::anyhow!("{length} bytes: {other:?}")),
+        }
+    };
+    for _ in 0..3 {
+        ensure!(
+            never(large.length() as u64)? == (quota as u64 + 1, quota as u64),
+            "other numbers"
+        );
+    }
+    ensure!(
+        never((quota as u64 + 1) << 21)?.0 == quota as u64 + 1,
+        "another number"
+    );
+    greedy
+        .register(&large, 0..quota * 4096, Permissions::Write)
+        .map_err(told)?;
     Ok(format!("{quota} entries"))
 }

@@ -2,6 +2,9 @@
 //! never when it is not.
 
 mod changes;
+mod freed;
+
+pub(crate) use freed::scattered;
 
 use crate::faults;
 use crate::lab::{Buffer, Lab, Mover, entries_free, pci_device, told};
@@ -32,6 +35,12 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         changes::of_a_changing_process(lab)
     });
     suite.run("kept.between_changes", || changes::between(lab));
+    suite.run("kept.freed_by_its_process", || freed::by_its_process(lab));
+    suite.run("kept.of_hugetlb", || freed::of_hugetlb(lab));
+    suite.run("kept.short_control_group", || {
+        freed::by_its_control_group(lab)
+    });
+    suite.run("kept.not_evicted_in_vain", || freed::not_in_vain(lab));
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));

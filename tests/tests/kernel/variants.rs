@@ -81,7 +81,8 @@ fn reprogrammed_by_a_user() {
 fn the_board_libraries_for_opencl() {
     Setup::default()
         .with(libraries::files)
-        .parameter("memory_pool_mib=16")
+        // Transfers of more than 512 KiB go in windows.
+        .parameter("memory_pool_mib=16 context_entries=128")
         .run("peerlane-guest libraries");
 }
 

@@ -299,9 +299,9 @@ pub(super) fn let_go_by_another(lab: &mut Lab) -> Result<String> {
                 let device = branch.open()?;
                 let memory = Memory::new(4096)?;
                 let one = || device.register(&memory, 0..4096, Permissions::Read);
-                // One more than are free.
+                // As many more than are free.
                 let free = entries_free(device.name().as_ref())?;
-                let held = (0..=free).map(|_| one().map_err(told));
+                let held = (0..free + KEPT).map(|_| one().map_err(told));
                 held.collect::<Result<Vec<_>>>().map(drop)
             })?;
             child.wait()?;

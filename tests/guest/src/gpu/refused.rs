@@ -6,7 +6,7 @@ use crate::fakegpu::Access;
 use crate::lab::{Lab, pci_device, told};
 use crate::process::{fork, pair};
 use anyhow::{Context, Result, ensure};
-use peerlane_host::Permissions;
+use peerlane_host::{Device, Permissions};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -68,7 +68,9 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
             let other = fork("other", move || {
                 let gpu = crate::fakegpu::Gpu::open()?;
                 let (device, buffer) = (branch.open()?, gpu.buffer(SIZE, 0, 1, None)?);
-                let region = registered(&device, &buffer, Way::DmaBuf)?;
+                // As long as it is open somebody can register it again.
+                let name = Name::of(&buffer, Way::DmaBuf)?;
+                let region = name.register(&device, 0, SIZE).map_err(told)?;
                 theirs.signal()?;
                 theirs.wait()?;
                 drop(region);
@@ -90,6 +92,38 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
             other.wait()
         })?;
     }
+    Ok("")
+}
+
+/// Nobody can register a dma-buf again whose descriptors are all closed: its memory is released.
+pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
+    with_gpu(|gpu| {
+        let (device, other) = (lab.open()?, lab.open()?);
+        let buffer = gpu.buffer(MIB, 0, 1, None)?;
+        let cached = |device: &Device| {
+            let regions = device.query().map_err(told)?.regions;
+            Ok::<_, anyhow::Error>(regions[1])
+        };
+        // Closed before the region is given back, and after that: in one context, and in two.
+        drop(registered(&device, &buffer, Way::DmaBuf)?);
+        ensure!(cached(&device)? == 0, "it is cached");
+        let name = Name::of(&buffer, Way::DmaBuf)?;
+        for length in [MIB, MIB / 2] {
+            for device in [&device, &other] {
+                drop(name.register(device, 0, length).map_err(told)?);
+            }
+        }
+        ensure!(cached(&device)? + cached(&other)? == 4, "it is not cached");
+        drop(name);
+        let begin = std::time::Instant::now();
+        while cached(&device)? + cached(&other)? > 0 {
+            let late = begin.elapsed() > std::time::Duration::from_secs(20);
+            ensure!(!late, "it is still cached");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        drop((device, other));
+        gpu.counts()?.clean()
+    })?;
     Ok("")
 }
 

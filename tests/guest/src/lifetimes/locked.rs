@@ -113,10 +113,17 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     let devices = [lab.open()?, lab.open()?];
     let other = lab.open()?;
     let memory = Memory::new(MIB)?;
+    // A fork changes what it copies.
+    let whole = Memory::new(MIB)?;
+    // SAFETY: nobody has references into the memory.
+    unsafe {
+        let place = whole.address() as *mut std::ffi::c_void;
+        rustix::mm::madvise(place, MIB, rustix::mm::Advice::LinuxDontFork)?;
+    }
     // Of somebody else, and so no use to them.
     drop(
         other
-            .register(&memory, 0..MIB, Permissions::ReadWrite)
+            .register(&whole, 0..MIB, Permissions::ReadWrite)
             .map_err(told)?,
     );
     let kept = |device: &peerlane_host::Device| {

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How much each context caches, by control group and for the board's shrinker.
+//!
+//! The kernel calls a shrinker for a control group only where a list of it has items of that group
+//! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item in the list of each memory node,
+//! in the group of the process that has opened it, from its beginning to its end: how much it caches changes all the time, and
+//! is only a number. Its memory may be on any node, so each node shows all of it.
+
+use super::Board;
+use crate::ffi::{
+    peerlane_get_cgroup, peerlane_new_cache, peerlane_new_keeper, peerlane_nodes,
+    peerlane_put_cgroup,
+};
+use core::ptr::NonNull;
+use kernel::{
+    bindings,
+    error::to_result,
+    ffi::{c_uint, c_ulong, c_void},
+    prelude::*,
+    str::CString,
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc,
+    },
+    types::Opaque,
+};
+
+/// The item of a context. Behind it are as many links as the machine has memory nodes.
+#[repr(C)]
+struct Item {
+    /// How much is cached, by [`kept::weight`](crate::logic::kept::weight).
+    weight: Atomic<u64>,
+    /// How much of it is wanted back.
+    wanted: Atomic<u64>,
+    /// The control group, of which there is a reference; may be null.
+    group: *mut bindings::mem_cgroup,
+    links: [bindings::list_head; 0],
+}
+
+impl Item {
+    /// The link of a node.
+    ///
+    /// # Safety
+    /// `item` is one of [`Keeper::new`], and the machine has the node.
+    unsafe fn link(item: NonNull<Self>, node: usize) -> *mut bindings::list_head {
+        // SAFETY: by contract there is one.
+        unsafe { (&raw mut (*item.as_ptr()).links).cast::<bindings::list_head>().add(node) }
+    }
+
+    /// The item of a node's link.
+    ///
+    /// # Safety
+    /// `link` is that of an item, which stays as long as the reference is used.
+    unsafe fn of<'a>(link: *mut bindings::list_head, node: usize) -> &'a Self {
+        let before = core::mem::offset_of!(Self, links) + node * size_of::<bindings::list_head>();
+        // SAFETY: by contract.
+        unsafe { &*link.byte_sub(before).cast::<Self>() }
+    }
+}
+
+/// The lists of a board.
+pub(crate) struct Keepers {
+    list: KBox<Opaque<bindings::list_lru>>,
+    /// What items are allocated of: only such memory makes sure that a list has a part for each control group.
+    cache: NonNull<bindings::kmem_cache>,
+}
+
+// SAFETY: both belong to no thread.
+unsafe impl Send for Keepers {}
+// SAFETY: both have locks of their own.
+unsafe impl Sync for Keepers {}
+
+/// Makes the names of caches differ.
+static NUMBER: Atomic<u32> = Atomic::new(0);
+
+/// One that is asked for something.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) node: i32,
+    /// Null: the whole machine.
+    pub(super) group: *mut bindings::mem_cgroup,
+}
+
+impl Keepers {
+    /// Lists for a shrinker that is not registered yet.
+    ///
+    /// # Safety
+    /// `shrinker` is valid. As soon as it is freed, no more items are added.
+    pub(super) unsafe fn new(shrinker: NonNull<bindings::shrinker>) -> Result<Arc<Self>> {
+        let list = KBox::new(Opaque::zeroed(), GFP_KERNEL)?;
+        let number = NUMBER.fetch_add(1, ordering::Relaxed);
+        let name = CString::try_from_fmt(fmt!("peerlane-keepers-{number}"))?;
+        // SAFETY: it only looks at the machine.
+        let nodes = unsafe { peerlane_nodes() } as usize;
+        let bytes = size_of::<Item>() + nodes * size_of::<bindings::list_head>();
+        // SAFETY: the name is copied.
+        let cache = unsafe { peerlane_new_cache(name.as_char_ptr(), bytes as c_uint) };
+        let cache = NonNull::new(cache).ok_or(ENOMEM)?;
+        // SAFETY: the list has a place of its own, which does not move, and the shrinker is valid.
+        let made = to_result(unsafe { bindings::__list_lru_init(list.get(), true, shrinker.as_ptr()) });
+        if let Err(error) = made {
+            // SAFETY: nothing was allocated of it.
+            unsafe { bindings::kmem_cache_destroy(cache.as_ptr()) };
+            return Err(error);
+        }
+        Ok(Arc::new(Self { list, cache }, GFP_KERNEL)?)
+    }
+
+    /// Whether a node's list has items of a group.
+    pub(super) fn has_any(&self, asked: Asked) -> bool {
+        // SAFETY: the list was initialised.
+        unsafe { bindings::list_lru_count_one(self.list.get(), asked.node, asked.group) > 0 }
+    }
+
+    /// How much the contexts of a group cache.
+    pub(super) fn weight(&self, asked: Asked) -> u64 {
+        let mut sum = 0_u64;
+        self.each(asked, |item| sum = sum.saturating_add(item.weight.load(ordering::Relaxed)));
+        sum
+    }
+
+    /// Asks the contexts of a group for so much in all, each for its part.
+    pub(super) fn ask(&self, asked: Asked, wanted: u64) {
+        let all = self.weight(asked).max(1);
+        self.each(asked, |item| {
+            let weight = item.weight.load(ordering::Relaxed);
+            let part = wanted.saturating_mul(weight).div_ceil(all);
+            item.wanted.fetch_add(part, ordering::Relaxed);
+        });
+    }
+
+    /// Does something to each item of a group. A spinlock is held meanwhile.
+    fn each(&self, asked: Asked, f: impl FnMut(&Item)) {
+        struct Walk<F> {
+            node: usize,
+            f: F,
+        }
+        /// # Safety
+        /// Called by the kernel with the link of an item, the list locked, and the walk.
+        unsafe extern "C" fn step<F: FnMut(&Item)>(
+            link: *mut bindings::list_head,
+            _: *mut bindings::list_lru_one,
+            walk: *mut c_void,
+        ) -> bindings::lru_status {
+            // SAFETY: by contract. An item leaves the list, which is locked, before it is freed.
+            let (walk, item) = unsafe {
+                let walk = &mut *walk.cast::<Walk<F>>();
+                (&mut walk.f, Item::of(link, walk.node))
+            };
+            walk(item);
+            bindings::lru_status::LRU_SKIP
+        }
+        fn stepper<F: FnMut(&Item)>(_: &Walk<F>) -> bindings::list_lru_walk_cb {
+            Some(step::<F>)
+        }
+        let mut walk = Walk {
+            node: asked.node as usize,
+            f,
+        };
+        let callback = stepper(&walk);
+        let mut count: c_ulong = c_ulong::MAX;
+        // SAFETY: the list was initialised, and the callback gets what it expects.
+        unsafe {
+            bindings::list_lru_walk_one(
+                self.list.get(),
+                asked.node,
+                asked.group,
+                callback,
+                (&raw mut walk).cast(),
+                &mut count,
+            )
+        };
+    }
+}
+
+impl Drop for Keepers {
+    fn drop(&mut self) {
+        // SAFETY: every item holds us, so that none is left.
+        unsafe {
+            bindings::list_lru_destroy(self.list.get());
+            bindings::kmem_cache_destroy(self.cache.as_ptr());
+        }
+    }
+}
+
+/// A context's place in the lists.
+pub(crate) struct Keeper {
+    item: NonNull<Item>,
+    keepers: Arc<Keepers>,
+}
+
+// SAFETY: an item belongs to no thread.
+unsafe impl Send for Keeper {}
+// SAFETY: all of it that changes is atomic.
+unsafe impl Sync for Keeper {}
+
+impl Keeper {
+    /// A place in the control group of the calling process.
+    fn new(keepers: Arc<Keepers>) -> Result<Self> {
+        // SAFETY: a valid cache, and a list that was initialised.
+        let item = unsafe { peerlane_new_keeper(keepers.cache.as_ptr(), keepers.list.get()) };
+        let item = NonNull::new(item.cast::<Item>()).ok_or(ENOMEM)?;
+        // SAFETY: it is ours alone, has been zeroed, and has a link for each node.
+        unsafe {
+            (*item.as_ptr()).group = peerlane_get_cgroup();
+            for node in 0..peerlane_nodes() as usize {
+                let link = Item::link(item, node);
+                (*link).next = link;
+                (*link).prev = link;
+                bindings::list_lru_add(keepers.list.get(), link, node as i32, (*item.as_ptr()).group);
+            }
+        }
+        Ok(Self { item, keepers })
+    }
+
+    fn item(&self) -> &Item {
+        // SAFETY: it is freed by drop only.
+        unsafe { self.item.as_ref() }
+    }
+
+    /// Shows how much is cached.
+    pub(crate) fn show(&self, weight: u64) {
+        self.item().weight.store(weight, ordering::Relaxed);
+    }
+
+    /// Returns how much is wanted back, and forgets it.
+    pub(crate) fn take_wanted(&self) -> u64 {
+        self.item().wanted.xchg(0, ordering::Relaxed)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let group = self.item().group;
+        // SAFETY: the links were added to these lists, in this group; it may have passed them on to the group above. Then nobody
+        // has the item any more.
+        unsafe {
+            for node in 0..peerlane_nodes() as usize {
+                let link = Item::link(self.item, node);
+                bindings::list_lru_del(self.keepers.list.get(), link, node as i32, group);
+            }
+            peerlane_put_cgroup(group);
+            bindings::kmem_cache_free(self.keepers.cache.as_ptr(), self.item.as_ptr().cast());
+        }
+    }
+}
+
+impl Board {
+    /// A new context's place among those that are asked when memory is short; `None`: nobody is asked.
+    pub(crate) fn keeper(&self) -> Result<Option<Keeper>> {
+        self.keepers.as_ref().cloned().map(Keeper::new).transpose()
+    }
+}

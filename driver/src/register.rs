@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Registering memory: `REGISTER`.
+
+use crate::{
+    context::Context,
+    gate::Inside,
+    logic::{
+        att::{PageSize, Permissions},
+        kept::Kind,
+        layout::Segment,
+        uapi::{access, provider, register, Register},
+    },
+    mapping::Mapping,
+    memory::{dmabuf, host, nvidia, space::Space, Memory},
+    peers::Proofs,
+    regions::{Key, Lists, Region},
+    room::{Room, Short},
+    trace,
+};
+use kernel::{
+    current,
+    mm::Mm,
+    prelude::*,
+    sync::{aref::ARef, Arc},
+};
+
+/// A region that a caller wants.
+struct Wanted {
+    key: Key,
+    space: Option<ARef<Mm>>,
+    permissions: Permissions,
+    /// A first read from a device may be tried.
+    may_risk: bool,
+    buffer: Option<dmabuf::Buffer>,
+}
+
+impl Wanted {
+    fn kind(&self) -> Kind {
+        match self.key.provider {
+            provider::HOST => Kind::Host,
+            provider::NVIDIA => Kind::Nvidia,
+            _ => Kind::DmaBuf,
+        }
+    }
+}
+
+/// Memory that is mapped for the board, and where on the bus it lies.
+struct Mapped {
+    memory: Memory,
+    segments: KVVec<Segment>,
+    /// Where in the segments the region begins.
+    offset: u64,
+}
+
+/// What the bits of `access` permit.
+fn permissions(bits: u32) -> Result<Permissions> {
+    match bits {
+        access::READ => Ok(Permissions::Read),
+        access::WRITE => Ok(Permissions::Write),
+        bits if bits == access::READ | access::WRITE => Ok(Permissions::ReadWrite),
+        _ => Err(EINVAL),
+    }
+}
+
+impl Context {
+    /// Makes memory reachable, or finds it among what is cached.
+    pub(crate) fn register(&self, arguments: &mut Register) -> Result {
+        if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
+            return Err(EINVAL);
+        }
+        // Whatever their pages are: longer ones are not pinned at all.
+        self.check_entries(arguments, arguments.length.div_ceil(PageSize::Mib2.bytes()))?;
+        let permissions = permissions(arguments.access)?;
+        let buffer = match arguments.provider {
+            provider::DMABUF => Some(dmabuf::Buffer::from_fd(arguments.fd)?),
+            provider::HOST | provider::NVIDIA if arguments.fd == -1 => None,
+            provider::HOST | provider::NVIDIA => return Err(EINVAL),
+            _ => return Err(EOPNOTSUPP),
+        };
+        if let Some(buffer) = &buffer {
+            let end = arguments.address.checked_add(arguments.length);
+            if end.is_none_or(|end| end > buffer.length()) {
+                return Err(EINVAL);
+            }
+        }
+        let space = match buffer {
+            Some(_) => None,
+            None => Some(ARef::<Mm>::from(&**current!().mm().ok_or(EINVAL)?)),
+        };
+        let key = Key {
+            space: space.as_ref().map_or(0, |space| space.as_raw() as usize),
+            provider: arguments.provider,
+            access: arguments.access,
+            address: arguments.address,
+            length: arguments.length,
+            identity: buffer
+                .as_ref()
+                .map_or(arguments.identity, dmabuf::Buffer::identity),
+        };
+        let wanted = Wanted {
+            key,
+            space,
+            permissions,
+            may_risk: arguments.flags & register::PROVED_ONLY == 0,
+            buffer,
+        };
+        // A region that no context knows must not outlive the gate.
+        let inside = self.board.gate.enter()?;
+        arguments.found = u32::from(self.find(&wanted.key, arguments)?);
+        drop(inside);
+        if arguments.found == 0 {
+            self.make(&wanted, arguments)?;
+        }
+        trace::registered(&self.board, self.channel, arguments);
+        Ok(())
+    }
+
+    /// `EFBIG`: the context can never hold so many entries, whatever it gives back. The answer says how many are needed.
+    fn check_entries(&self, arguments: &mut Register, entries: u64) -> Result {
+        if entries > u64::from(self.board.most_entries(self.channel)) {
+            arguments.entries = u32::try_from(entries).unwrap_or(u32::MAX);
+            return Err(EFBIG);
+        }
+        Ok(())
+    }
+
+    /// Looks for a region among those that are cached.
+    fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
+        let found = self.regions.lock().reuse(key, arguments)?;
+        if found {
+            self.board.kept_less();
+        }
+        Ok(found)
+    }
+
+    /// The calling process's address space. Who registers again need not wait for its lock.
+    fn space_of_caller(&self) -> Result<Arc<Space>> {
+        let last = self.regions.lock().space.clone();
+        if let Some(space) = last.filter(|space| space.is_callers()) {
+            return Ok(space);
+        }
+        Space::of_caller()
+    }
+
+    /// Makes room for one more region in the context's lists.
+    fn reserve(&self) -> Result {
+        loop {
+            let room = {
+                let regions = self.regions.lock();
+                if regions.has_room() {
+                    return Ok(());
+                }
+                regions.room()
+            };
+            let lists = Lists::new(room)?;
+            let before = self.regions.lock().move_to(lists);
+            drop(before);
+        }
+    }
+
+    /// Makes a region and hands it out.
+    fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
+        let mut room = Room::new(self);
+        // Pages may take as long to come as their owner likes: a user's page fault handler, a
+        // file system in user space. Nobody waits for that inside of the gate.
+        let mut pages = match wanted.kind() {
+            Kind::Host => Some(self.pin(wanted, &mut room)?),
+            Kind::DmaBuf | Kind::Nvidia => None,
+        };
+        self.reserve()?;
+        let inside = self.board.gate.enter()?;
+        if let Some(pages) = &pages {
+            let space = Some(pages.space().clone());
+            let before = core::mem::replace(&mut self.regions.lock().space, space);
+            drop(before);
+        }
+        let pinned_bytes = match &wanted.buffer {
+            // All of it is pinned, however little is asked for.
+            Some(buffer) => buffer.length(),
+            None => wanted.key.length,
+        };
+        let pinned = match wanted.kind() {
+            Kind::Host => None,
+            Kind::DmaBuf | Kind::Nvidia => {
+                let short = |error| (error == EDQUOT).then_some(Short::Pinned);
+                Some(room.find(short, || self.board.pin(self.channel, pinned_bytes))?)
+            }
+        };
+        let (board, events) = (self.board.clone(), self.events.clone());
+        let mapping = Mapping::new(board, events, self.channel, wanted.kind())?;
+        let exporter = wanted.buffer.as_ref().map(dmabuf::Buffer::exporter);
+        let short = |error| match error {
+            error if error == ENOBUFS => Some(Short::Bar(exporter)),
+            error if error == ENOMEM => Some(Short::Locked),
+            _ => None,
+        };
+        let map = || self.map(&inside, wanted, &mut pages, &mapping);
+        let Mapped {
+            memory,
+            mut segments,
+            offset,
+        } = room.find(short, map)?;
+        let (board, space) = (self.board.clone(), wanted.space.clone());
+        let mut region = Region::new(board, mapping, memory, pinned, wanted.key, space);
+        let mapping = region.mapping().clone();
+        let layout = mapping.lay_out(&segments, offset, wanted.key.length)?;
+        self.check_entries(arguments, layout.map_or_else(|entries| entries, |layout| layout.entries.into()))?;
+        let layout = layout.map_err(|_| EFBIG)?;
+        let short = |error| match error {
+            error if error == ENOSPC => Some(Short::Entries(layout.entries)),
+            error if error == EDQUOT => Some(Short::Share(layout.entries)),
+            _ => None,
+        };
+        let place = || mapping.place(&mut segments, offset, &layout, wanted.permissions);
+        room.find(short, place)?;
+        region.is_placed();
+        if wanted.permissions.read() && wanted.kind().is_peer() && self.board.proves_peers() {
+            let prove = |proofs: &mut Proofs<'_>| mapping.prove(proofs);
+            self.board.with_proofs(inside.device(), wanted.may_risk, prove)?;
+        }
+        region.describe(arguments)?;
+        let held = self.regions.lock().admit(region);
+        // A region that was refused is dropped without the lock.
+        arguments.handle = held.map_err(|(_, error)| error)?;
+        Ok(())
+    }
+
+    /// Pins a process's memory.
+    fn pin(&self, wanted: &Wanted, room: &mut Room<'_>) -> Result<host::Pinned> {
+        let Key {
+            address, length, ..
+        } = wanted.key;
+        let short = |error| (error == ENOMEM).then_some(Short::Locked);
+        room.find(short, || {
+            let space = || self.space_of_caller();
+            host::Pinned::new(&self.board, space, address, length, wanted.permissions)
+        })
+    }
+
+    /// Maps memory for the board. Pages that were pinned for it are taken if nothing fails.
+    fn map(
+        &self,
+        inside: &Inside<'_>,
+        wanted: &Wanted,
+        pages: &mut Option<host::Pinned>,
+        mapping: &Arc<Mapping>,
+    ) -> Result<Mapped> {
+        let (device, permissions) = (inside.device(), wanted.permissions);
+        let Key {
+            address, length, ..
+        } = wanted.key;
+        let any_distance = self.board.settings.any_distance;
+        let mapping = mapping.clone();
+        let (memory, segments, offset) = match &wanted.buffer {
+            Some(buffer) => {
+                let (import, segments) =
+                    dmabuf::Import::new(inside, buffer.clone(), permissions, any_distance, mapping)?;
+                (Memory::DmaBuf { import }, segments, address)
+            }
+            None if wanted.kind() == Kind::Host => {
+                let (pages, segments, offset) = host::Pages::new(device, pages)?;
+                (Memory::Host(pages), segments, offset)
+            }
+            None => {
+                let (pages, segments, offset) =
+                    nvidia::Pages::new(device, address, length, permissions, any_distance, mapping)?;
+                (Memory::Nvidia { _pages: pages }, segments, offset)
+            }
+        };
+        Ok(Mapped {
+            memory,
+            segments,
+            offset,
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Cached regions that nobody can use any more, or that others need more: the driver releases their memory by itself.
+
+use super::{MIB, register};
+use crate::lab::{Lab, entries_free, huge, told};
+use crate::process::{Peer, fork, pair};
+use crate::suite::skip;
+use anyhow::{Context, Result, anyhow, ensure};
+use peerlane_host::{Device, Error, Memory, Permissions, Region};
+use rustix::io::Errno;
+use rustix::mm::Advice;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the driver may take, with the machine's clock as slow as it is.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Bytes that are pinned of a process, as the kernel counts them.
+fn pinned(process: &str) -> Result<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmPin:"));
+    let kib = line
+        .context("no VmPin")?
+        .trim()
+        .trim_end_matches("kB")
+        .trim();
+    Ok(kib.parse::<usize>()? << 10)
+}
+
+/// Waits until a process has no more pinned than so much.
+fn expect_pinned(process: &str, most: usize) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        let now = pinned(process)?;
+        if now <= most {
+            return Ok(());
+        }
+        ensure!(begin.elapsed() < SOON, "{now} bytes are still pinned");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn cached(device: &Device) -> Result<u32> {
+    Ok(device.query().map_err(told)?.regions[1])
+}
+
+/// What a process unmaps is released although the process makes no call, and although each of its calls finds what it looks for.
+pub(super) fn by_its_process(lab: &mut Lab) -> Result<String> {
+    const LENGTH: usize = 32 * MIB;
+    let device = lab.open()?;
+    let before = pinned("self")?;
+    for calls in [false, true] {
+        let (memory, small) = (Memory::new(LENGTH)?, Memory::new(4096)?);
+        drop(register(&device, &memory)?);
+        drop(register(&device, &small)?);
+        ensure!(cached(&device)? == 2, "nothing is cached");
+        ensure!(pinned("self")? >= before + LENGTH, "nothing is pinned");
+        drop(memory);
+        let begin = Instant::now();
+        while calls && begin.elapsed() < Duration::from_millis(300) {
+            ensure!(
+                register(&device, &small)?.region.found(),
+                "the small one was not found"
+            );
+        }
+        expect_pinned("self", before + 4096).with_context(|| format!("with calls: {calls}"))?;
+        ensure!(
+            register(&device, &small)?.region.found(),
+            "what still stands was released"
+        );
+        drop(small);
+    }
+    expect_pinned("self", before)?;
+    Ok(format!("{LENGTH} bytes"))
+}
+
+/// Pages of hugetlb go back to their pool at once.
+pub(super) fn of_hugetlb(lab: &mut Lab) -> Result<&'static str> {
+    const FREE: &str = "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages";
+    let free = || Ok::<_, anyhow::Error>(std::fs::read_to_string(FREE)?.trim().parse::<usize>()?);
+    let device = lab.open()?;
+    let memory = huge(4 * MIB)?;
+    let before = free()?;
+    drop(register(&device, &memory)?);
+    ensure!(cached(&device)? == 0, "huge pages are cached");
+    let there = free()?;
+    drop(memory);
+    ensure!(
+        free()? >= there.max(before).max(2),
+        "pages are missing in the pool"
+    );
+    Ok("")
+}
+
+/// A shortage of a control group is one of its own processes: others keep what they cache.
+pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
+    const LENGTH: usize = 8 * MIB;
+    let root = Path::new("/sys/fs/cgroup");
+    if !root.join("cgroup.controllers").exists() {
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "cgroup2", "none", "/sys/fs/cgroup"])
+            .status()?;
+        if !mounted.success() {
+            return skip("the kernel has no control groups");
+        }
+    }
+    std::fs::write(root.join("cgroup.subtree_control"), "+memory")?;
+    let mut users = Vec::new();
+    for name in ["short", "rich"] {
+        let group = root.join(name);
+        std::fs::create_dir_all(&group)?;
+        let (ours, theirs) = pair()?;
+        let (branch, procs) = (lab.branch(), group.join("cgroup.procs"));
+        let child = fork(name, move || {
+            std::fs::write(&procs, "0").with_context(|| procs.display().to_string())?;
+            let device = branch.open()?;
+            let memory = Memory::new(LENGTH)?;
+            drop(register(&device, &memory)?);
+            ensure!(cached(&device)? == 1, "nothing is cached");
+            theirs.signal()?;
+            theirs.wait()?;
+            drop(register(&device, &memory)?);
+            Ok(())
+        })?;
+        ours.wait()?;
+        users.push((group, child, ours));
+    }
+    let [(short, child, _), (_, other, _)] = users.as_slice() else {
+        return Err(anyhow!("two groups"));
+    };
+    let (child, other) = (child.id()?.to_string(), other.id()?.to_string());
+    // The call gives up when it gets less than it asks for.
+    let _ = std::fs::write(short.join("memory.reclaim"), format!("{}", 4 * LENGTH));
+    expect_pinned(&child, 0).context("of the group that is short of memory")?;
+    ensure!(
+        pinned(&other)? >= LENGTH,
+        "the other group's was released, too"
+    );
+    for (group, child, ours) in users {
+        Peer::signal(&ours)?;
+        child.wait()?;
+        std::fs::remove_dir(&group).with_context(|| group.display().to_string())?;
+    }
+    Ok("")
+}
+
+/// Memory of pages of which no two lie one behind the other on the bus.
+pub(crate) fn scattered(pages: usize) -> Result<Memory> {
+    let memory = Memory::new(pages * 4096)?;
+    // SAFETY: nobody has references into the memory.
+    unsafe {
+        let place = super::place_of(&memory);
+        rustix::mm::madvise(place, memory.length(), Advice::LinuxNoHugepage)?;
+    }
+    // Every page is touched once, in an order that has no neighbours: 1009 is prime.
+    for step in 0..pages {
+        let page = step * 1009 % pages;
+        memory.write(page * 4096, &[1])?;
+    }
+    Ok(memory)
+}
+
+/// A user who asks for a run of entries that nobody can make does not have others' regions evicted.
+pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
+    const CACHED: usize = 50;
+    let (victim, attacker) = (lab.open()?, lab.open()?);
+    let free = entries_free(victim.name().as_ref())?;
+    let small = Memory::new(4096)?;
+    let page = |index: usize| -> Result<Region> {
+        victim
+            .register(&small, index..4096, Permissions::Write)
+            .map_err(told)
+    };
+    let mut cache = (0..CACHED).map(page).collect::<Result<Vec<_>>>()?;
+    // The first to go is beside the free entries.
+    while cache.pop().is_some() {}
+    let all = scattered(free)?;
+    let some =
+        |device: &Device, pages: usize| device.register(&all, 0..pages * 4096, Permissions::Read);
+    // One entry in the middle of the table is somebody's.
+    let first = some(&attacker, free / 2).map_err(told)?;
+    let middle = some(&attacker, 1).map_err(told)?;
+    first.forget().map_err(told)?;
+    for _ in 0..5 {
+        let refused = some(&attacker, free - CACHED);
+        let is_full =
+            matches!(&refused, Err(Error::Call { source, .. }) if *source == Errno::NOSPC);
+        ensure!(is_full, "{refused:?}");
+        for index in 0..CACHED {
+            ensure!(page(index)?.found(), "region {index} was evicted in vain");
+        }
+    }
+    middle.forget().map_err(told)?;
+    // What can be made is made, and no more goes for it than has to.
+    let region = some(&attacker, free - 10).map_err(told)?;
+    let left = cached(&victim)?;
+    ensure!(
+        left > 0 && left < CACHED as u32,
+        "{left} regions of {CACHED} are cached"
+    );
+    region.forget().map_err(told)?;
+    Ok(format!("{left} of {CACHED} stayed"))
+}
