@@ -20,8 +20,8 @@ async def main():
         fpga = device.allocate(BYTES)
         queue = device.queue()
         # Memory that the board may read, and memory that it may write.
-        await queue.read(device.register(data, write=False), fpga)
-        moved = await queue.write(device.register(back), fpga)
+        await queue.to_fpga(device.register(data, write=False), fpga)
+        moved = await queue.from_fpga(device.register(back), fpga)
     assert back == data, "what came back is something else"
     print(f"{moved} bytes to the FPGA and back")
 

@@ -216,6 +216,18 @@ pub enum Error {
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
+    /// The region can never fit, whatever else is given back.
+    #[error(
+        "a region of {length} bytes needs {entries} entries of the board's address table or more, and this context can hold {most}"
+    )]
+    TooLarge {
+        /// Bytes of the region.
+        length: u64,
+        /// Entries that it needs; the largest pages were assumed if its pages were not looked at.
+        entries: u64,
+        /// The most entries that the context can hold.
+        most: u64,
+    },
     /// The ATT has no room.
     #[error("cannot map the memory: {0}")]
     AttFull(#[source] AllocError),

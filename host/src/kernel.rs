@@ -162,7 +162,14 @@ impl Context for Node {
     }
 
     fn register(&self, region: &mut uapi::Register) -> Result<()> {
-        self.call(region)
+        self.try_call(region).map_err(|source| match source {
+            Errno::FBIG => Error::TooLarge {
+                length: region.length,
+                entries: region.entries.into(),
+                most: self.info.most_entries,
+            },
+            _ => Error::call(uapi::Register::NAME, source),
+        })
     }
 
     fn unregister(&self, handle: u32, flags: u32) -> Result<()> {

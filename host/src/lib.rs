@@ -68,6 +68,7 @@
 
 pub mod cache;
 mod context;
+mod copy;
 mod device;
 pub mod driver;
 mod ends;
@@ -92,6 +93,7 @@ mod window;
 pub mod words;
 
 pub use context::{BoardWindow, Context, RawChannel, SlowPath};
+pub use copy::{CopyOptions, Copying};
 pub use device::Device;
 pub use ends::Patch;
 pub use error::{Error, Result};

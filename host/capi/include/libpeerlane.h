@@ -104,6 +104,11 @@
 #define PL_INTERNAL -12
 
 /**
+ * The memory can never fit the board's address table in one region: move it in windows (`pl_move_in_windows`).
+ */
+#define PL_TOO_LARGE -13
+
+/**
  * The board reads the memory: transfers to the FPGA.
  */
 #define PL_READ 1

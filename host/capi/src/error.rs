@@ -32,6 +32,8 @@ pub const PL_GONE: i32 = -10;
 pub const PL_BROKEN: i32 = -11;
 /// An error of this library's own.
 pub const PL_INTERNAL: i32 = -12;
+/// The memory can never fit the board's address table in one region: copy it (`pl_copy_to_fpga`), or register less at a time.
+pub const PL_TOO_LARGE: i32 = -13;
 
 /// What a thread's last error was.
 #[derive(Default)]
@@ -63,6 +65,10 @@ impl Failure {
     /// leaves open what the board does: the queue has to be restarted.
     pub(crate) fn of_transfer(error: Error) -> Self {
         let broken = match &error {
+            // That of the memory that a copy moves, or that ends need.
+            Error::Call {
+                call: "REGISTER", ..
+            } => false,
             Error::Call { source, .. } => *source != Errno::NODEV,
             _ => false,
         };
@@ -166,6 +172,7 @@ fn code(error: &Error) -> i32 {
         | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
             PL_INVALID
         }
+        Error::TooLarge { .. } => PL_TOO_LARGE,
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => PL_BUSY,
         Error::Timeout { .. } | Error::NotDrained { .. } => PL_TIMEOUT,
         Error::Fault { .. } | Error::Ends { .. } => PL_FAULT,
@@ -221,6 +228,7 @@ pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
         PL_GONE => c"PL_GONE",
         PL_BROKEN => c"PL_BROKEN",
         PL_INTERNAL => c"PL_INTERNAL",
+        PL_TOO_LARGE => c"PL_TOO_LARGE",
         _ => c"no code of libpeerlane",
     };
     name.as_ptr()

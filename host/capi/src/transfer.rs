@@ -2,8 +2,8 @@
 
 use crate::error::{Failure, PL_GONE, PL_OK, run};
 use crate::handles::{end, get, give, pl_device, pl_region};
-use peerlane_host::{Direction, Queue, Request, Terms, Transfer};
-use std::ffi::c_int;
+use peerlane_host::{CopyOptions, Direction, Queue, Request, Terms, Transfer};
+use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
 /// The queue of a device's channel. `pl_queue_open` makes it, `pl_queue_close` ends it.
@@ -182,6 +182,70 @@ pub unsafe extern "C" fn pl_submit(
     };
     // SAFETY: the caller promises the place.
     unsafe { give(transfer, submit) }
+}
+
+/// Copies memory of the program, of any size, to FPGA memory. The memory is not registered: the library registers a part of it,
+/// has the board move that, and meanwhile registers the next part. Only host memory can be copied so. What is moved often is
+/// better registered once.
+///
+/// fpga_address: first byte in FPGA memory.
+/// memory: first byte.
+/// length: bytes, at least 1.
+/// nanoseconds: the longest time; below 0: for as long as it takes.
+///
+/// Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
+/// PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
+/// some of the bytes may have been moved, and the board does not reach the memory any more. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended. The bytes are mapped, and nobody writes them before this returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_copy_to_fpga(
+    queue: *const pl_queue,
+    fpga_address: u64,
+    memory: *const c_void,
+    length: u64,
+    nanoseconds: i64,
+) -> c_int {
+    let place = (memory.expose_provenance() as u64, length);
+    // SAFETY: the caller promises it.
+    run(|| unsafe { copy(queue, Direction::Read, place, fpga_address, nanoseconds) })
+}
+
+/// Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does it the other way.
+///
+/// # Safety
+/// The handle was not ended. The bytes are mapped, and nobody else reads or writes them before this returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_copy_from_fpga(
+    queue: *const pl_queue,
+    fpga_address: u64,
+    memory: *mut c_void,
+    length: u64,
+    nanoseconds: i64,
+) -> c_int {
+    let place = (memory.expose_provenance() as u64, length);
+    // SAFETY: the caller promises it.
+    run(|| unsafe { copy(queue, Direction::Write, place, fpga_address, nanoseconds) })
+}
+
+/// # Safety
+/// The queue's handle was not ended, and the memory is as [`Queue::begin_copy`] wants it.
+unsafe fn copy(
+    queue: *const pl_queue,
+    direction: Direction,
+    place: (u64, u64),
+    fpga_address: u64,
+    nanoseconds: i64,
+) -> Result<c_int, Failure> {
+    // SAFETY: the caller promises both.
+    let copied = unsafe {
+        let queue = &get(queue, "queue")?.0;
+        queue.begin_copy(direction, place, fpga_address, CopyOptions::default())
+    };
+    let copied = copied.and_then(|mut copying| copying.wait(limit(nanoseconds)));
+    copied.map_err(Failure::of_transfer)?;
+    Ok(PL_OK)
 }
 
 /// Looks whether a transfer has ended, without waiting.

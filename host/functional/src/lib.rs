@@ -4,6 +4,7 @@
 //! FPGA memory is looked at by transfers alone, so nobody's model is asked.
 
 mod contexts;
+mod copies;
 mod data;
 mod ends;
 mod lists;
@@ -81,6 +82,8 @@ pub const ALL: &[(&str, Test)] = &[
     ("forgotten_while_queued", ends::forgotten_while_queued),
     ("scatter_lists", lists::both_directions),
     ("a_list_with_a_wrong_part", lists::wrong_part),
+    ("copies_in_windows", copies::there_and_back),
+    ("wrong_copies", copies::wrong),
     ("a_stream_from_the_fpga", streams::from_the_fpga),
     ("a_stream_to_the_fpga", streams::to_the_fpga),
     ("a_stream_without_an_end", streams::without_an_end),

@@ -40,6 +40,7 @@ fn class(error: &Error) -> &'static str {
         | Error::Backend(BackendError::Range(_) | BackendError::NoProcessMemory { .. }) => {
             "InvalidError"
         }
+        Error::TooLarge { .. } => "TooLargeError",
         Error::Taken | Error::ChannelsTaken { .. } | Error::AttFull(_) => "BusyError",
         Error::Timeout { .. } | Error::NotDrained { .. } => "TransferTimeout",
         Error::Fault { .. } | Error::Ends { .. } => "FaultError",
@@ -93,6 +94,10 @@ fn told_as<T>(
 /// and leaves open what the board does: the queue has to be restarted.
 fn class_of_transfer(error: &Error) -> &'static str {
     match error {
+        // That of the memory that a copy moves, or that ends need.
+        Error::Call {
+            call: "REGISTER", ..
+        } => class(error),
         Error::Call { source, .. } if *source != Errno::NODEV => "BrokenError",
         error => class(error),
     }

@@ -1,10 +1,12 @@
 //! Queues and transfers.
 
-use crate::error::{invalid, late, told, told_of_end, told_of_transfer};
+use crate::error::{invalid, late, told, told_of_end, told_of_transfer, unsupported};
 use crate::exit::{detached, is_exiting};
 use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
-use peerlane_host::{Direction, Error, Request, Terms};
+use crate::source::{Kind, Source};
+
+use peerlane_host::{CopyOptions, Direction, Error, Request, Terms};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -130,6 +132,36 @@ impl Queue {
             ended
         };
         drop(ended);
+    }
+
+    /// Copies memory that is not registered, and returns when that is done. The object keeps its memory meanwhile.
+    fn copy_memory(
+        &self,
+        direction: Direction,
+        object: &Bound<'_, PyAny>,
+        fpga_address: u64,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        let py = object.py();
+        let source = Source::of(object, direction == Direction::Write)?;
+        if source.kind != Kind::Host {
+            let text = "a GPU's memory is not copied by way of windows";
+            return Err(unsupported(py, text, "Register it: Device.register."));
+        }
+        let limit = limit(py, timeout)?;
+        let (place, options) = ((source.address, source.length), CopyOptions::default());
+        // SAFETY: the memory stays where it is while `source` is there, which is dropped after the copy. What other threads do
+        // with it meanwhile is as with any library of C's.
+        let begun = unsafe {
+            self.queue
+                .begin_copy(direction, place, fpga_address, options)
+        };
+        let copying = Mutex::new(told_of_transfer(py, begun)?);
+        let step = |slice| (copying.lock().unwrap_or_else(PoisonError::into_inner)).wait(slice);
+        let copied = wait(py, limit, step);
+        // One that has not ended is stopped, for which the board may need time.
+        detached(py, || drop(copying));
+        copied
     }
 
     fn submit(
@@ -259,19 +291,19 @@ fn end<T: Send + 'static>(
 
 #[pymethods]
 impl Queue {
-    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_writes = false, after_reads = false, urgent = false))]
+    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_from_fpga = false, after_to_fpga = false, urgent = false))]
     #[allow(clippy::too_many_arguments, reason = "most are given by name")]
-    fn write(
+    fn from_fpga(
         slf: &Bound<'_, Self>,
         region: &Bound<'_, Region>,
         fpga: Place<'_>,
         offset: u64,
         length: Option<u64>,
-        after_writes: bool,
-        after_reads: bool,
+        after_from_fpga: bool,
+        after_to_fpga: bool,
         urgent: bool,
     ) -> PyResult<Transfer> {
-        let terms = terms(after_writes, after_reads, urgent);
+        let terms = terms(after_from_fpga, after_to_fpga, urgent);
         let direction = Direction::Write;
         Self::submit(
             slf,
@@ -283,19 +315,19 @@ impl Queue {
         )
     }
 
-    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_writes = false, after_reads = false, urgent = false))]
+    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_from_fpga = false, after_to_fpga = false, urgent = false))]
     #[allow(clippy::too_many_arguments, reason = "most are given by name")]
-    fn read(
+    fn to_fpga(
         slf: &Bound<'_, Self>,
         region: &Bound<'_, Region>,
         fpga: Place<'_>,
         offset: u64,
         length: Option<u64>,
-        after_writes: bool,
-        after_reads: bool,
+        after_from_fpga: bool,
+        after_to_fpga: bool,
         urgent: bool,
     ) -> PyResult<Transfer> {
-        let terms = terms(after_writes, after_reads, urgent);
+        let terms = terms(after_from_fpga, after_to_fpga, urgent);
         let direction = Direction::Read;
         Self::submit(
             slf,
@@ -305,6 +337,26 @@ impl Queue {
             (offset, length),
             terms,
         )
+    }
+
+    #[pyo3(signature = (source, fpga, timeout = None))]
+    fn copy_to_fpga(
+        &self,
+        source: &Bound<'_, PyAny>,
+        fpga: Place<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.copy_memory(Direction::Read, source, fpga.address(), timeout)
+    }
+
+    #[pyo3(signature = (destination, fpga, timeout = None))]
+    fn copy_from_fpga(
+        &self,
+        destination: &Bound<'_, PyAny>,
+        fpga: Place<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        self.copy_memory(Direction::Write, destination, fpga.address(), timeout)
     }
 
     fn copy(
@@ -329,8 +381,7 @@ impl Queue {
         let (length, room) = (region.len()?, fpga.get().__len__());
         if length > room {
             let text = format!("a region of {length} bytes, and {room} bytes of FPGA memory");
-            let remedy =
-                "Allocate as much, or name a part of the region by read() or write() with length.";
+            let remedy = "Allocate as much, or name a part of the region by to_fpga() or from_fpga() with length.";
             return Err(invalid(slf.py(), &text, remedy));
         }
         let all = (0, Some(length as u64));

@@ -51,8 +51,8 @@ async def many(device, transfers=16):
     reads = [device.register(data, write=False) for data in there]
     writes = [device.register(data) for data in back]
     place = [fpga.address + i * BYTES for i in range(transfers)]
-    await asyncio.gather(*(queue.read(region, at) for region, at in zip(reads, place)))
-    await asyncio.gather(*(queue.write(region, at) for region, at in zip(writes, place)))
+    await asyncio.gather(*(queue.to_fpga(region, at) for region, at in zip(reads, place)))
+    await asyncio.gather(*(queue.from_fpga(region, at) for region, at in zip(writes, place)))
     assert [bytes(data) for data in back] == there
 
 
@@ -66,8 +66,8 @@ async def given_up(device):
     except asyncio.TimeoutError:
         pass
     back = bytearray(BYTES)
-    await queue.read(device.register(filled(2), write=False), fpga)
-    assert await queue.write(device.register(back), fpga) == BYTES
+    await queue.to_fpga(device.register(filled(2), write=False), fpga)
+    assert await queue.from_fpga(device.register(back), fpga) == BYTES
     assert back == filled(2)
     assert await first == BYTES
 

@@ -109,8 +109,8 @@ def test_parts_at_odd_places(device):
     queue = device.queue()
     data, back = bytearray(pattern(2)), bytearray(b"\xee" * LENGTH)
     with device.register(data, write=False) as source, device.register(back) as destination:
-        queue.read(source, fpga.address + 3, offset=5, length=1000)
-        chained = queue.write(destination, fpga.address + 3, offset=7, length=1000, after_reads=True)
+        queue.to_fpga(source, fpga.address + 3, offset=5, length=1000)
+        chained = queue.from_fpga(destination, fpga.address + 3, offset=7, length=1000, after_to_fpga=True)
         assert chained.wait() == 1000 and len(chained) == 1000
     assert back[7:1007] == data[5:1005]
     assert back[:7] + back[1007:] == b"\xee" * (LENGTH - 1000)
@@ -121,11 +121,11 @@ def test_what_is_refused(device):
     queue = device.queue()
     region = device.register(bytearray(LENGTH), write=False)
     refusals = [
-        lambda: queue.write(region, fpga),  # the board may not write it
-        lambda: queue.read(region, fpga, length=0),
-        lambda: queue.read(region, fpga, offset=1, length=LENGTH),
-        lambda: queue.read(region, fpga, offset=1 << 63),
-        lambda: queue.read(region, 1 << 62),
+        lambda: queue.from_fpga(region, fpga),  # the board may not write it
+        lambda: queue.to_fpga(region, fpga, length=0),
+        lambda: queue.to_fpga(region, fpga, offset=1, length=LENGTH),
+        lambda: queue.to_fpga(region, fpga, offset=1 << 63),
+        lambda: queue.to_fpga(region, 1 << 62),
         lambda: device.register(pattern(0)),  # bytes are read-only
         lambda: device.register(bytearray(8), read=False, write=False),
         lambda: device.register(bytearray()),
@@ -147,7 +147,7 @@ def test_what_is_refused(device):
         device.fileno()
     region.close()
     with pytest.raises(peerlane.InvalidError, match="closed"):
-        queue.read(region, fpga)
+        queue.to_fpga(region, fpga)
     device.close()
     with pytest.raises(peerlane.InvalidError, match="closed"):
         device.allocate(1)
@@ -195,7 +195,7 @@ def test_what_a_region_lets_go_of_may_come_back_to_it(device):
             other.start()
             other.join()
             with pytest.raises(peerlane.InvalidError, match="closed"):
-                self.queue.read(self.region, 0)
+                self.queue.to_fpga(self.region, 0)
             ends.append("came back")
 
     ends = []
@@ -279,7 +279,7 @@ def test_a_turn_acknowledges_what_the_file_told():
     with selectors.DefaultSelector() as selector:
         selector.register(device.fileno(), selectors.EVENT_READ)
         assert not selector.select(0)
-        transfer = queue.read(device.register(bytearray(64)), 0)
+        transfer = queue.to_fpga(device.register(bytearray(64)), 0)
         assert selector.select(0)
         # To look at the transfer acknowledges nothing: a loop without turns would not sleep.
         assert transfer.poll() == 64 and selector.select(0)
@@ -318,7 +318,7 @@ def test_what_may_be_under_way_is_told_by_its_class(number, error):
     """EAGAIN and EIO: the driver starts the board again (peerlane.h, PEERLANE_IOC_STOP)."""
     device = _peerlane.stuck(number)
     queue = device.queue()
-    transfer = queue.read(device.register(bytearray(64)), 0)
+    transfer = queue.to_fpga(device.register(bytearray(64)), 0)
     for end in [queue.restart, transfer.stop]:
         with pytest.raises(error) as raised:
             end()
@@ -387,7 +387,7 @@ def test_a_queue_is_a_context(device):
         assert same is queue
         there = queue.copy(fpga, device.register(data))
         assert repr(queue).endswith(", 1 under way>") and repr(there).endswith("to the FPGA, under way>")
-        again = queue.write(device.register(back), fpga, after_reads=True)
+        again = queue.from_fpga(device.register(back), fpga, after_to_fpga=True)
     # Nothing is under way behind it.
     assert queue.under_way == 0 and there.poll() == again.poll() == 1 << 20
     assert back == data and repr(again).endswith("from the FPGA, ended>")
@@ -438,8 +438,8 @@ def test_transfers_are_awaited(device):
     async def move(number):
         place = fpga.address + number * LENGTH
         back = bytearray(LENGTH)
-        assert await queue.read(device.register(data[number]), place) == LENGTH
-        transfer = queue.write(device.register(back), place)
+        assert await queue.to_fpga(device.register(data[number]), place) == LENGTH
+        transfer = queue.from_fpga(device.register(back), place)
         assert await asyncio.wait_for(transfer, 60) == LENGTH
         # It has ended, and stays so.
         assert await transfer == LENGTH
@@ -690,7 +690,7 @@ def test_daemon_threads_that_wait_do_not_abort_the_exit(waits):
     at_an_end(f"""
         device = _peerlane.stuck(11)
         queue = device.queue()
-        transfer = queue.read(device.register(bytearray(64)), 0)
+        transfer = queue.to_fpga(device.register(bytearray(64)), 0)
         def spin():
             while transfer.poll() is None:
                 queue.turn()
@@ -704,7 +704,7 @@ def test_the_exit_does_not_wait_for_a_board_that_is_away():
     took, _ = at_an_end("""
         device = _peerlane.away()
         queue = device.queue()
-        transfer = queue.read(device.register(bytearray(64)), 0)
+        transfer = queue.to_fpga(device.register(bytearray(64)), 0)
     """)
     assert took < 8
 
@@ -715,7 +715,7 @@ def test_ctrl_c_ends_a_wait_and_others_run_meanwhile(end):
         import _thread
         device = _peerlane.away()
         queue = device.queue()
-        transfer = queue.read(device.register(bytearray(64)), 0)
+        transfer = queue.to_fpga(device.register(bytearray(64)), 0)
         longest, done = 0, False
         def tick():
             global longest
@@ -764,7 +764,7 @@ def test_a_child_of_a_fork_may_collect_garbage(device):
 def test_collecting_garbage_calls_no_driver():
     device = _peerlane.stuck(11)
     queue = device.queue()
-    transfers = [queue.read(device.register(bytearray(64)), 0) for _ in range(10)]
+    transfers = [queue.to_fpga(device.register(bytearray(64)), 0) for _ in range(10)]
     calls, _ = _peerlane.counts()
     gc.collect()
     assert _peerlane.counts()[0] == calls and len(transfers) == 10
@@ -777,7 +777,7 @@ def test_many_transfers_are_begun_in_linear_time():
 
     def begin(count):
         calls, looks = _peerlane.counts()
-        transfers = [queue.read(region, 0) for _ in range(count)]
+        transfers = [queue.to_fpga(region, 0) for _ in range(count)]
         now = _peerlane.counts()
         return transfers, now[0] - calls, (now[1] - looks) / count
 
@@ -815,20 +815,20 @@ def test_a_failure_that_nobody_waited_for_is_raised():
     queue = device.queue()
     region = device.register(bytearray(64))
     with pytest.raises(peerlane.FaultError), queue:
-        queue.read(region, 0)
+        queue.to_fpga(region, 0)
     # It is raised once, and not where the program heard of it by the transfer.
     queue.drain()
-    transfer = queue.read(region, 0)
+    transfer = queue.to_fpga(region, 0)
     with pytest.raises(peerlane.FaultError):
         transfer.wait()
     queue.drain()
-    queue.read(region, 0), queue.read(region, 0)
+    queue.to_fpga(region, 0), queue.to_fpga(region, 0)
     with pytest.raises(peerlane.FaultError):
         queue.drain()
     queue.drain()
     # An exception of the program's goes on.
     with pytest.raises(KeyError), queue:
-        queue.read(region, 0)
+        queue.to_fpga(region, 0)
         raise KeyError
 
 
@@ -864,3 +864,28 @@ def test_a_tensor_keeps_its_memory_and_not_only_its_object(device):
     region.close()
     gc.collect()
     assert memory() is None
+
+
+def test_memory_of_any_size_is_copied_in_windows(device):
+    fpga, queue = device.allocate(1 << 20), device.queue()
+    sent = bytes(index * 7 % 251 for index in range(1 << 20))
+    back = bytearray(len(sent))
+    queue.copy_to_fpga(sent, fpga)
+    queue.copy_from_fpga(back, fpga, timeout=60)
+    assert bytes(back) == sent
+    part = bytearray(1000)
+    queue.copy_from_fpga(part, fpga.address + 4096)
+    assert bytes(part) == sent[4096:5096]
+
+
+def test_copies_that_cannot_be(device):
+    fpga, queue = device.allocate(4096), device.queue()
+    for wrong in (
+        lambda: queue.copy_to_fpga(bytes(4097), fpga),
+        lambda: queue.copy_to_fpga(b"", fpga),
+        lambda: queue.copy_from_fpga(bytes(64), fpga),  # it cannot be written
+        lambda: queue.copy_to_fpga(bytes(64), fpga, timeout=-1),
+        lambda: queue.copy_to_fpga(memoryview(bytes(64))[::2], fpga),
+    ):
+        with pytest.raises(peerlane.InvalidError):
+            wrong()

@@ -29,7 +29,7 @@ impl Error {
     /// Whether less, or the same without others, may find room.
     pub(crate) fn lacks_room(&self) -> bool {
         match self {
-            Self::Board(BoardError::Layout(_)) => true,
+            Self::Board(BoardError::Layout(_) | BoardError::TooLarge { .. }) => true,
             Self::Board(error) => board_lacks_room(error),
             Self::Busy { room, .. } => *room,
             Self::OpenCl { code, .. } => NO_MEMORY.contains(code),

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use peerlane_core::att::{AttAllocator, Permissions, Run};
 use peerlane_core::capability::Capabilities;
-use peerlane_core::layout::{Layout, layout, pages};
+use peerlane_core::layout::{LayoutError, layout, pages};
 use peerlane_core::owners::Owners;
 use peerlane_core::region::Region;
 use peerlane_core::table::{self, Reach};
@@ -81,7 +81,19 @@ impl Regions {
     ) -> Result<State> {
         self.collect(board)?;
         let segments = || pinned.segments.iter().copied();
-        let layout: Layout = layout(segments(), pinned.offset, length).map_err(Error::Layout)?;
+        let most = u64::from(self.att.entries());
+        let too_large = |entries| Error::TooLarge {
+            length,
+            entries,
+            most,
+        };
+        let layout = layout(segments(), pinned.offset, length).map_err(|error| match error {
+            LayoutError::TooLong { entries } => too_large(entries),
+            error => Error::Layout(error),
+        })?;
+        if u64::from(layout.entries) > most {
+            return Err(too_large(layout.entries.into()));
+        }
         let last = layout.page_size.bytes() - 1;
         let far = |page: &u64| !page.checked_add(last).is_some_and(|end| caps.reaches(end));
         if let Some(address) = pages(segments(), pinned.offset, &layout).find(far) {

@@ -206,6 +206,9 @@ impl Error {
                 "Reset the link, or configure the FPGA anew, then reset the block; or wait, if the answers are only late. Writes without a flush go on meanwhile."
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
+            Self::TooLarge { .. } => {
+                "Copy it in windows (Queue::copy_to_fpga, in C pl_copy_to_fpga), or register less at a time. Memory of huge pages takes 512 times fewer entries."
+            }
             Self::AttFull(_) => {
                 "Give back regions that are not needed, register memory that lies in larger contiguous pieces, or build the block with a larger ATT."
             }

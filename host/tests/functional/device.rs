@@ -96,6 +96,19 @@ fn a_full_att_says_so_and_recovers() {
     let error = device.register_all(&memory, Permissions::Read).unwrap_err();
     assert!(matches!(error, Error::AttFull(_)));
     assert!(error.to_string().contains("256"));
+    let larger = device.memory(MemoryKind::Host, MIB as usize + 1).unwrap();
+    let error = device.register_all(&larger, Permissions::Read).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::TooLarge {
+                entries: 257,
+                most: 256,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
     drop(all);
     assert_eq!(fake.lock().valid_entries(), 0);
     assert!(device.register_all(&memory, Permissions::Read).is_ok());

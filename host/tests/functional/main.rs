@@ -3,6 +3,7 @@
 
 mod channels;
 mod common;
+mod copies;
 mod device;
 mod ends;
 mod fake;

@@ -2,9 +2,10 @@
 
 use crate::host::HostMemory;
 use crate::resets::Resets;
+use peerlane_host::cache::NoRoom as _;
 use peerlane_host::{
-    Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region, Request,
-    Result, Terms, Transfer,
+    CopyOptions, Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region,
+    Request, Result, Terms, Transfer,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -253,9 +254,33 @@ impl Dma {
                 moved
             }
             Err(Error::Gone) => Err(Error::Gone),
-            // Memory that cannot be pinned, or no room in the board's table.
+            // All of it at a time has no room in the board's table.
+            Err(error) if matches!(error, Error::TooLarge { .. }) || error.no_room() => {
+                match self.windows(host, fpga, last) {
+                    Err(error) if error.no_room() => self.staged(host, fpga, last),
+                    moved => moved,
+                }
+            }
+            // Memory that cannot be pinned.
             Err(_) => self.staged(host, fpga, last),
         }
+    }
+
+    /// Moves bytes by way of windows into the application's memory, two at a time.
+    fn windows(&self, host: &HostMemory, fpga: u64, last: bool) -> Result<()> {
+        let place = (host.address(), host.length() as u64);
+        let mut options = CopyOptions::default();
+        options.terms = Terms {
+            after_writes: last,
+            after_reads: last,
+            ..Terms::default()
+        };
+        // SAFETY: the memory is this value's alone, for longer than the copy.
+        let copying = unsafe {
+            self.queue
+                .begin_copy(host.direction(), place, fpga, options)
+        };
+        copying?.wait(LIMIT)
     }
 
     /// Moves bytes by way of memory that the board knows, two pieces at a time.

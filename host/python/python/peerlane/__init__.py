@@ -13,8 +13,6 @@ Memory is that of other objects: whatever has the buffer protocol (a ``bytearray
 tensor of PyTorch's) or ``__cuda_array_interface__`` (a tensor on an NVIDIA or AMD GPU), and what another driver exports as
 a dma-buf. A region keeps its object, and a transfer its region, until it has ended.
 
-As everywhere in Peerlane, "write" is FPGA to peer, and "read" is peer to FPGA.
-
 Every error is a ``peerlane.Error`` with a ``remedy``. All objects can be used from several threads; none by the child of
 a fork.
 """
@@ -30,6 +28,7 @@ from ._errors import (
     RefusedError,
     RestartedError,
     StoppedError,
+    TooLargeError,
     TransferTimeout,
     UnsupportedError,
 )
@@ -50,6 +49,7 @@ __all__ = [
     "Region",
     "RestartedError",
     "StoppedError",
+    "TooLargeError",
     "Transfer",
     "TransferTimeout",
     "UnsupportedError",

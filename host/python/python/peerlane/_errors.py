@@ -40,6 +40,10 @@ class BusyError(Error):
     """There is no room, or somebody else has it: memory, channels, entries of the address table, the queue."""
 
 
+class TooLargeError(Error):
+    """The memory can never fit the board's address table in one region: copy it (``Queue.copy_to_fpga``), or register less at a time."""
+
+
 class TransferTimeout(Error, TimeoutError):
     """It has not ended in time, and goes on."""
 

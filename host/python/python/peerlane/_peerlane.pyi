@@ -138,15 +138,15 @@ class Queue:
     transfer that nobody waited for; after an exception it stops what is under way. It can be used on afterwards.
     """
 
-    def write(
+    def from_fpga(
         self,
         region: Region,
         fpga: FpgaMemory | int,
         *,
         offset: int = 0,
         length: int | None = None,
-        after_writes: bool = False,
-        after_reads: bool = False,
+        after_from_fpga: bool = False,
+        after_to_fpga: bool = False,
         urgent: bool = False,
     ) -> Transfer:
         """Begins to move FPGA memory into a region.
@@ -154,32 +154,47 @@ class Queue:
         fpga: FPGA memory, or an FPGA address.
         offset: first byte in the region.
         length: bytes, at least 1; ``None``: up to the region's end.
-        after_writes, after_reads: start when all of these that were submitted before have ended. A write then finds in FPGA
-        memory what the reads brought, if the board's BSP has no interconnect stage between Peerlane's block and that
+        after_from_fpga, after_to_fpga: start when all transfers of this direction that were submitted before have ended. A transfer
+        from the FPGA then finds in FPGA memory what those to the FPGA brought, if the board's BSP has no interconnect stage between Peerlane's block and that
         memory. This is Peerlane's default; ``peerlane check`` of the BSP says so where it is otherwise, and there the
         program has to wait.
         urgent: its interrupt is not held back.
 
         A board by Altera's Avalon-MM bridge writes whole dwords of 4 bytes only. Where the bytes begin or end inside of one,
         in the region, the package copies the 1 to 3 bytes at that end itself before the transfer has ended, on the host or by
-        the GPU. Each end costs a descriptor and a copy. Writes that are submitted later begin when this one has ended, which is
+        the GPU. Each end costs a descriptor and a copy. Later transfers from the FPGA begin when this one has ended, which is
         seen while a program waits for a transfer, polls one, or calls ``turn``. For a region of ``register_dmabuf`` there is
         no such copy: choose offset and length so that the bytes begin and end at dwords, or this raises InvalidError.
 
         Raises InvalidError, BusyError, GoneError, BrokenError: nothing is moved after an error.
         """
-    def read(
+    def to_fpga(
         self,
         region: Region,
         fpga: FpgaMemory | int,
         *,
         offset: int = 0,
         length: int | None = None,
-        after_writes: bool = False,
-        after_reads: bool = False,
+        after_from_fpga: bool = False,
+        after_to_fpga: bool = False,
         urgent: bool = False,
     ) -> Transfer:
-        """Begins to move a region into FPGA memory. Arguments and errors as those of ``write``."""
+        """Begins to move a region into FPGA memory. Arguments and errors as those of ``from_fpga``."""
+    def copy_to_fpga(self, source: Any, fpga: FpgaMemory | int, timeout: float | None = None) -> None:
+        """Copies host memory of any size to FPGA memory, and returns when all of it is there. The memory is not registered
+        before: the package registers a part of it, has the board move that, and meanwhile registers the next part. Other
+        threads run meanwhile.
+
+        source: an object with the buffer protocol or DLPack, of host memory.
+        fpga: FPGA memory, or an FPGA address.
+        timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
+
+        Raises InvalidError, TransferTimeout, FaultError, RestartedError, StoppedError, BusyError, TooLargeError, GoneError,
+        BrokenError. Some of the bytes may have been moved then; the board does not reach the memory any more.
+        """
+    def copy_from_fpga(self, destination: Any, fpga: FpgaMemory | int, timeout: float | None = None) -> None:
+        """Copies FPGA memory to host memory of any size. Arguments and errors as those of ``copy_to_fpga``; the destination
+        is writable."""
     def copy(self, destination: FpgaMemory | Region, source: FpgaMemory | Region) -> Transfer:
         """Begins to move a whole region into FPGA memory, or FPGA memory into a whole region: to its first bytes, or from
         them. One of the two is FPGA memory, and has as many bytes as the other, a region, or more.

@@ -136,7 +136,9 @@ pub(crate) fn code(error: &Error) -> c_int {
             Errno::INVAL | Errno::BADF | Errno::FAULT => CL_INVALID_VALUE,
             _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
         },
-        Error::AttFull(_) | Error::Layout(_) => CL_MEM_OBJECT_ALLOCATION_FAILURE,
+        Error::AttFull(_) | Error::Layout(_) | Error::TooLarge { .. } => {
+            CL_MEM_OBJECT_ALLOCATION_FAILURE
+        }
         Error::Empty { .. }
         | Error::Local { .. }
         | Error::Bounds { .. }
