@@ -28,15 +28,27 @@ headers=$(readlink -f "$1") && [ -d "$headers" ] ||
 out=$2
 mkdir -p "$(dirname "$out")"
 
+# What made the kernel. The names are the kernel's own (init/Kconfig).
+configured() { sed -n "s/^CONFIG_$1=\"\(.*\)\"\$/\1/p" "$headers/.config"; }
+same() {
+	[ "$2" = "$3" ] || die "this kernel's $1 is '$2', but PATH has '$3'" \
+		"Install the distribution's package $1, and let PATH find it before any other."
+}
+for option in RUST PCI_P2PDMA; do
+	grep -q "^CONFIG_$option=y\$" "$headers/.config" || die "this kernel was built without CONFIG_$option" \
+		"The driver needs a kernel that has it, as Debian's have."
+done
+
 if [ -e "$headers/rust/libkernel.rmeta" ]; then
+	# Another compiler cannot read these crates, and its errors (E0514) do not say what to do.
+	command -v rustc >/dev/null || die "these are missing: rustc" "On Debian: apt install rustc"
+	same rustc "$(configured RUSTC_VERSION_TEXT)" "$(rustc --version)"
 	say "$headers has the Rust metadata"
 	[ ! -d "$out" ] || [ -L "$out" ] || rm -rf "$out"
 	ln -sfnr "$headers" "$out"
 	exit 0
 fi
 
-# What made the kernel. The names are the kernel's own (init/Kconfig).
-configured() { sed -n "s/^CONFIG_$1=\"\(.*\)\"\$/\1/p" "$headers/.config"; }
 release=$(cat "$headers/include/config/kernel.release")
 compiler=$(configured CC_VERSION_TEXT)
 compiler=${compiler%% *}
@@ -55,10 +67,6 @@ need "echo '#include <openssl/ssl.h>' | $compiler -E -" libssl-dev
 [ -z "$missing" ] ||
 	die "these are missing:$missing" "On Debian packages have the same names: apt install$missing"
 
-same() {
-	[ "$2" = "$3" ] || die "this kernel's $1 is '$2', but PATH has '$3'" \
-		"Install the distribution's package $1, and let PATH find it before any other."
-}
 same rustc "$(configured RUSTC_VERSION_TEXT)" "$(rustc --version)"
 same bindgen "$(configured BINDGEN_VERSION_TEXT)" "$(bindgen --version)"
 
