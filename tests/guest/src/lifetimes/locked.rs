@@ -153,8 +153,10 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     let [first, second] = devices;
     fork("next", move || {
         become_limited()?;
-        drop(Buffer::new(&second, MIB)?);
+        let Buffer { memory, region } = Buffer::new(&second, MIB)?;
+        drop(region);
         ensure!(kept(&second)? == 1, "it was not kept");
+        drop(memory);
         Ok(())
     })?
     .wait()?;
