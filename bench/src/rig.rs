@@ -303,8 +303,8 @@ impl Rig {
             });
         }
         let way = match record.direction {
-            Direction::Write => Way::Write,
-            Direction::Read => Way::Read,
+            Direction::FromFpga => Way::Write,
+            Direction::ToFpga => Way::Read,
         };
         Ok((record.cookie, way))
     }

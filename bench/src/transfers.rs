@@ -89,8 +89,8 @@ impl FromStr for Method {
 /// A direction's name in files.
 pub fn direction_name(direction: Direction) -> &'static str {
     match direction {
-        Direction::Write => "fpga-to-gpu",
-        Direction::Read => "gpu-to-fpga",
+        Direction::FromFpga => "fpga-to-gpu",
+        Direction::ToFpga => "gpu-to-fpga",
     }
 }
 

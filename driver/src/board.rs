@@ -129,6 +129,8 @@ pub(crate) struct Board {
     reset_for_reads: Atomic<bool>,
     /// Reads were down when the board was cut off: it is not started again before its link was reset.
     needs_link: Atomic<bool>,
+    /// Regions were to be evicted, and there was no memory for that.
+    unfinished: Atomic<bool>,
     /// Times that reads were lost, and with them the trust in peers that had answered before.
     pub(crate) doubts: Atomic<u64>,
     /// The ATT's entries.
@@ -257,6 +259,7 @@ impl Board {
                 given_up_reads: Atomic::new(0),
                 reset_for_reads: Atomic::new(false),
                 needs_link: Atomic::new(false),
+                unfinished: Atomic::new(false),
                 doubts: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),
@@ -454,9 +457,10 @@ impl Board {
         entries.quota.most(channel).min(entries.allocator.entries())
     }
 
-    /// Returns whether so many entries, one after the other, would be free if those in `spare` were given back.
-    pub(crate) fn would_fit(&self, count: u32, spare: &EntrySet<KVVec<u64>>) -> bool {
-        self.entries.lock().allocator.would_fit(count, spare)
+    /// Returns the entries that are taken, in this storage, and what users have of them.
+    pub(crate) fn entries_taken(&self, storage: KVVec<u64>) -> (EntrySet<KVVec<u64>>, Quota) {
+        let entries = self.entries.lock();
+        (entries.allocator.taken(storage), entries.quota.clone())
     }
 
     /// Looks at what users may have, which nobody changes meanwhile.

@@ -29,8 +29,6 @@ extern "C" {
         module: *mut bindings::module,
         device: *mut bindings::pci_dev,
     ) -> bool;
-    /// A reference to the control group of the calling process's memory, or null.
-    pub(crate) fn peerlane_get_cgroup() -> *mut bindings::mem_cgroup;
     /// A reference to the user of the calling process.
     pub(crate) fn peerlane_get_user() -> *mut bindings::user_struct;
     /// Whether the BARs of a device's memory are where the kernel has put them.
@@ -87,15 +85,13 @@ extern "C" {
         name: *const c_char,
         bytes: c_uint,
     ) -> *mut bindings::kmem_cache;
-    /// An object of zeros. The list has a part for the control group of the calling process from now on.
+    /// An object of zeros, charged to the control group of the calling process, of which the list has a part from now on.
     pub(crate) fn peerlane_new_keeper(
         cache: *mut bindings::kmem_cache,
         list: *mut bindings::list_lru,
     ) -> *mut c_void;
     /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
     pub(crate) fn peerlane_new_shrinker(number: c_uint) -> *mut bindings::shrinker;
-    /// Numbers of memory nodes are less than this.
-    pub(crate) fn peerlane_nodes() -> c_uint;
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.
     pub(crate) fn peerlane_monotonic_to_host(ns: i64) -> i64;
@@ -111,8 +107,6 @@ extern "C" {
     pub(crate) fn peerlane_pin_vectors(device: *mut bindings::pci_dev, pinned: bool);
     /// A device's place on the bus: its domain, and 16 bits of bus, device and function.
     pub(crate) fn peerlane_place(device: *mut bindings::pci_dev) -> u64;
-    /// Gives back what `peerlane_get_cgroup` has given, if it is not null.
-    pub(crate) fn peerlane_put_cgroup(group: *mut bindings::mem_cgroup);
     /// References to an open file.
     pub(crate) fn peerlane_references(file: *mut bindings::file) -> c_ulong;
     /// Has the kernel reset a device by its link or bus, and neither by a function level reset nor by the way from D3hot

@@ -8,7 +8,11 @@ use crate::{
     ffi::{
         is_capable, pci_dev, peerlane_insert_frame, peerlane_make_uncached, peerlane_map_frames,
     },
-    logic::{quota::User, regs::chan, uapi::map},
+    logic::{
+        quota::User,
+        regs::chan,
+        uapi::{self, map},
+    },
 };
 use kernel::{
     bindings, container_of,
@@ -67,7 +71,13 @@ impl MiscDevice for Operations {
         code: u32,
         argument: usize,
     ) -> Result<isize> {
-        context.ioctl(code, argument).map(|()| 0)
+        let done = context.ioctl(code, argument);
+        let releases = uapi::UNREGISTER.is(code) || uapi::STOP.is(code);
+        if releases && done == Err(ENODEV) {
+            // Whoever takes memory back is told of the board's end when it reaches none of it any more.
+            context.board.gate.wait_for_the_end();
+        }
+        done.map(|()| 0)
     }
 
     fn show_fdinfo(

@@ -364,7 +364,7 @@ impl Context {
         while let Some((cookie, until)) = ahead {
             let next = self.fill_piece(until..end)?;
             let deadline = Deadline::after(PATIENCE);
-            let ended = self.end(Direction::Read, cookie, deadline);
+            let ended = self.end(Direction::ToFpga, cookie, deadline);
             let record = ended.map_err(|error| if error == ETIME { EIO } else { error })?;
             let restarted = || self.events.seen().generation != generation;
             match record.outcome {
@@ -382,7 +382,7 @@ impl Context {
                         self.board,
                         "FPGA memory was not filled: {}; {}\n",
                         Text(fault),
-                        fault.remedy(Direction::Read)
+                        fault.remedy(Direction::ToFpga)
                     );
                     return Err(EIO);
                 }
@@ -404,7 +404,7 @@ impl Context {
         let length = PIECE.min(range.end - range.start);
         let zeros = AttAddress::new(PAGE, self.board.memory.first, 0).ok_or(EINVAL)?;
         let order = Order {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             offset: 0,
             local: range.start,
             length: length as u32,

@@ -11,6 +11,8 @@ use kernel::{
 
 struct State {
     open: bool,
+    /// What was done inside is undone.
+    over: bool,
     inside: usize,
 }
 
@@ -32,7 +34,7 @@ impl Gate {
     pub(crate) fn new(device: ARef<pci::Device>) -> impl PinInit<Self> {
         pin_init!(Self {
             device,
-            state <- new_mutex!(State { open: true, inside: 0 }),
+            state <- new_mutex!(State { open: true, over: false, inside: 0 }),
             left <- new_condvar!(),
         })
     }
@@ -52,6 +54,20 @@ impl Gate {
         let mut state = self.state.lock();
         state.open = false;
         while state.inside > 0 {
+            self.left.wait(&mut state);
+        }
+    }
+
+    /// The board is at rest for good, and nothing of anybody's is known to it any more.
+    pub(crate) fn end(&self) {
+        self.state.lock().over = true;
+        self.left.notify_all();
+    }
+
+    /// Waits until that is so, if the gate is closed. Not for who is inside.
+    pub(crate) fn wait_for_the_end(&self) {
+        let mut state = self.state.lock();
+        while !state.open && !state.over {
             self.left.wait(&mut state);
         }
     }

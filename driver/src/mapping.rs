@@ -290,9 +290,12 @@ impl Mapping {
         drop(state);
         if is_lost {
             self.events.revoked();
-            // A cached region is of no use any more.
-            self.board.relieve();
         }
+    }
+
+    /// Has the region evicted if it is cached: its owner has taken the memory back, and is done with that.
+    pub(crate) fn evict_if_cached(&self) {
+        self.board.relieve();
     }
 
     /// Takes the entries from the board. A fence must follow before the memory is let go:

@@ -28,13 +28,13 @@ impl Context {
     /// Reads a little of a region into FPGA memory, and from there into memory of the driver.
     pub(crate) fn probe(&self, inside: &Inside<'_>, arguments: &mut Probe) -> Result {
         let peer = self.regions.lock().get(arguments.handle)?.mapping().clone();
-        let read = self.probe_step(&peer, Direction::Read, arguments.offset, arguments.local)?;
+        let read = self.probe_step(&peer, Direction::ToFpga, arguments.offset, arguments.local)?;
         if let Err(fault) = read.outcome {
             arguments.status = fault.code().raw();
             return Ok(());
         }
         let scratch = Scratch::new(inside, self)?;
-        let write = self.probe_step(scratch.mapping(), Direction::Write, 0, arguments.local)?;
+        let write = self.probe_step(scratch.mapping(), Direction::FromFpga, 0, arguments.local)?;
         write.outcome.map_err(|_| EIO)?;
         arguments.data = scratch.read(0);
         arguments.status = 0;

@@ -69,8 +69,8 @@ const LOOK: Delta = Delta::from_millis(10);
 
 fn direction(raw: u32) -> Result<Direction> {
     match raw {
-        0 => Ok(Direction::Write),
-        1 => Ok(Direction::Read),
+        0 => Ok(Direction::FromFpga),
+        1 => Ok(Direction::ToFpga),
         _ => Err(EINVAL),
     }
 }
@@ -175,8 +175,8 @@ impl Context {
             ..
         } = *order;
         let granularity = match direction {
-            Direction::Write => self.board.capabilities.write_granularity,
-            Direction::Read => 1,
+            Direction::FromFpga => self.board.capabilities.write_granularity,
+            Direction::ToFpga => 1,
         };
         let peer = mapping.region(|region| {
             region.check(direction, offset, u64::from(length))?;
@@ -209,9 +209,9 @@ impl Context {
         }
         // Nothing is posted before earlier transfers have ended: a signal ends the wait for them, and the call that is made
         // again would post the ends once more. Descriptors of other threads that come in between are waited for below.
-        self.end_earlier(Direction::Write)?;
+        self.end_earlier(Direction::FromFpga)?;
         if order.control.after_read {
-            self.end_earlier(Direction::Read)?;
+            self.end_earlier(Direction::ToFpga)?;
         }
         let scratch = Scratch::new(inside, self)?;
         let control = Control {
@@ -224,14 +224,14 @@ impl Context {
         let mut done = None;
         for (index, end) in cut.ends.iter().flatten().enumerate() {
             let part = Order {
-                direction: Direction::Write,
+                direction: Direction::FromFpga,
                 offset: (index * PLACE) as u64,
                 local: end.local,
                 length: end.length,
                 control,
             };
             let cookie = self.order(&self.submission.lock(), scratch.mapping(), Beside::default(), part)?;
-            let record = self.end(Direction::Write, cookie, Deadline::from_user(NEVER)?)?;
+            let record = self.end(Direction::FromFpga, cookie, Deadline::from_user(NEVER)?)?;
             if record.outcome.is_err() {
                 self.amend(cookie, 0)?;
                 return Ok(cookie);
@@ -275,7 +275,7 @@ impl Context {
 
     fn amend(&self, cookie: u32, bytes_done: u32) -> Result {
         self.with_queue(|queue| {
-            queue.amend(Direction::Write, cookie, bytes_done);
+            queue.amend(Direction::FromFpga, cookie, bytes_done);
             Ok(())
         })
     }
@@ -443,8 +443,8 @@ fn ring_doorbell(
     freed: u16,
 ) -> impl Iterator<Item = Step> + use<'_> {
     let (slot, doorbell) = match direction {
-        Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-        Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+        Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+        Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
     };
     let write = move |(index, dword): (usize, &u32)| {
         Step::Write(channel::page(number, slot + 4 * index), *dword)

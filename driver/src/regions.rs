@@ -86,6 +86,11 @@ impl Region {
         self.retired = false;
     }
 
+    /// Its bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.key.length
+    }
+
     /// Whose memory it is.
     pub(crate) fn kind(&self) -> Kind {
         self.mapping.kind()
@@ -211,6 +216,8 @@ pub(crate) struct Regions {
     held: KVVec<Held>,
     /// Those used longest ago first.
     kept: KVVec<Region>,
+    /// Regions that are being made, each with a place in both lists.
+    promised: usize,
     account: Account,
     limits: Limits,
     next: u32,
@@ -226,6 +233,7 @@ impl Regions {
         Self {
             held: KVVec::new(),
             kept: KVVec::new(),
+            promised: 0,
             account: Account::default(),
             limits,
             next: 1,
@@ -303,15 +311,20 @@ impl Regions {
         Ok(true)
     }
 
-    /// Returns whether one more region has room: with a handle, and later without one.
-    pub(crate) fn has_room(&self) -> bool {
-        let more = self.held.len() + self.kept.len() + 1;
-        self.held.capacity() >= more && self.kept.capacity() >= more
+    /// Promises one more region its places in both lists, if they have them: with a handle, and later without one. Else
+    /// returns how much room the lists need.
+    pub(crate) fn promise(&mut self) -> Result<(), usize> {
+        let more = self.held.len() + self.kept.len() + self.promised + 1;
+        if self.held.capacity() < more || self.kept.capacity() < more {
+            return Err(2 * more);
+        }
+        self.promised += 1;
+        Ok(())
     }
 
-    /// Returns how much room one more region needs, and some to come.
-    pub(crate) fn room(&self) -> usize {
-        2 * (self.held.len() + self.kept.len() + 1)
+    /// A region that was promised places has them, or does not come to be.
+    pub(crate) fn redeem(&mut self) {
+        self.promised -= 1;
     }
 
     /// Moves to lists that have more room, and returns the old ones. Nothing is allocated with the regions locked.
@@ -420,6 +433,9 @@ impl Context {
     /// Evicts cached regions, the oldest first: those of which `wanted` says so, which is also told whether the limits ask for
     /// it. Returns whether there were any. For [`Board::let_go`].
     pub(crate) fn evict(&self, mut wanted: impl FnMut(&Region, bool) -> bool) -> bool {
+        // What is cached from now on is not looked at: else a process could see to it that this never ends.
+        let end = GIVEN_BACK.load(ordering::Relaxed);
+        let mut wanted = |region: &Region, over| region.given_back < end && wanted(region, over);
         let mut went = false;
         loop {
             let count = self.regions.lock().cached().len().min(BATCH);
@@ -427,6 +443,7 @@ impl Context {
                 return went;
             }
             let Ok(mut taken) = KVVec::with_capacity(count, GFP_KERNEL) else {
+                self.board.relieve_later();
                 return went;
             };
             let over = self.regions.lock().take(&mut taken, &mut wanted);

@@ -63,6 +63,15 @@ fn permissions(bits: u32) -> Result<Permissions> {
     }
 }
 
+/// Places in a context's lists.
+struct Promise<'a>(&'a Context);
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        self.0.regions.lock().redeem();
+    }
+}
+
 impl Context {
     /// Makes memory reachable, or finds it among what is cached.
     pub(crate) fn register(&self, arguments: &mut Register) -> Result {
@@ -143,15 +152,12 @@ impl Context {
         Space::of_caller()
     }
 
-    /// Makes room for one more region in the context's lists.
-    fn reserve(&self) -> Result {
+    /// Reserves places in the context's lists for one more region.
+    fn reserve(&self) -> Result<Promise<'_>> {
         loop {
-            let room = {
-                let regions = self.regions.lock();
-                if regions.has_room() {
-                    return Ok(());
-                }
-                regions.room()
+            let promised = self.regions.lock().promise();
+            let Err(room) = promised else {
+                return Ok(Promise(self));
             };
             let lists = Lists::new(room)?;
             let before = self.regions.lock().move_to(lists);
@@ -168,7 +174,8 @@ impl Context {
             Kind::Host => Some(self.pin(wanted, &mut room)?),
             Kind::DmaBuf | Kind::Nvidia => None,
         };
-        self.reserve()?;
+        // Until the region is in a list.
+        let _places = self.reserve()?;
         let inside = self.board.gate.enter()?;
         if let Some(pages) = &pages {
             let space = Some(pages.space().clone());
@@ -183,7 +190,9 @@ impl Context {
         let pinned = match wanted.kind() {
             Kind::Host => None,
             Kind::DmaBuf | Kind::Nvidia => {
-                let short = |error| (error == EDQUOT).then_some(Short::Pinned);
+                let most = self.board.with_quota(|quota| quota.most_pinned(self.channel));
+                let fits = pinned_bytes <= most;
+                let short = |error| (error == EDQUOT && fits).then_some(Short::Pinned);
                 Some(room.find(short, || self.board.pin(self.channel, pinned_bytes))?)
             }
         };
@@ -191,8 +200,8 @@ impl Context {
         let mapping = Mapping::new(board, events, self.channel, wanted.kind())?;
         let exporter = wanted.buffer.as_ref().map(dmabuf::Buffer::exporter);
         let short = |error| match error {
-            error if error == ENOBUFS => Some(Short::Bar(exporter)),
-            error if error == ENOMEM => Some(Short::Locked),
+            error if error == ENOBUFS => Some(Short::Bar(exporter, pinned_bytes)),
+            error if error == ENOMEM && wanted.kind() == Kind::Host => Some(Short::Locked),
             _ => None,
         };
         let map = || self.map(&inside, wanted, &mut pages, &mapping);
@@ -231,7 +240,8 @@ impl Context {
         let Key {
             address, length, ..
         } = wanted.key;
-        let short = |error| (error == ENOMEM).then_some(Short::Locked);
+        let fits = host::may_be_locked(length);
+        let short = |error| (error == ENOMEM && fits).then_some(Short::Locked);
         room.find(short, || {
             let space = || self.space_of_caller();
             host::Pinned::new(&self.board, space, address, length, wanted.permissions)

@@ -2,21 +2,22 @@
 
 //! Room for a region: cached regions are evicted for it.
 //!
-//! Nobody else's are evicted in vain. Before regions go for entries of the ATT, the driver works out how many of them have to
-//! go, and evicts none if all would not be enough. The context's own go first, then the oldest of the others.
+//! Nobody's regions are evicted for entries of the ATT before the driver has worked out that this helps, and how many it takes:
+//! none if all would not be enough, or if entries are about to come free that descriptors may still name. The context's own go
+//! first, then the oldest of the others, and of them only those that lie where the new region goes.
 
 use crate::{
     board::{Board, Need},
     context::Context,
     ffi::peerlane_is_killed,
-    logic::{att::EntrySet, regs::chan},
+    logic::{att::EntrySet, kept, quota::Quota},
     memory::{dmabuf::Exporter, host::Payer},
     regions::Region,
 };
 use core::ops::Range;
 use kernel::{
     prelude::*,
-    time::{Delta, Instant, Monotonic},
+    time::{delay::fsleep, Delta, Instant, Monotonic},
 };
 
 /// Something of which a region has found too little.
@@ -30,8 +31,19 @@ pub(crate) enum Short {
     Pinned,
     /// Memory that the calling process or its user may lock.
     Locked,
-    /// Room in the BAR of whoever exports the memory; `None`: not known.
-    Bar(Option<Exporter>),
+    /// Room in the BAR of whoever exports the memory, for so many bytes; `None`: not known.
+    Bar(Option<Exporter>, u64),
+}
+
+/// What was done about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// Nothing helps.
+    Nothing,
+    /// Regions were evicted, or are not needed any more.
+    Evicted,
+    /// What is needed comes free by itself.
+    Wait,
 }
 
 /// For how long a region is tried again after regions were evicted for it: another process may cache
@@ -41,12 +53,23 @@ const PATIENCE: Delta = Delta::from_secs(1);
 /// How often at least: on a busy machine one try can take longer than [`PATIENCE`].
 const LEAST_TRIES: u32 = 16;
 
+/// Between two looks for what comes free by itself.
+const PAUSE: Delta = Delta::from_millis(2);
+
 /// The search of one call for room. While it lives, those whose regions were evicted cache nothing.
 pub(crate) struct Room<'a> {
     context: &'a Context,
     need: Need<'a>,
     since: Option<Instant<Monotonic>>,
     tries: u32,
+    /// Bytes of others' that were evicted for room in a BAR.
+    evicted: u64,
+}
+
+/// The entries of the ATT and what users have of them, at one moment.
+struct Snapshot {
+    taken: EntrySet<KVVec<u64>>,
+    quota: KBox<Quota>,
 }
 
 /// A cached region that may be evicted.
@@ -73,6 +96,7 @@ impl<'a> Room<'a> {
             need: context.board.need(),
             since: None,
             tries: 0,
+            evicted: 0,
         }
     }
 
@@ -102,97 +126,143 @@ impl<'a> Room<'a> {
             }
             // Unbind may wait for this thread already: it is not let in again then.
             let _inside = board.gate.enter()?;
-            let went = self.make(short)?;
-            // A region that was cached when `f` was refused, and is not any more, may be all that is needed.
-            if !went && departures == board.departures() {
-                return Err(error);
+            match self.make(short)? {
+                Done::Evicted => {}
+                // A region that was cached when `f` was refused, and is not any more, may be all that is needed.
+                Done::Nothing if departures == board.departures() => return Err(error),
+                Done::Nothing => {}
+                Done::Wait => fsleep(PAUSE),
             }
         }
     }
 
-    /// Evicts regions. Returns whether there were any of use. One thread at a time does this: what another evicts is gone
-    /// afterwards.
-    fn make(&mut self, short: Short) -> Result<bool> {
-        let board = self.context.board.clone();
-        match short {
-            Short::Entries(count) => board.let_go(|| self.make_entries(count, |_| true, Self::fits)),
-            Short::Share(count) => {
-                let context = self.context;
-                board.let_go(|| {
-                    self.make_entries(count, |other| context.has_user_of(other), Self::may_have)
-                })
+    /// Evicts regions. One thread at a time does this: what another evicts is gone afterwards.
+    fn make(&mut self, short: Short) -> Result<Done> {
+        let (board, context) = (self.context.board.clone(), self.context);
+        let payer = Payer::caller()?;
+        board.let_go(|| {
+            // Of use to nobody, and perhaps not evicted yet.
+            if context.evict(|region, _| region.is_useless()) {
+                return Ok(Done::Evicted);
             }
-            Short::Pinned => {
-                let context = self.context;
-                let is_ours = |other: &Context| context.has_user_of(other);
-                Ok(board.let_go(|| self.make_if(is_ours, |region| region.kind().is_peer())))
+            match short {
+                Short::Entries(count) => self.make_entries(count),
+                Short::Share(count) => self.make_share(count),
+                Short::Pinned => {
+                    let is_ours = |other: &Context| context.has_user_of(other);
+                    Ok(self.make_if(is_ours, |region| region.kind().is_peer()))
+                }
+                Short::Locked => {
+                    Ok(self.make_if(|_| true, |region| region.memory().weighs_on(&payer)))
+                }
+                Short::Bar(exporter, bytes) => Ok(self.make_bar(exporter, bytes)),
             }
-            Short::Locked => {
-                let payer = Payer::caller()?;
-                Ok(board.let_go(|| self.make_if(|_| true, |region| region.memory().weighs_on(&payer))))
-            }
-            Short::Bar(exporter) => {
-                let helps = |region: &Region| region.memory().fills_the_bar_of(exporter);
-                Ok(board.let_go(|| self.make_if(|_| true, helps)))
-            }
-        }
+        })
     }
 
     /// Evicts all regions of the context that help. If there are none, those of the others that do.
-    fn make_if(&mut self, who: impl Fn(&Context) -> bool, helps: impl Fn(&Region) -> bool) -> bool {
+    fn make_if(&mut self, who: impl Fn(&Context) -> bool, mut helps: impl FnMut(&Region) -> bool) -> Done {
         if self.context.evict(|region, _| helps(region)) {
-            return true;
+            return Done::Evicted;
         }
-        let mut went = false;
+        let mut done = Done::Nothing;
         self.context.board.for_each_user(|other| {
             if who(other) && other.evict(|region, _| helps(region)) {
                 self.need.press(other.channel);
-                went = true;
+                done = Done::Evicted;
             }
         });
-        went
+        done
     }
 
-    /// Evicts as many regions as are needed, as `enough` says of a list of candidates: none, if all are not enough.
-    fn make_entries(
-        &mut self,
-        count: u32,
-        who: impl Fn(&Context) -> bool,
-        enough: impl Fn(&Board, u32, u32, &mut dyn Iterator<Item = &Candidate>) -> Result<bool>,
-    ) -> Result<bool> {
+    /// Evicts dma-bufs of an exporter. Its driver does not say how much room it has: what is twice as large as the region, and
+    /// does not help, is all that others lose by it.
+    fn make_bar(&mut self, exporter: Option<Exporter>, bytes: u64) -> Done {
+        let mut left = (2 * bytes).saturating_sub(self.evicted);
+        let before = left;
+        let done = self.make_if(
+            |_| true,
+            |region| {
+                let helps = left > 0 && region.memory().fills_the_bar_of(exporter);
+                if helps {
+                    left = left.saturating_sub(region.length());
+                }
+                helps
+            },
+        );
+        self.evicted += before - left;
+        done
+    }
+
+    /// Evicts regions for a run of entries.
+    fn make_entries(&mut self, count: u32) -> Result<Done> {
         let (board, own) = (&self.context.board, self.context.channel);
-        let candidates = self.candidates(&who)?;
-        let enough = |last: u64| {
-            let mut first = candidates.iter().filter(|one| one.place <= last);
-            enough(board, own, count, &mut first)
-        };
-        if !enough(u64::MAX)? {
-            return Ok(false);
+        let entries = board.capabilities.att_entries();
+        let snapshot = Snapshot::of(board)?;
+        if snapshot.taken.free_run(entries, count).is_some() {
+            return Ok(Done::Wait);
         }
-        // The last one that has to go.
-        let (mut less, mut last) = (0, u64::MAX);
-        while less < last {
-            let middle = less + (last - less) / 2;
-            match enough(middle)? {
-                true => last = middle,
-                false => less = middle + 1,
+        let candidates = self.candidates(|_| true)?;
+        let words = EntrySet::<KVVec<u64>>::words(entries);
+        let mut after = EntrySet::new(KVVec::from_elem(0, words, GFP_KERNEL)?);
+        let mut run = |first: usize| {
+            after.copy_from(&snapshot.taken);
+            for candidate in &candidates[..first] {
+                after.remove(candidate.entries.clone());
             }
-        }
-        // Something may have come free meanwhile.
-        let mut went = last == 0;
-        board.for_each_user(|other| {
-            let place = |region: &Region| place(region, other.channel == own);
-            if who(other) && other.evict(|region, _| place(region) <= last) {
-                if other.channel != own {
+            after.free_run(entries, count)
+        };
+        let Some(first) = least(candidates.len(), |first| run(first).is_some()) else {
+            return Ok(Done::Nothing);
+        };
+        let (Some(run), Some(last)) = (run(first), candidates[..first].last()) else {
+            return Ok(Done::Evicted);
+        };
+        let goes = |region: &Region, place: u64| {
+            let entries = region.entries();
+            place <= last.place && entries.start < run.end && run.start < entries.end
+        };
+        Ok(self.evict_at(own, goes))
+    }
+
+    /// Evicts regions of the context's user for its share of the entries.
+    fn make_share(&mut self, count: u32) -> Result<Done> {
+        let (context, own) = (self.context, self.context.channel);
+        let snapshot = Snapshot::of(&context.board)?;
+        let is_ours = |other: &Context| context.has_user_of(other);
+        let candidates = self.candidates(is_ours)?;
+        let may_have = |first: usize| {
+            let mut after = snapshot.quota.clone();
+            for candidate in &candidates[..first] {
+                after.give(candidate.channel, candidate.entries.len() as u32);
+            }
+            after.take(own, count).is_ok()
+        };
+        let Some(first) = least(candidates.len(), may_have) else {
+            return Ok(Done::Nothing);
+        };
+        Ok(match candidates[..first].last() {
+            None => Done::Wait,
+            Some(last) => self.evict_at(own, |_, place| place <= last.place),
+        })
+    }
+
+    /// Evicts the regions of which `goes` says so, by their place among the candidates.
+    fn evict_at(&mut self, own: u32, goes: impl Fn(&Region, u64) -> bool) -> Done {
+        let mut done = Done::Nothing;
+        self.context.board.for_each_user(|other| {
+            let is_own = other.channel == own;
+            if other.evict(|region, _| goes(region, place(region, is_own))) {
+                if !is_own {
                     self.need.press(other.channel);
                 }
-                went = true;
+                done = Done::Evicted;
             }
         });
-        Ok(went)
+        done
     }
 
-    /// All that is cached and has entries, of these contexts.
+    /// All that is cached and has entries, of these contexts, in the order in which it goes.
     fn candidates(&self, who: impl Fn(&Context) -> bool) -> Result<KVVec<Candidate>> {
         let board = &self.context.board;
         let mut count = 0;
@@ -214,38 +284,38 @@ impl<'a> Room<'a> {
                 }
             }
         });
+        kept::sort(&mut candidates, |candidate| candidate.place);
         Ok(candidates)
     }
+}
 
-    /// Whether there would be a run of entries without these regions.
-    fn fits(
-        board: &Board,
-        _: u32,
-        count: u32,
-        without: &mut dyn Iterator<Item = &Candidate>,
-    ) -> Result<bool> {
+impl Snapshot {
+    /// What is taken, without the entries that come free by themselves: those that descriptors may still name.
+    fn of(board: &Board) -> Result<Self> {
         let words = EntrySet::<KVVec<u64>>::words(board.capabilities.att_entries());
-        let mut spare = EntrySet::new(KVVec::from_elem(0, words, GFP_KERNEL)?);
-        for candidate in without {
-            spare.insert(candidate.entries.start, candidate.entries.len() as u32);
-        }
-        Ok(board.would_fit(count, &spare))
+        let storage = KVVec::from_elem(0, words, GFP_KERNEL)?;
+        let (mut taken, quota) = board.entries_taken(storage);
+        let mut quota = KBox::new(quota, GFP_KERNEL)?;
+        board.each_lingering(|channel, run| {
+            quota.give(channel, run.len() as u32);
+            taken.remove(run);
+        });
+        Ok(Self { taken, quota })
     }
+}
 
-    /// Whether the context's user might have so many entries without these regions.
-    fn may_have(
-        board: &Board,
-        own: u32,
-        count: u32,
-        without: &mut dyn Iterator<Item = &Candidate>,
-    ) -> Result<bool> {
-        let mut spare = [0_u32; chan::COUNT];
-        for candidate in without {
-            if let Some(spare) = spare.get_mut(candidate.channel as usize) {
-                *spare = spare.saturating_add(candidate.entries.len() as u32);
-            }
-        }
-        let spare = |channel: u32| spare.get(channel as usize).copied().unwrap_or(0);
-        Ok(board.with_quota(|quota| quota.would_take(own, count, spare)))
+/// The least number up to `most` for which `enough` says yes, which does so for all above.
+fn least(most: usize, mut enough: impl FnMut(usize) -> bool) -> Option<usize> {
+    if !enough(most) {
+        return None;
     }
+    let (mut less, mut most) = (0, most);
+    while less < most {
+        let middle = less + (most - less) / 2;
+        match enough(middle) {
+            true => most = middle,
+            false => less = middle + 1,
+        }
+    }
+    Some(most)
 }

@@ -11,7 +11,6 @@
 #include <linux/iommu.h>
 #include <linux/irq.h>
 #include <linux/list_lru.h>
-#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
@@ -38,16 +37,6 @@ bool peerlane_are_of_hugetlb(struct page *const *pages, size_t count)
 	return false;
 }
 
-struct mem_cgroup *peerlane_get_cgroup(void)
-{
-	return get_mem_cgroup_from_mm(current->mm);
-}
-
-void peerlane_put_cgroup(struct mem_cgroup *cgroup)
-{
-	mem_cgroup_put(cgroup);
-}
-
 struct kmem_cache *peerlane_new_cache(const char *name, unsigned int bytes)
 {
 	return kmem_cache_create(name, bytes, 0, SLAB_ACCOUNT, NULL);
@@ -61,11 +50,6 @@ void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list)
 struct shrinker *peerlane_new_shrinker(unsigned int number)
 {
 	return shrinker_alloc(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE, "peerlane%u", number);
-}
-
-unsigned int peerlane_nodes(void)
-{
-	return nr_node_ids;
 }
 
 unsigned long peerlane_references(struct file *file)

@@ -26,8 +26,12 @@ pub fn run(device: &Device) -> Result<()> {
     let to = device.register_all(&back, Permissions::ReadWrite)?;
 
     let length = BYTES as u64;
-    queue.read(&from, 0, fpga.base(), length)?.wait(limit)?;
-    let moved = queue.write(fpga.base(), &to, 0, length)?.wait(limit)?;
+    queue
+        .to_fpga(from.part(0..length), fpga.base())?
+        .wait(limit)?;
+    let moved = queue
+        .from_fpga(fpga.base(), to.part(0..length))?
+        .wait(limit)?;
 
     let mut found = vec![0; BYTES];
     back.read(0, &mut found)?;

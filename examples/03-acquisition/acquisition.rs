@@ -42,7 +42,10 @@ pub fn run(device: &Device, ring: &mut dyn Ring) -> Result<()> {
     let (region, base) = ring.region();
     let send = |block: u64| {
         let from = fpga.base() + block % SOURCE * BLOCK;
-        queue.write(from, &region, base + block % SLOTS * BLOCK, BLOCK)
+        queue.from_fpga(
+            from,
+            region.part(base + block % SLOTS * BLOCK..base + block % SLOTS * BLOCK + BLOCK),
+        )
     };
     let begin = device.now();
     // The ring is filled; from then on a block is sent when its place is free.
@@ -82,7 +85,9 @@ fn detect(device: &Device, queue: &Queue, fpga: u64) -> Result<u64> {
     let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
     memory.write(0, &data)?;
     let region = device.register_all(&memory, Permissions::Read)?;
-    queue.read(&region, 0, fpga, SOURCE * BLOCK)?.wait(LIMIT)?;
+    queue
+        .to_fpga(region.part(0..SOURCE * BLOCK), fpga)?
+        .wait(LIMIT)?;
     let blocks = (0..BLOCKS).map(|block| {
         let start = (block % SOURCE * BLOCK) as usize;
         u64::from(count(&data[start..start + BLOCK as usize]))
@@ -199,7 +204,7 @@ done:
     impl Ring for OnGpu {
         fn region(&self) -> (Region, u64) {
             let region = self.region.as_ref().expect("it was registered");
-            (region.region().clone(), region.offset())
+            (region.pages().clone(), region.offset())
         }
 
         /// A kernel that is launched when the transfer has ended sees its data.

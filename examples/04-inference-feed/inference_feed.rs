@@ -49,7 +49,7 @@ pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
         ..Options::default()
     };
     let routes = Routes::new(&board, maker.side(), options);
-    println!("{}", routes.choose(Direction::Read, BATCH)?);
+    println!("{}", routes.choose(Direction::ToFpga, BATCH)?);
 
     let half = |batch: u64| batch % 2 * BATCH;
     maker.begin(0, half(0))?;
@@ -59,7 +59,7 @@ pub fn run(device: &Device, maker: &mut dyn Maker) -> Result<()> {
             maker.begin(batch + 1, half(batch + 1))?;
         }
         let order = Order {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             fpga: half(batch),
             at: half(batch),
             length: BATCH,
@@ -84,7 +84,7 @@ fn fetch(device: &Device, board: &Board, at: u64) -> Result<Vec<u8>> {
     let memory = device.memory(MemoryKind::Host, BATCH as usize)?;
     let region = device.register_all(&memory, Permissions::ReadWrite)?;
     let from = board.memory().start + at;
-    let transfer = board.queue().write(from, &region, 0, BATCH)?;
+    let transfer = board.queue().from_fpga(from, region.part(0..BATCH))?;
     transfer.wait(LIMIT)?;
     let mut found = vec![0; BATCH as usize];
     memory.read(0, &mut found)?;

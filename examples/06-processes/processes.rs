@@ -46,7 +46,9 @@ impl Work {
             .queue
             .device()
             .register_all(&self.there, Permissions::Read)?;
-        let transfer = self.queue.read(&region, 0, fpga.base(), BYTES as u64)?;
+        let transfer = self
+            .queue
+            .to_fpga(region.part(0..BYTES as u64), fpga.base())?;
         transfer.wait(LIMIT)?;
         Ok(())
     }
@@ -56,7 +58,9 @@ impl Work {
             .queue
             .device()
             .register_all(&self.back, Permissions::ReadWrite)?;
-        let transfer = self.queue.write(fpga.base(), &region, 0, BYTES as u64)?;
+        let transfer = self
+            .queue
+            .from_fpga(fpga.base(), region.part(0..BYTES as u64))?;
         transfer.wait(LIMIT)?;
         let mut bytes = vec![0; BYTES];
         self.back.read(0, &mut bytes)?;
@@ -90,7 +94,7 @@ pub fn offer(device: &Device) -> Result<Offer> {
     memory.write(0, &data(99, 0))?;
     let region = device.register_all(&memory, Permissions::Read)?;
     let (base, terms) = (fpga.base(), Terms::default());
-    let filled = device.submit(Direction::Read, &region, 0, base, BYTES as u64, terms)?;
+    let filled = device.submit(Direction::ToFpga, region.part(0..BYTES as u64), base, terms)?;
     filled.wait(LIMIT)?;
     Ok(fpga.offer()?)
 }

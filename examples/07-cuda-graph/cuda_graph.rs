@@ -89,8 +89,8 @@ pub fn run(context: &Arc<CudaContext>, queue: &GpuQueue, place: &Place<'_>) -> R
     unsafe { stream.launch_builder(&add_one).arg(&address).launch(config) }?;
     // SAFETY: the graph is dropped before the queue, at the end of this function.
     unsafe {
-        queue.capture(&stream, &step(Direction::Read, 0), LIMIT)?;
-        queue.capture(&stream, &step(Direction::Write, BYTES), LIMIT)?;
+        queue.capture(&stream, &step(Direction::ToFpga, 0), LIMIT)?;
+        queue.capture(&stream, &step(Direction::FromFpga, BYTES), LIMIT)?;
     }
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = stream.end_capture(flags)?.context("the graph is empty")?;
@@ -143,7 +143,7 @@ fn on_gpu() -> Result<()> {
     let queue = GpuQueue::new(&gpu, &device)?;
     let place = Place {
         buffer: &buffer,
-        region: region.region(),
+        region: region.pages(),
         offset: region.offset(),
         fpga: fpga.base(),
     };

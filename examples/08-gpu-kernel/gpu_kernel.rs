@@ -114,7 +114,7 @@ fn on_gpu() -> Result<()> {
     // The board may read what it writes, so that a record says that data have arrived.
     let region = buffer.register(&device, 0..2 * BYTES, Permissions::ReadWrite)?;
     // Nobody takes it back while the kernel runs.
-    let _held = region.region().hold()?;
+    let _held = region.pages().hold()?;
     let queue = GpuQueue::new(&gpu, &device)?;
     let place = Place {
         buffer: &buffer,

@@ -88,7 +88,7 @@ impl Quick {
             let sequence = self.0.sequence.fetch_add(1, Ordering::Relaxed);
             let record = Record {
                 cookie: descriptor.cookie,
-                direction: Direction::Write,
+                direction: Direction::FromFpga,
                 channel: 0,
                 phase: sequence >> RING_LOG2 & 1 == 0,
                 outcome: Ok(()),
@@ -183,7 +183,7 @@ fn main() {
     let region = region.expect("the driver takes it");
     let queue = device.queue().expect("a queue");
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 64,
         fpga_address: 4096,
@@ -236,7 +236,7 @@ fn main() {
                 left -= batch;
                 let begin = thread_time();
                 for _ in 0..batch {
-                    quick.post(Direction::Write, black_box(&descriptor), 3);
+                    quick.post(Direction::FromFpga, black_box(&descriptor), 3);
                 }
                 measured += thread_time() - begin;
                 quick.0.heard.lock().expect("no panic").clear();

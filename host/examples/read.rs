@@ -22,7 +22,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let region = device.register_all(&memory, Permissions::Read)?;
 
     let start = device.now();
-    let transfer = queue.read(&region, 0, fpga.base(), LENGTH as u64)?;
+    let transfer = queue.to_fpga(region.part(0..LENGTH as u64), fpga.base())?;
     let bytes = transfer.wait(limit)?;
     let time = device.now() - start;
     println!(
@@ -34,7 +34,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let check = device.memory(kind, LENGTH)?;
     let region = device.register_all(&check, Permissions::ReadWrite)?;
     queue
-        .write(fpga.base(), &region, 0, LENGTH as u64)?
+        .from_fpga(fpga.base(), region.part(0..LENGTH as u64))?
         .wait(limit)?;
     let mut found = vec![0; LENGTH];
     check.read(0, &mut found)?;

@@ -20,14 +20,14 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
     let from = device.memory(MemoryKind::Host, LENGTH)?;
     from.write(0, &data)?;
     let from = device.register_all(&from, Permissions::Read)?;
-    let read = queue.read(&from, 0, fpga.base(), LENGTH as u64)?;
+    let read = queue.to_fpga(from.part(0..LENGTH as u64), fpga.base())?;
 
     // The peer's memory, made reachable for the board. The write starts by itself when the read has
     // ended: nothing is waited for in between.
     let memory = device.memory(kind, LENGTH)?;
     let region = device.register_all(&memory, Permissions::ReadWrite)?;
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 0,
         fpga_address: fpga.base(),
@@ -35,7 +35,7 @@ pub fn run(device: &Device, kind: MemoryKind) -> Result<()> {
         piece: None,
     };
     let chained = Terms {
-        after_reads: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
     let write = queue.submit_with(&request, chained)?;

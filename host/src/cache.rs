@@ -165,7 +165,7 @@ impl Cached {
         &self.region
     }
 
-    /// Where the memory begins in the region, in bytes.
+    /// Where the memory begins in the region, in bytes. A transfer of all of the memory needs neither: `queue.to_fpga(&cached, ..)`.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -173,6 +173,14 @@ impl Cached {
     /// Bytes of the memory.
     pub fn length(&self) -> u64 {
         self.length
+    }
+}
+
+impl<'a> From<&'a Cached> for crate::region::Part<'a> {
+    fn from(cached: &'a Cached) -> Self {
+        cached
+            .region
+            .part(cached.offset..cached.offset + cached.length)
     }
 }
 

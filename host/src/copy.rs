@@ -19,8 +19,15 @@ const LEAST: u64 = 64 << 10;
 /// Bytes of the largest.
 const MOST: u64 = 1 << 40;
 
-/// Between two attempts to take memory from a board that does not answer.
+/// Between two attempts to take memory from a board that does not answer, or to find room in its table.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// For how long a copy looks for room where none of its windows has any. Entries of windows before stay reserved until the
+/// descriptors of the channel that may name them have ended, those of other transfers among them.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The time that a window has to end by itself after a copy was given up: the rest of the queue goes on then.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How [`Queue::begin_copy`] moves memory that the board does not know.
 #[derive(Debug, Clone, Copy)]
@@ -42,30 +49,23 @@ impl Default for CopyOptions {
     }
 }
 
-/// A window that is being moved. The board has forgotten it when this is dropped.
+/// A window that the board can reach. It has forgotten it when this is dropped, however that comes about.
 #[derive(Debug)]
-struct Moving {
-    region: Option<Region>,
-    transfer: Transfer,
-}
+struct Window(Option<Region>);
 
-impl Moving {
+impl Window {
     fn forget(&mut self) -> Result<()> {
-        let Some(region) = &self.region else {
+        let Some(region) = &self.0 else {
             return Ok(());
         };
         region.clone().forget()?;
-        self.region = None;
+        self.0 = None;
         Ok(())
     }
 }
 
-impl Drop for Moving {
+impl Drop for Window {
     fn drop(&mut self) {
-        if self.region.is_some() {
-            // It may have failed, and have ended.
-            let _ = self.transfer.stop(Duration::ZERO);
-        }
         while let Err(error) = self.forget() {
             if matches!(error, Error::Gone | Error::Inherited) {
                 // A board that is gone reaches nothing. The memory of a child is its own.
@@ -76,19 +76,30 @@ impl Drop for Moving {
     }
 }
 
-/// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, and the board has
-/// forgotten the memory afterwards: where the board does not answer, the drop waits until it does, or the driver reports that it
-/// is gone.
+/// A window that is being moved.
+#[derive(Debug)]
+struct Moving {
+    transfer: Transfer,
+    window: Window,
+}
+
+/// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, as
+/// [`Transfer::stop`] does it with a grace of a second, and the board has forgotten the memory afterwards. Where the board does
+/// not answer, the drop waits until it does, or the driver reports that it is gone.
 #[derive(Debug)]
 #[must_use = "it makes no progress but in its waits"]
-pub struct Copying<'a> {
-    queue: &'a Queue,
+pub struct Copying {
+    queue: Queue,
     direction: Direction,
     address: u64,
     length: u64,
     fpga_address: u64,
+    /// Bytes of a window as they were asked for, and as they find room.
+    most: u64,
     window: u64,
     terms: Terms,
+    /// Since when no window has found room.
+    short: Option<Duration>,
     /// Bytes that were handed to the board, and those of them that are where they belong.
     begun: u64,
     done: u64,
@@ -112,15 +123,17 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After [`Error::Timeout`], too, some of the bytes may have been
-    /// moved, and the board has forgotten the memory.
+    /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, [`Error::Timeout`] too, some of the bytes may
+    /// have been moved, and the board has forgotten the memory. To stop a window takes up to a second beside the limit. If it
+    /// has not ended then, the queue is [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a
+    /// board does not answer, this returns when it does, or when its driver reports that it is gone.
     pub fn copy_to_fpga(
         &self,
         from: &[u8],
         fpga_address: u64,
         limit: impl Into<Option<Duration>>,
     ) -> Result<()> {
-        let (direction, options) = (Direction::Read, CopyOptions::default());
+        let (direction, options) = (Direction::ToFpga, CopyOptions::default());
         let place = (from.as_ptr().expose_provenance() as u64, from.len() as u64);
         // SAFETY: the bytes are borrowed until this returns, and the board only reads them.
         unsafe { self.begin_copy(direction, place, fpga_address, options)? }.wait(limit)
@@ -137,7 +150,7 @@ impl Queue {
         to: &mut [u8],
         limit: impl Into<Option<Duration>>,
     ) -> Result<()> {
-        let (direction, options) = (Direction::Write, CopyOptions::default());
+        let (direction, options) = (Direction::FromFpga, CopyOptions::default());
         let place = (to.as_mut_ptr().expose_provenance() as u64, to.len() as u64);
         // SAFETY: the bytes are borrowed for this alone until it returns.
         unsafe { self.begin_copy(direction, place, fpga_address, options)? }.wait(limit)
@@ -157,19 +170,21 @@ impl Queue {
         (address, length): (u64, u64),
         fpga_address: u64,
         options: CopyOptions,
-    ) -> Result<Copying<'_>> {
+    ) -> Result<Copying> {
         if length == 0 {
             return Err(Error::Empty { what: "a copy" });
         }
         self.device().0.check_local(fpga_address, length)?;
         Ok(Copying {
-            queue: self,
+            queue: self.clone(),
             direction,
             address,
             length,
             fpga_address,
+            most: options.window.clamp(LEAST, MOST).next_power_of_two(),
             window: options.window.clamp(LEAST, MOST).next_power_of_two(),
             terms: options.terms,
+            short: None,
             begun: 0,
             done: 0,
             moving: VecDeque::with_capacity(WINDOWS),
@@ -177,41 +192,93 @@ impl Queue {
     }
 }
 
-impl Copying<'_> {
+impl Copying {
     /// Goes on with the copy, and returns when all of it is done; `None`: however long that takes. After
     /// [`Error::Timeout`] it may be called again.
     ///
     /// # Errors
-    /// As [`Transfer::wait`] and [`Device::register_address`](crate::Device::register_address). After another error than
-    /// [`Error::Timeout`] the copy does not go on.
+    /// As [`Transfer::wait`] and [`Device::register_address`](crate::Device::register_address). Offsets and bytes done are those
+    /// of the whole copy. Where the board's table has no room for the smallest window, that is reported after ten seconds.
     pub fn wait(&mut self, limit: impl Into<Option<Duration>>) -> Result<()> {
-        let queue = self.queue;
+        let queue = self.queue.clone();
+        if queue.is_inherited() {
+            return Err(Error::Inherited);
+        }
         let now = || queue.device().context().now();
-        let deadline = limit.into().map(|limit| now().saturating_add(limit));
+        let begin = now();
+        let limit = limit.into();
         while self.done < self.length {
-            if self.begun < self.length && self.moving.len() < WINDOWS && self.begin_window()? {
+            let spent = now().saturating_sub(begin);
+            let left = limit.map(|limit| limit.saturating_sub(spent));
+            // To register a window may take long: its pages may be elsewhere.
+            if left == Some(Duration::ZERO) && self.begun > 0 {
+                return Err(self.late(spent));
+            }
+            let may_begin = self.begun < self.length && self.moving.len() < WINDOWS;
+            if may_begin && self.begin_window(now())? {
                 continue;
             }
-            let left = deadline.map(|deadline| deadline.saturating_sub(now()));
-            if let Some(first) = self.moving.front_mut() {
-                let moved = first.transfer.wait(left)?;
-                first.forget()?;
-                self.moving.pop_front();
-                self.done += moved;
+            match self.moving.front_mut() {
+                Some(first) => match first.transfer.wait(left) {
+                    Ok(moved) => {
+                        first.window.forget()?;
+                        self.moving.pop_front();
+                        self.done += moved;
+                    }
+                    Err(Error::Timeout { .. }) => {
+                        return Err(self.late(now().saturating_sub(begin)));
+                    }
+                    Err(error) => return Err(self.of_whole(error)),
+                },
+                // No window has room before other transfers have ended.
+                None => {
+                    let pause = left.map_or(PAUSE, |left| left.min(PAUSE));
+                    queue.turn()?;
+                    queue.device().poll(Some(pause))?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Registers the next window, and has the board move it. `false`: there is no room before another window has ended.
-    fn begin_window(&mut self) -> Result<bool> {
+    fn late(&self, waited: Duration) -> Error {
+        Error::Timeout {
+            direction: self.direction,
+            bytes_done: self.done,
+            length: self.length,
+            waited,
+        }
+    }
+
+    /// What a fault of the first window is to the whole.
+    fn of_whole(&self, error: Error) -> Error {
+        match error {
+            Error::Fault {
+                direction,
+                fault,
+                bytes_done,
+                offset,
+                ..
+            } => Error::Fault {
+                direction,
+                fault,
+                bytes_done: self.done + bytes_done,
+                length: self.length,
+                offset: offset.map(|offset| self.done + offset),
+            },
+            error => error,
+        }
+    }
+
+    /// Registers the next window, and has the board move it. `false`: there is no room now.
+    fn begin_window(&mut self, now: Duration) -> Result<bool> {
         let first = self.address.saturating_add(self.begun);
         // Windows end at multiples of their size, so that no page belongs to two.
         let length = (self.window - first % self.window).min(self.length - self.begun);
         let permissions = match self.direction {
-            Direction::Read => Permissions::Read,
+            Direction::ToFpga => Permissions::Read,
             // The board proves that the data have arrived.
-            Direction::Write => Permissions::ReadWrite,
+            Direction::FromFpga => Permissions::ReadWrite,
         };
         // SAFETY: promised to `begin_copy`. The region is forgotten before the copy ends.
         let region = unsafe {
@@ -221,37 +288,48 @@ impl Copying<'_> {
         };
         let region = match region {
             Ok(region) => region,
-            Err(error) if !fits_less(&error) => return Err(error),
+            Err(error @ Error::TooLarge { .. }) if self.window <= LEAST => return Err(error),
+            Err(Error::TooLarge { .. }) => {
+                self.window /= 2;
+                self.most = self.window;
+                return Ok(true);
+            }
+            Err(error) if !error.no_room() => return Err(error),
             // The one that is being moved may have what this one needs.
             Err(_) if !self.moving.is_empty() => return Ok(false),
-            Err(error) if self.window <= LEAST => return Err(error),
-            Err(_) => {
+            Err(_) if self.window > LEAST => {
                 self.window /= 2;
                 return Ok(true);
             }
+            Err(error) => {
+                let since = *self.short.get_or_insert(now);
+                let waits = now.saturating_sub(since) < PATIENCE;
+                return waits.then_some(false).ok_or(error);
+            }
         };
+        let window = Window(Some(region.clone()));
         region.do_not_keep();
-        let request = Request {
-            direction: self.direction,
-            region: &region,
-            offset: 0,
-            fpga_address: self.fpga_address + self.begun,
-            length,
-            piece: None,
-        };
-        let transfer = self
-            .queue
-            .submit_with(&request, std::mem::take(&mut self.terms))?;
-        self.moving.push_back(Moving {
-            transfer,
-            region: Some(region),
-        });
+        let fpga_address = self.fpga_address + self.begun;
+        let request = Request::new(self.direction, &region, fpga_address);
+        let terms = std::mem::take(&mut self.terms);
+        let transfer = self.queue.submit_with(&request, terms)?;
+        self.moving.push_back(Moving { transfer, window });
         self.begun += length;
+        self.short = None;
+        // What was short may not be any more.
+        self.window = (2 * self.window).min(self.most);
         Ok(true)
     }
 }
 
-/// Whether a smaller window may find room.
-fn fits_less(error: &Error) -> bool {
-    error.no_room() || matches!(error, Error::TooLarge { .. })
+impl Drop for Copying {
+    fn drop(&mut self) {
+        for moving in &self.moving {
+            moving.transfer.call_off();
+        }
+        for moving in &self.moving {
+            // It may have failed, and have ended. The board forgets the memory in any case.
+            let _ = moving.transfer.stop(GRACE);
+        }
+    }
 }

@@ -224,7 +224,7 @@ impl Device {
     /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not do the ends of this write.
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
         let peer = self.check(request)?;
-        if request.direction == Direction::Write {
+        if request.direction == Direction::FromFpga {
             (request.region).check_ends(peer, request.length, |_| false)?;
         }
         if !request.region.stands() {
@@ -266,11 +266,11 @@ impl Device {
         } = request;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
-        if direction == Direction::Read && region.is_doubted() {
+        if direction == Direction::ToFpga && region.is_doubted() {
             return Err(Error::Doubted);
         }
         let peer = region.at(offset)?;
-        if direction == Direction::Write {
+        if direction == Direction::FromFpga {
             region.check_ends(peer, length, |_| true)?;
         }
         Ok(peer)

@@ -484,7 +484,7 @@ mod tests {
     #[test]
     fn a_fault_says_what_where_and_what_to_do() {
         let mut fault = Error::Fault {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             fault: Fault::Unsupported,
             bytes_done: 512,
             length: 4096,
@@ -492,7 +492,7 @@ mod tests {
         };
         assert_eq!(
             fault.to_string(),
-            "read of 4096 bytes failed after 512: a read was answered with Unsupported Request (at byte 1024 of it)"
+            "transfer to the FPGA of 4096 bytes failed after 512: a read was answered with Unsupported Request (at byte 1024 of it)"
         );
         assert!(fault.remedy().contains("bus address"));
         if let Error::Fault { offset, .. } = &mut fault {
@@ -542,7 +542,7 @@ mod tests {
         assert!(remedy.contains("device node"), "{remedy}");
         // Who has a queue restarts it: a stop beside it has its doorbells refused.
         let late = Error::Timeout {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             bytes_done: 0,
             length: 1,
             waited: Duration::ZERO,
@@ -585,7 +585,7 @@ mod tests {
                 source: IdentityError::Gone,
             },
             Error::Region(RegionError::Permission {
-                direction: Direction::Write,
+                direction: Direction::FromFpga,
                 permissions: Permissions::Read,
             }),
             Error::Empty { what: "a region" },
@@ -598,7 +598,7 @@ mod tests {
             Error::Stopped,
             Error::Gone,
             Error::Timeout {
-                direction: Direction::Read,
+                direction: Direction::ToFpga,
                 bytes_done: 0,
                 length: 1,
                 waited: Duration::ZERO,

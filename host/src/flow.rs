@@ -133,7 +133,7 @@ impl Rest {
                         failed => return failed,
                     };
                     return Err(Error::Fault {
-                        direction: Direction::Write,
+                        direction: Direction::FromFpga,
                         fault: Fault::AttInvalid,
                         bytes_done: end.start,
                         length,
@@ -369,7 +369,7 @@ impl<K: Keep + Clone> Flow<K> {
         let Some(own) = work(id).filter(|own| own.outstanding > 0) else {
             return 0;
         };
-        let chained = own.order.terms.after_writes || own.order.terms.after_reads;
+        let chained = own.order.terms.after_from_fpga || own.order.terms.after_to_fpga;
         let lanes = Direction::BOTH.into_iter().filter(|direction| {
             let its = *direction == own.order.direction;
             its || chained
@@ -386,7 +386,9 @@ impl<K: Keep + Clone> Flow<K> {
     pub(crate) fn each_write(&self, mut f: impl FnMut(&K)) {
         for entry in &self.table {
             match &entry.state {
-                State::UnderWay(work) if work.begun && work.order.direction == Direction::Write => {
+                State::UnderWay(work)
+                    if work.begun && work.order.direction == Direction::FromFpga =>
+                {
                     f(&work.keep);
                 }
                 State::Unfinished(_, rest, keep) if rest.unproven == Some(Unproven::BrokenOff) => {
@@ -629,15 +631,15 @@ impl<K: Keep + Clone> Flow<K> {
     /// Gives the board what it has room for.
     pub(crate) fn pump(&mut self, port: &mut impl Post) {
         // A piece of one direction can be what the other one waited for.
-        while self.pump_lane(Direction::Write, port) | self.pump_lane(Direction::Read, port) {}
+        while self.pump_lane(Direction::FromFpga, port) | self.pump_lane(Direction::ToFpga, port) {}
     }
 
     /// Gives the board pieces of one direction; says whether any could go.
     fn pump_lane(&mut self, direction: Direction, port: &mut impl Post) -> bool {
         let [write, read] = Direction::BOTH.map(|of| self.lanes[of as usize].waiting.front());
         let first_of_other = match direction {
-            Direction::Write => read,
-            Direction::Read => write,
+            Direction::FromFpga => read,
+            Direction::ToFpga => write,
         };
         let first_of_other = first_of_other.map(|id| id.number);
         let mut moved = false;
@@ -668,15 +670,15 @@ impl<K: Keep + Clone> Flow<K> {
             // The board chains to what it was given before: all of the other direction's earlier
             // transfers must be there. Earlier ones never wait for later ones, so this ends.
             let chained = match direction {
-                Direction::Write => terms.after_reads,
-                Direction::Read => terms.after_writes,
+                Direction::FromFpga => terms.after_to_fpga,
+                Direction::ToFpga => terms.after_from_fpga,
             };
             if chained && !work.begun && first_of_other.is_some_and(|first| first < id.number) {
                 return moved;
             }
             // The board knows nothing of its ends, so it does not wait for them.
             let behind = |ragged: TransferId| {
-                let waits = direction == Direction::Write || terms.after_writes;
+                let waits = direction == Direction::FromFpga || terms.after_from_fpga;
                 waits && !work.begun && ragged.number < id.number
             };
             if self.ragged.is_some_and(behind) {

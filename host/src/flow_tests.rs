@@ -2,7 +2,7 @@ use super::*;
 use crate::ends::Ends;
 use crate::lock_free::Ring as RingMemory;
 use crate::transfer::Terms;
-use Direction::{Read, Write};
+use Direction::{FromFpga, ToFpga};
 use peerlane_core::att::{AttAddress, PageSize};
 use peerlane_core::descriptor::Descriptor;
 use peerlane_core::fault::Fault;
@@ -147,7 +147,7 @@ fn flow(slots: u32) -> Flow<()> {
 #[test]
 fn a_transfer_becomes_descriptors_that_cover_it_once() {
     let (mut board, mut flow) = (Board::new(), flow(8));
-    let id = flow.submit(request(Write, 10_000, 4096), ());
+    let id = flow.submit(request(FromFpga, 10_000, 4096), ());
     flow.pump(&mut board);
     // Pieces end at multiples of 4 KiB of the peer; only the last flushes and interrupts.
     let lengths: Vec<_> = board.all.iter().map(|one| one.length).collect();
@@ -165,7 +165,7 @@ fn a_transfer_becomes_descriptors_that_cover_it_once() {
     assert!(flow.will_interrupt());
     for _ in 0..3 {
         assert_eq!(take(&mut flow, id).unwrap(), None);
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
         assert_eq!(flow.drain(&mut board.memory()).unwrap(), 1);
     }
     // As often as somebody asks.
@@ -174,7 +174,7 @@ fn a_transfer_becomes_descriptors_that_cover_it_once() {
     }
     assert_eq!(take(&mut flow, id).unwrap(), Some(10_000));
     // The place is another transfer's then.
-    flow.submit(request(Write, 64, 4096), ());
+    flow.submit(request(FromFpga, 64, 4096), ());
     assert!(matches!(flow.result(id), Some(Err(Error::Broken { .. }))));
 }
 
@@ -183,14 +183,14 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
     let (mut board, mut flow) = (Board::new(), flow(64));
     // 2^4 records, half of them for a direction.
     let bytes = 100 * 4096 - 0x100;
-    let id = flow.submit(request(Read, bytes, 4096), ());
+    let id = flow.submit(request(ToFpga, bytes, 4096), ());
     let mut rounds = 0;
     let moved = loop {
         flow.pump(&mut board);
-        assert!(board.taken[Read as usize].len() <= 8);
+        assert!(board.taken[ToFpga as usize].len() <= 8);
         assert!(flow.will_interrupt(), "nothing would wake the caller");
-        while !board.taken[Read as usize].is_empty() {
-            board.end(Read, None, Ok(()));
+        while !board.taken[ToFpga as usize].is_empty() {
+            board.end(ToFpga, None, Ok(()));
         }
         flow.drain(&mut board.memory()).unwrap();
         if let Some(bytes) = take(&mut flow, id).unwrap() {
@@ -211,25 +211,25 @@ fn what_comes_behind_ends_waits_for_them() {
         peer: peer(0x101),
         local: 0x4000_0006,
         ends: Some(Ends::of(peer(0x101), 13, bounce)),
-        ..request(Write, 13, 4096)
+        ..request(FromFpga, 13, 4096)
     };
     let behind = Terms {
-        after_writes: true,
+        after_from_fpga: true,
         ..Terms::default()
     };
     let read = |terms| Order {
         terms,
-        ..request(Read, 64, 4096)
+        ..request(ToFpga, 64, 4096)
     };
     let before = flow.submit(read(behind), ());
     let first = flow.submit(ragged, ());
     let free = flow.submit(read(Terms::default()), ());
     let chained = flow.submit(read(behind), ());
     let second = flow.submit(ragged, ());
-    let last = flow.submit(request(Write, 64, 4096), ());
+    let last = flow.submit(request(FromFpga, 64, 4096), ());
     flow.pump(&mut board);
     let written = |board: &Board| {
-        let writes = board.taken[Write as usize].iter();
+        let writes = board.taken[FromFpga as usize].iter();
         let places = writes.map(|one| (one.peer, one.local, one.length));
         places.collect::<Vec<_>>()
     };
@@ -242,18 +242,22 @@ fn what_comes_behind_ends_waits_for_them() {
     assert_eq!(written(&board), parts);
     let flushes = board.all.iter().filter(|one| !one.control.no_flush);
     assert_eq!(flushes.filter(|one| one.peer == peer(0x104)).count(), 1);
-    assert_eq!(board.taken[Read as usize].len(), 2, "the chained one waits");
+    assert_eq!(
+        board.taken[ToFpga as usize].len(),
+        2,
+        "the chained one waits"
+    );
     for _ in 0..2 {
-        board.end(Read, None, Ok(()));
+        board.end(ToFpga, None, Ok(()));
     }
     for _ in 0..3 {
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
     let ended = |flow: &Flow<()>, id| flow.result(id).is_some();
     assert!(ended(&flow, before) && ended(&flow, free) && !ended(&flow, first));
-    assert!(written(&board).is_empty() && board.taken[Read as usize].is_empty());
+    assert!(written(&board).is_empty() && board.taken[ToFpga as usize].is_empty());
     let mut placed = Vec::new();
     flow.finish(
         |(), _| panic!("the board has flushed it"),
@@ -266,12 +270,12 @@ fn what_comes_behind_ends_waits_for_them() {
     assert_eq!(flow.result(first).unwrap().unwrap(), 13);
     flow.pump(&mut board);
     assert_eq!(written(&board), parts);
-    assert_eq!(board.taken[Read as usize].len(), 1);
+    assert_eq!(board.taken[ToFpga as usize].len(), 1);
     // One that is called off holds nobody up.
     flow.cancel(second);
     assert!(!ended(&flow, last) && !ended(&flow, chained));
     for _ in 0..3 {
-        board.end(Write, None, Err(Fault::Aborted));
+        board.end(FromFpga, None, Err(Fault::Aborted));
     }
     flow.drain(&mut board.memory()).unwrap();
     flow.flush(|(), _| Ok(()));
@@ -287,7 +291,7 @@ fn ragged(length: u64, terms: Terms) -> Order {
         peer,
         terms,
         ends: Some(Ends::of(peer, length, self::peer(0x8000))),
-        ..request(Write, length, 4096)
+        ..request(FromFpga, length, 4096)
     }
 }
 
@@ -303,7 +307,7 @@ fn an_end_is_copied_behind_all_earlier_data() {
     );
     let whole = |terms| Order {
         terms,
-        ..request(Write, 64, 4096)
+        ..request(FromFpga, 64, 4096)
     };
     let failed = Err(Fault::AttBounds);
     // The first write, how it ends, whether its flush goes well; the write behind it; flushes and copies, by the write.
@@ -348,9 +352,9 @@ fn an_end_is_copied_behind_all_earlier_data() {
         let first = flow.submit(first, 0_usize);
         let second = flow.submit(second, 1);
         flow.pump(&mut board);
-        board.end(Write, None, outcome);
-        while !board.taken[Write as usize].is_empty() {
-            board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, outcome);
+        while !board.taken[FromFpga as usize].is_empty() {
+            board.end(FromFpga, None, Ok(()));
         }
         flow.drain(&mut board.memory()).unwrap();
         let calls = std::cell::RefCell::new(Vec::new());
@@ -376,8 +380,8 @@ fn an_end_is_copied_behind_all_earlier_data() {
     flow.submit(whole(usual), 0_usize);
     flow.submit(ragged(2, usual), 1);
     flow.pump(&mut board);
-    board.end(Write, None, failed);
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, failed);
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     let mut asked = Vec::new();
     for _ in 0..2 {
@@ -415,8 +419,8 @@ fn a_failed_write_says_what_is_in_place() {
         let (mut board, mut flow) = (Board::new(), flow(4));
         let id = flow.submit(ragged(11, Terms::default()), ());
         flow.pump(&mut board);
-        board.end(Write, None, Ok(()));
-        board.end(Write, Some(4), Err(Fault::AttBounds));
+        board.end(FromFpga, None, Ok(()));
+        board.end(FromFpga, Some(4), Err(Fault::AttBounds));
         flow.drain(&mut board.memory()).unwrap();
         assert!(flow.result(id).is_none(), "its head is to be copied");
         finish(&mut flow);
@@ -429,13 +433,13 @@ fn a_failed_write_says_what_is_in_place() {
 #[test]
 fn both_directions_go_on_their_own() {
     let (mut board, mut flow) = (Board::new(), flow(2));
-    let write = flow.submit(request(Write, 64, 4096), ());
+    let write = flow.submit(request(FromFpga, 64, 4096), ());
     let reads: Vec<_> = (0..4)
-        .map(|_| flow.submit(request(Read, 64, 4096), ()))
+        .map(|_| flow.submit(request(ToFpga, 64, 4096), ()))
         .collect();
     flow.pump(&mut board);
     assert_eq!(board.all.len(), 3);
-    board.end(Read, None, Ok(()));
+    board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert_eq!(take(&mut flow, reads[0]).unwrap(), Some(64));
     assert_eq!(take(&mut flow, write).unwrap(), None);
@@ -452,20 +456,20 @@ fn on(terms: Terms, direction: Direction) -> Order {
 #[test]
 fn a_chained_transfer_waits_until_the_board_has_what_it_waits_for() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let after_reads = Terms {
-        after_reads: true,
+    let after_to_fpga = Terms {
+        after_to_fpga: true,
         ..Terms::default()
     };
     let after_both = Terms {
-        after_writes: true,
-        after_reads: true,
+        after_from_fpga: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
     // 8 pieces each, through queues of 4.
     let ids = [
-        flow.submit(on(Terms::default(), Read), ()),
-        flow.submit(on(after_reads, Write), ()),
-        flow.submit(on(after_both, Read), ()),
+        flow.submit(on(Terms::default(), ToFpga), ()),
+        flow.submit(on(after_to_fpga, FromFpga), ()),
+        flow.submit(on(after_both, ToFpga), ()),
     ];
     while flow.under_way() > 0 {
         flow.pump(&mut board);
@@ -475,10 +479,10 @@ fn a_chained_transfer_waits_until_the_board_has_what_it_waits_for() {
             let first = board.taken[of as usize].front().unwrap().control;
             first.after_write || first.after_read
         };
-        let direction = match [has(Write), has(Read)] {
-            [true, true] if chained(Write) => Read,
-            [true, _] => Write,
-            _ => Read,
+        let direction = match [has(FromFpga), has(ToFpga)] {
+            [true, true] if chained(FromFpga) => ToFpga,
+            [true, _] => FromFpga,
+            _ => ToFpga,
         };
         board.end(direction, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
@@ -504,7 +508,7 @@ fn terms_are_on_the_pieces_that_they_are_for() {
         no_flush: true,
         ..Terms::default()
     };
-    flow.submit(on(terms, Write), ());
+    flow.submit(on(terms, FromFpga), ());
     flow.pump(&mut board);
     assert!(board.all.iter().all(|one| one.control.no_flush));
     let urgent: Vec<_> = board.all.iter().map(|one| one.control.urgent).collect();
@@ -524,15 +528,15 @@ fn what_the_block_cannot_flush_has_not_ended_before_it_is_flushed() {
         ..Terms::default()
     };
     let cases = [
-        (request(Write, 64, 4096), Ok(()), false),
-        (unreadable(Write), Ok(()), true),
-        (unreadable(Read), Ok(()), false),
-        (request(Write, 64, 4096), Err(Fault::AttBounds), true),
-        (request(Read, 64, 4096), Err(Fault::AttBounds), false),
+        (request(FromFpga, 64, 4096), Ok(()), false),
+        (unreadable(FromFpga), Ok(()), true),
+        (unreadable(ToFpga), Ok(()), false),
+        (request(FromFpga, 64, 4096), Err(Fault::AttBounds), true),
+        (request(ToFpga, 64, 4096), Err(Fault::AttBounds), false),
         (
             Order {
                 terms: lazy,
-                ..unreadable(Write)
+                ..unreadable(FromFpga)
             },
             Ok(()),
             false,
@@ -569,12 +573,12 @@ fn a_write_that_cannot_be_flushed_fails() {
     let (mut board, mut flow) = (Board::new(), flow(4));
     let order = Order {
         unreadable: true,
-        ..request(Write, 64, 4096)
+        ..request(FromFpga, 64, 4096)
     };
     let ids = [(); 3].map(|()| flow.submit(order, ()));
     flow.pump(&mut board);
-    board.end(Write, None, Ok(()));
-    board.end(Write, None, Err(Fault::AttBounds));
+    board.end(FromFpga, None, Ok(()));
+    board.end(FromFpga, None, Err(Fault::AttBounds));
     flow.drain(&mut board.memory()).unwrap();
     flow.flush(|(), _| Err(Error::PortDead));
     assert!(matches!(flow.result(ids[0]), Some(Err(Error::PortDead))));
@@ -584,7 +588,7 @@ fn a_write_that_cannot_be_flushed_fails() {
         Some(Err(Error::Fault { .. }))
     ));
     // A reset comes before anybody could flush.
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     flow.renew(4).unwrap();
     flow.flush(|(), _| panic!("it is lost"));
@@ -597,17 +601,17 @@ fn each_direction_has_an_interrupt_of_its_own() {
     let (mut board, mut flow) = (Board::new(), flow(8));
     assert!(!flow.will_interrupt());
     // 12 pieces; every second one has an interrupt, for not all of them fit.
-    flow.submit(request(Write, 12 * 4096 - 0x100, 4096), ());
-    flow.submit(request(Read, 64, 4096), ());
+    flow.submit(request(FromFpga, 12 * 4096 - 0x100, 4096), ());
+    flow.submit(request(ToFpga, 64, 4096), ());
     flow.pump(&mut board);
     assert!(flow.will_interrupt());
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
     // The fault keeps the piece with the next interrupt away; the silent one before it is on the board.
-    board.end(Write, Some(0), Err(Fault::AttBounds));
+    board.end(FromFpga, Some(0), Err(Fault::AttBounds));
     for _ in 2..8 {
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
@@ -622,14 +626,14 @@ fn each_direction_has_an_interrupt_of_its_own() {
 fn no_piece_goes_out_for_a_region_that_was_forgotten() {
     let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
     let stands = Arc::new(AtomicBool::new(true));
-    let long = flow.submit(request(Read, 8 * 4096, 4096), Arc::clone(&stands));
-    let next = flow.submit(request(Read, 64, 4096), Arc::new(AtomicBool::new(true)));
+    let long = flow.submit(request(ToFpga, 8 * 4096, 4096), Arc::clone(&stands));
+    let next = flow.submit(request(ToFpga, 64, 4096), Arc::new(AtomicBool::new(true)));
     flow.pump(&mut board);
     assert_eq!(board.all.len(), 4);
     stands.store(false, Ordering::Relaxed);
-    let late = flow.submit(request(Read, 64, 4096), Arc::clone(&stands));
+    let late = flow.submit(request(ToFpga, 64, 4096), Arc::clone(&stands));
     for _ in 0..4 {
-        board.end(Read, None, Ok(()));
+        board.end(ToFpga, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
@@ -648,7 +652,7 @@ fn no_piece_goes_out_for_a_region_that_was_forgotten() {
             ..
         }))
     ));
-    board.end(Read, None, Ok(()));
+    board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert_eq!(flow.result(next).unwrap().unwrap(), 64);
 }
@@ -657,12 +661,12 @@ fn no_piece_goes_out_for_a_region_that_was_forgotten() {
 fn places_of_transfers_are_used_again() {
     let (mut board, mut flow) = (Board::new(), flow(4));
     for round in 0..100 {
-        let ids = [Write, Read].map(|direction| flow.submit(request(direction, 64, 4096), ()));
+        let ids = [FromFpga, ToFpga].map(|direction| flow.submit(request(direction, 64, 4096), ()));
         // A handle may go before the transfer has ended.
         flow.release(ids[round % 2]);
         flow.pump(&mut board);
-        board.end(Write, None, Ok(()));
-        board.end(Read, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
+        board.end(ToFpga, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
         assert_eq!(take(&mut flow, ids[1 - round % 2]).unwrap(), Some(64));
         assert_eq!((flow.under_way(), flow.table.len()), (0, 2));
@@ -672,18 +676,18 @@ fn places_of_transfers_are_used_again() {
 #[test]
 fn a_fault_ends_the_transfer_and_no_other() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let bad = flow.submit(request(Read, 8 * 4096, 4096), ());
-    let good = flow.submit(request(Read, 64, 4096), ());
+    let bad = flow.submit(request(ToFpga, 8 * 4096, 4096), ());
+    let good = flow.submit(request(ToFpga, 64, 4096), ());
     flow.pump(&mut board);
-    board.end(Read, None, Ok(()));
-    board.end(Read, Some(512), Err(Fault::Unsupported));
+    board.end(ToFpga, None, Ok(()));
+    board.end(ToFpga, Some(512), Err(Fault::Unsupported));
     flow.drain(&mut board.memory()).unwrap();
     flow.pump(&mut board);
     // The board had 4 of its 9 pieces; none but the other transfer's follows.
     assert_eq!(board.all.len(), 5);
     for _ in 0..2 {
         assert_eq!(take(&mut flow, bad).unwrap(), None);
-        board.end(Read, None, Ok(()));
+        board.end(ToFpga, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
     }
     match take(&mut flow, bad) {
@@ -701,7 +705,7 @@ fn a_fault_ends_the_transfer_and_no_other() {
         }
         other => panic!("{other:?}"),
     }
-    board.end(Read, None, Ok(()));
+    board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert_eq!(take(&mut flow, good).unwrap(), Some(64));
 }
@@ -709,10 +713,10 @@ fn a_fault_ends_the_transfer_and_no_other() {
 #[test]
 fn a_reset_ends_everything_and_the_ring_starts_anew() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let transfer = |flow: &mut Flow<()>| flow.submit(request(Write, 64, 4096), ());
+    let transfer = |flow: &mut Flow<()>| flow.submit(request(FromFpga, 64, 4096), ());
     let ended = transfer(&mut flow);
     flow.pump(&mut board);
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     let lost = transfer(&mut flow);
     flow.pump(&mut board);
@@ -727,7 +731,7 @@ fn a_reset_ends_everything_and_the_ring_starts_anew() {
     }
     let next = transfer(&mut flow);
     flow.pump(&mut board);
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert_eq!(take(&mut flow, next).unwrap(), Some(64));
 }
@@ -735,13 +739,13 @@ fn a_reset_ends_everything_and_the_ring_starts_anew() {
 #[test]
 fn what_is_abandoned_ends_with_what_the_board_has() {
     let (mut board, mut flow) = (Board::new(), flow(2));
-    let long = flow.submit(request(Write, 4 * 4096, 4096), ());
-    let never = flow.submit(request(Write, 64, 4096), ());
-    let whole = flow.submit(request(Read, 64, 4096), ());
+    let long = flow.submit(request(FromFpga, 4 * 4096, 4096), ());
+    let never = flow.submit(request(FromFpga, 64, 4096), ());
+    let whole = flow.submit(request(ToFpga, 64, 4096), ());
     flow.pump(&mut board);
     flow.abandon(u64::MAX);
     assert!(matches!(take(&mut flow, never), Err(Error::Stopped)));
-    for direction in [Write, Write, Read] {
+    for direction in [FromFpga, FromFpga, ToFpga] {
         board.end(direction, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
@@ -763,12 +767,12 @@ fn what_was_refused_fails_and_nothing_else() {
         id
     };
     for _ in 0..12 {
-        let first = one(&mut flow, &mut board, Write, false);
-        let refused = one(&mut flow, &mut board, Write, true);
-        let last = one(&mut flow, &mut board, Write, false);
-        let alone = one(&mut flow, &mut board, Read, true);
-        board.end(Write, None, Ok(()));
-        board.end(Write, None, Ok(()));
+        let first = one(&mut flow, &mut board, FromFpga, false);
+        let refused = one(&mut flow, &mut board, FromFpga, true);
+        let last = one(&mut flow, &mut board, FromFpga, false);
+        let alone = one(&mut flow, &mut board, ToFpga, true);
+        board.end(FromFpga, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
         // The record behind the refused descriptor shows it.
         for _ in 0..2 {
             let error = flow.drain(&mut board.memory()).unwrap_err();
@@ -782,8 +786,8 @@ fn what_was_refused_fails_and_nothing_else() {
             assert!(matches!(take(&mut flow, id), Err(Error::Stopped)));
         }
         assert_eq!(flow.under_way(), 0);
-        let next = one(&mut flow, &mut board, Read, false);
-        board.end(Read, None, Ok(()));
+        let next = one(&mut flow, &mut board, ToFpga, false);
+        board.end(ToFpga, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
         assert_eq!(take(&mut flow, next).unwrap(), Some(64));
     }
@@ -798,21 +802,21 @@ fn what_does_not_fit_the_account_is_an_error() {
             "not outstanding",
             (|_, board| {
                 let mut other = Flow::new(4, RING_LOG2, CHANNEL).unwrap();
-                other.submit(request(Write, 1, 1), ());
+                other.submit(request(FromFpga, 1, 1), ());
                 other.pump(board);
-                board.end(Write, None, Ok(()));
+                board.end(FromFpga, None, Ok(()));
             }) as Case,
         ),
         ("ended well after 63", |flow, board| {
-            flow.submit(request(Write, 64, 4096), ());
+            flow.submit(request(FromFpga, 64, 4096), ());
             flow.pump(board);
-            board.end(Write, Some(63), Ok(()));
+            board.end(FromFpga, Some(63), Ok(()));
         }),
         ("channel 3 lies in the ring of channel 4", |flow, board| {
             *flow = Flow::new(4, RING_LOG2, 4).unwrap();
-            flow.submit(request(Write, 64, 4096), ());
+            flow.submit(request(FromFpga, 64, 4096), ());
             flow.pump(board);
-            board.end(Write, None, Ok(()));
+            board.end(FromFpga, None, Ok(()));
         }),
     ]);
     for (text, case) in cases {
@@ -829,10 +833,10 @@ fn what_does_not_fit_the_account_is_an_error() {
 #[test]
 fn a_short_record_fails_its_transfer_and_no_other() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let ids = [(); 2].map(|()| flow.submit(request(Read, 64, 4096), ()));
+    let ids = [(); 2].map(|()| flow.submit(request(ToFpga, 64, 4096), ()));
     flow.pump(&mut board);
-    board.end(Read, Some(63), Ok(()));
-    board.end(Read, None, Ok(()));
+    board.end(ToFpga, Some(63), Ok(()));
+    board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap_err();
     let error = flow.result(ids[0]).unwrap().unwrap_err();
     assert!(error.to_string().contains("after 63"), "{error}");
@@ -847,9 +851,9 @@ fn a_ring_of_zeros_never_gives_a_record() {
     let (mut board, mut flow) = (Board::new(), flow(8));
     for _ in 0..16 {
         assert_eq!(flow.drain(&mut RingMemory(&[])).unwrap(), 0);
-        flow.submit(request(Write, 64, 4096), ());
+        flow.submit(request(FromFpga, 64, 4096), ());
         flow.pump(&mut board);
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
     }
     // On the second lap the phase bit of a record is 0.
@@ -861,8 +865,8 @@ fn a_ring_of_zeros_never_gives_a_record() {
 #[test]
 fn a_transfer_that_is_called_off_goes_no_further() {
     let (mut board, mut flow) = (Board::new(), flow(2));
-    let first = flow.submit(request(Write, 10 * 256, 256), ());
-    let behind = flow.submit(request(Write, 256, 256), ());
+    let first = flow.submit(request(FromFpga, 10 * 256, 256), ());
+    let behind = flow.submit(request(FromFpga, 256, 256), ());
     flow.pump(&mut board);
     assert_eq!(board.all.len(), 2);
     flow.cancel(first);
@@ -871,26 +875,26 @@ fn a_transfer_that_is_called_off_goes_no_further() {
         matches!(take(&mut flow, first), Ok(None)),
         "the board has two pieces"
     );
-    board.end(Write, None, Ok(()));
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert!(matches!(take(&mut flow, first), Err(Error::Stopped)));
     flow.pump(&mut board);
     assert_eq!(board.all.len(), 3);
-    board.end(Write, None, Ok(()));
+    board.end(FromFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert!(matches!(take(&mut flow, behind), Ok(Some(256))));
     assert_eq!(flow.under_way(), 0);
 
     // All of which the board has: it ends as the board says.
-    let all = flow.submit(request(Read, 256, 256), ());
+    let all = flow.submit(request(ToFpga, 256, 256), ());
     flow.pump(&mut board);
     flow.cancel(all);
-    board.end(Read, None, Ok(()));
+    board.end(ToFpga, None, Ok(()));
     flow.drain(&mut board.memory()).unwrap();
     assert!(matches!(take(&mut flow, all), Ok(Some(256))));
     // And none of which it has: at once.
-    let none = flow.submit(request(Read, 256, 256), ());
+    let none = flow.submit(request(ToFpga, 256, 256), ());
     flow.cancel(none);
     assert!(matches!(take(&mut flow, none), Err(Error::Stopped)));
     // One that is gone, and whose place another one has.
@@ -944,10 +948,10 @@ fn what_is_called_off_is_flushed_first() {
     // One that the board was not given yet, behind one that has ended without a flush; by both ways.
     for whole_queue in [false, true] {
         let (mut board, mut flow) = (Board::new(), Flow::new(1, RING_LOG2, CHANNEL).unwrap());
-        let first = flow.submit(silent(Write), 1);
-        let behind = flow.submit(request(Write, 64, 64), 2);
+        let first = flow.submit(silent(FromFpga), 1);
+        let behind = flow.submit(request(FromFpga, 64, 64), 2);
         flow.pump(&mut board);
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
         flow.drain(&mut board.memory()).unwrap();
         assert!(matches!(flow.result(first), Some(Ok(64))));
         match whole_queue {
@@ -961,10 +965,10 @@ fn what_is_called_off_is_flushed_first() {
     // What the board has: without a flush, and where the board flushes it itself; and reads need none.
     let (mut board, mut flow) = (Board::new(), Flow::new(4, RING_LOG2, CHANNEL).unwrap());
     let orders = [
-        silent(Write),
-        request(Write, 64, 64),
-        silent(Read),
-        request(Read, 64, 64),
+        silent(FromFpga),
+        request(FromFpga, 64, 64),
+        silent(ToFpga),
+        request(ToFpga, 64, 64),
     ];
     for (index, order) in orders.into_iter().enumerate() {
         let id = flow.submit(order, index);
@@ -983,13 +987,13 @@ fn what_is_called_off_is_flushed_first() {
 #[test]
 fn a_flush_that_has_to_wait_is_asked_for_again() {
     let (mut board, mut flow) = (Board::new(), flow(4));
-    let ids = [(); 2].map(|()| flow.submit(request(Write, 512, 64), ()));
+    let ids = [(); 2].map(|()| flow.submit(request(FromFpga, 512, 64), ()));
     flow.pump(&mut board);
     for id in ids {
         flow.cancel(id);
     }
     for _ in 0..4 {
-        board.end(Write, None, Ok(()));
+        board.end(FromFpga, None, Ok(()));
     }
     flow.drain(&mut board.memory()).unwrap();
     let again = || {

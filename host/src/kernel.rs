@@ -242,8 +242,8 @@ impl Context for Node {
             return 0;
         };
         let (place, doorbell) = match direction {
-            Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-            Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+            Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+            Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
         };
         // The compiler keeps no order of its own between data in memory, which the board reads, and
         // volatile stores. The processor needs no instruction for it.

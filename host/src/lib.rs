@@ -13,7 +13,7 @@
 //! memory.write(0, b"some data")?;
 //! let region = device.register_all(&memory, Permissions::ReadWrite)?;
 //! // From the host to the FPGA. Any alignment and length will do.
-//! let transfer = queue.read(&region, 0, fpga.base(), 1 << 20)?;
+//! let transfer = queue.to_fpga(region.part(0..1 << 20), fpga.base())?;
 //! match transfer.wait(Duration::from_secs(1)) {
 //!     Ok(bytes) => println!("{bytes} bytes moved"),
 //!     // The text says what has happened; what to do about it is the remedy.
@@ -109,7 +109,7 @@ pub use peerlane_core::channel::Moderation;
 pub use peerlane_core::descriptor::Direction;
 pub use peerlane_core::fault::Fault;
 pub use queue::{Ended, Mark, Queue, Statistics};
-pub use region::{HeldRegion, Region};
+pub use region::{HeldRegion, Part, Region};
 pub use rustix::io::Errno;
 pub use stream::{Course, Stream, Turn};
 pub use submitted::{Submitted, deadline};

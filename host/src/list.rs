@@ -17,7 +17,7 @@ use std::time::Duration;
 /// // A header, and rows that lie apart, into one piece of FPGA memory.
 /// let mut fpga_address = queue.device().range().start;
 /// let mut part = |region, offset, length| {
-///     let request = Request { direction: Direction::Read, region, offset, fpga_address, length, piece: None };
+///     let request = Request { direction: Direction::ToFpga, region, offset, fpga_address, length, piece: None };
 ///     fpga_address += length;
 ///     request
 /// };
@@ -63,7 +63,7 @@ impl Queue {
             let first = !std::mem::replace(&mut begun[part.direction as usize], true);
             let followed = (parts.get(index + 1)).is_some_and(|next| {
                 let same = next.region.handle() == part.region.handle();
-                let writes = [part, next].map(|part| part.direction) == [Direction::Write; 2];
+                let writes = [part, next].map(|part| part.direction) == [Direction::FromFpga; 2];
                 // The library copies ends, and the board writes the rest of both and then makes sure of it.
                 same && writes
                     && [part, next]
@@ -71,8 +71,8 @@ impl Queue {
                         .all(|part| self.device().writes_all(part))
             });
             let terms = Terms {
-                after_writes: terms.after_writes && first,
-                after_reads: terms.after_reads && first,
+                after_from_fpga: terms.after_from_fpga && first,
+                after_to_fpga: terms.after_to_fpga && first,
                 urgent: terms.urgent && index == last,
                 no_flush: terms.no_flush || followed,
             };
@@ -84,7 +84,7 @@ impl Queue {
                     let _ = list.stop(Duration::ZERO);
                     // A part that has ended well may have left its flush to one that did not come to be.
                     let _ = (parts[..index].iter())
-                        .filter(|part| part.direction == Direction::Write)
+                        .filter(|part| part.direction == Direction::FromFpga)
                         .try_for_each(|part| part.region.flush());
                     return Err(error);
                 }

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::ends::{Bounce, Ends, Scrap, is_ragged};
 use crate::error::{Error, Result};
 use crate::flow::{Closed, Closing, Flow, Order, Post, TransferId, Unproven};
-use crate::region::Region;
+use crate::region::{Part, Region};
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
 use peerlane_core::att::AttAddress;
@@ -252,7 +252,7 @@ impl Queue {
         state.map_or(0, |state| state.flow.under_way())
     }
 
-    /// Begins to move `length` bytes between `offset` of the region and an FPGA address. It never waits
+    /// Begins to move a part of a region to or from an FPGA address. It never waits
     /// for room on the board. It makes no system call, unless it finds something wrong, or gives a
     /// region back whose last handle a transfer had that has ended. There is no limit to what may be
     /// submitted but the process's memory.
@@ -261,7 +261,7 @@ impl Queue {
     /// ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those with Altera's Avalon-MM
     /// bridge). If a write to one begins or ends inside of a dword, the library copies the 1 to 3 bytes at that end: by the
     /// processor, or in a GPU's memory by the GPU. Each end costs a descriptor and that copy. Later writes, and reads that
-    /// are [chained](Terms::after_writes), begin when the transfer has ended, which is seen while a program waits for a
+    /// are [chained](Terms::after_from_fpga), begin when the transfer has ended, which is seen while a program waits for a
     /// transfer of the queue, polls one, or calls [`turn`](Self::turn). Where a write is not flushed ([`Terms`]), bytes of an
     /// earlier write to the same place can arrive behind the copy. The first such write of a queue registers a small buffer.
     ///
@@ -270,40 +270,25 @@ impl Queue {
     /// [`Error::Granularity`]: a write begins or ends inside of a dword, and the region has no copy for that
     /// ([`Region::set_patch`]). [`Error::Map`], [`Error::AttFull`]: there is no memory for that.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
-    pub fn submit(
+    pub fn submit<'a>(
         &self,
         direction: Direction,
-        region: &Region,
-        offset: u64,
+        part: impl Into<Part<'a>>,
         fpga_address: u64,
-        length: u64,
     ) -> Result<Transfer> {
-        let request = Request {
-            direction,
-            region,
-            offset,
-            fpga_address,
-            length,
-            piece: None,
-        };
+        let request = Request::new(direction, part, fpga_address);
         self.submit_with(&request, Terms::default())
     }
 
-    /// Begins to move `length` bytes of FPGA memory into a region.
+    /// Begins to move FPGA memory into a region, or a part of one.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
-    pub fn write(
-        &self,
-        fpga_address: u64,
-        region: &Region,
-        offset: u64,
-        length: u64,
-    ) -> Result<Transfer> {
-        self.submit(Direction::Write, region, offset, fpga_address, length)
+    pub fn from_fpga<'a>(&self, fpga_address: u64, to: impl Into<Part<'a>>) -> Result<Transfer> {
+        self.submit(Direction::FromFpga, to, fpga_address)
     }
 
-    /// Begins to move `length` bytes of a region into FPGA memory.
+    /// Begins to move a region, or a part of one, into FPGA memory.
     ///
     /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) gets no answer to a read that is refused,
     /// by an IOMMU or by a GPU that is not there: the transfer fails with [`Fault::ReadTimeout`](crate::Fault::ReadTimeout),
@@ -313,14 +298,8 @@ impl Queue {
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
-    pub fn read(
-        &self,
-        region: &Region,
-        offset: u64,
-        fpga_address: u64,
-        length: u64,
-    ) -> Result<Transfer> {
-        self.submit(Direction::Read, region, offset, fpga_address, length)
+    pub fn to_fpga<'a>(&self, from: impl Into<Part<'a>>, fpga_address: u64) -> Result<Transfer> {
+        self.submit(Direction::ToFpga, from, fpga_address)
     }
 
     /// Submits a transfer on other terms: chained to those before, or urgent. The board keeps the order
@@ -349,8 +328,8 @@ impl Queue {
         } = request;
         let peer = self.0.device.check(request)?;
         let granularity = match direction {
-            Direction::Write => self.0.device.capabilities().write_granularity,
-            Direction::Read => 1,
+            Direction::FromFpga => self.0.device.capabilities().write_granularity,
+            Direction::ToFpga => 1,
         };
         let ends = match is_ragged(peer, length, granularity) {
             true => Some(self.0.ends(peer, length)?),

@@ -72,6 +72,21 @@ struct Inner {
     _memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
+/// A part of a region, which a transfer moves. A whole region is one, too.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    pub(crate) region: &'a Region,
+    /// First byte.
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+impl<'a> From<&'a Region> for Part<'a> {
+    fn from(region: &'a Region) -> Self {
+        region.part(0..region.length())
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         let gone = *self.gone.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -298,6 +313,15 @@ impl Region {
         })))
     }
 
+    /// Names some of its bytes, for a transfer. That they lie in the region is checked when the transfer is submitted.
+    pub fn part(&self, bytes: Range<u64>) -> Part<'_> {
+        Part {
+            region: self,
+            offset: bytes.start,
+            length: bytes.end.saturating_sub(bytes.start),
+        }
+    }
+
     /// The driver's name for it in this context.
     pub fn handle(&self) -> u32 {
         self.0.handle
@@ -476,7 +500,7 @@ impl Region {
     /// queue, and with `EOPNOTSUPP` where the driver has no probes.
     pub fn probe(&self, offset: u64, local: u64) -> Result<[u8; peerlane_core::uapi::PROBE_BYTES]> {
         let length = peerlane_core::uapi::PROBE_BYTES as u64;
-        self.check(Direction::Read, offset, length)?;
+        self.check(Direction::ToFpga, offset, length)?;
         self.0.device.check_local(local, length)?;
         let mut probe = Probe {
             handle: self.0.handle,
@@ -486,7 +510,7 @@ impl Region {
         };
         self.0.device.slow_path(Probe::NAME)?.probe(&mut probe)?;
         crate::submitted::outcome(probe.status, |fault| Error::Fault {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             fault,
             bytes_done: 0,
             length,
@@ -509,8 +533,8 @@ impl Region {
         let inside = (offset.checked_add(length)).is_some_and(|end| end <= region);
         let permissions = self.0.permissions;
         let permitted = match direction {
-            Direction::Write => permissions.write(),
-            Direction::Read => permissions.read(),
+            Direction::FromFpga => permissions.write(),
+            Direction::ToFpga => permissions.read(),
         };
         let error = match (inside, permitted) {
             (true, true) => return Ok(()),

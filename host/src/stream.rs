@@ -43,7 +43,7 @@ pub struct Course {
 /// // All of the context's FPGA memory, through two slots of a megabyte.
 /// let fpga = queue.device().range();
 /// let course = Course {
-///     direction: Direction::Write,
+///     direction: Direction::FromFpga,
 ///     region,
 ///     offset: 0,
 ///     slot: 1 << 20,
@@ -113,7 +113,7 @@ impl Queue {
             piece: None,
         };
         let peer = self.device().check_peer(&request)?;
-        if course.direction == Direction::Write {
+        if course.direction == Direction::FromFpga {
             // A slot, and what the last one has.
             for length in [slot.min(most), course.length.map_or(slot, |all| all % slot)] {
                 course.region.check_ends(peer, length, |_| true)?;
@@ -128,7 +128,7 @@ impl Queue {
             turned: 0,
             failed: None,
         };
-        if stream.course.direction == Direction::Write {
+        if stream.course.direction == Direction::FromFpga {
             for slot in 0..slots {
                 let Some(length) = stream.following() else {
                     break;
@@ -163,7 +163,9 @@ impl Stream {
         } = &self.course;
         let place = fpga.start + self.begun % (fpga.end - fpga.start);
         let at = offset.saturating_add(slot.saturating_mul(self.course.slot));
-        let transfer = self.queue.submit(*direction, region, at, place, length)?;
+        let transfer = self
+            .queue
+            .submit(*direction, region.part(at..at + length), place)?;
         self.under_way.push_back((transfer, slot));
         self.begun += length;
         Ok(())
@@ -196,17 +198,17 @@ impl Stream {
             direction, slots, ..
         } = self.course;
         let waits = match direction {
-            Direction::Write => true,
+            Direction::FromFpga => true,
             // While there are slots that the board never had.
-            Direction::Read => self.under_way.len() as u64 == slots,
+            Direction::ToFpga => self.under_way.len() as u64 == slots,
         };
         let position = self.turned;
         let (slot, length) = match direction {
-            Direction::Read => match self.following() {
+            Direction::ToFpga => match self.following() {
                 Some(length) => (position / self.course.slot % slots, length),
                 None => return Ok(None),
             },
-            Direction::Write => match self.under_way.front() {
+            Direction::FromFpga => match self.under_way.front() {
                 Some((transfer, slot)) => (*slot, transfer.length()),
                 None => return Ok(None),
             },
@@ -302,8 +304,8 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let stream = &mut *self.stream;
         let length = match stream.course.direction {
-            Direction::Read => Some(self.length),
-            Direction::Write => stream.following(),
+            Direction::ToFpga => Some(self.length),
+            Direction::FromFpga => stream.following(),
         };
         if let Some(length) = length
             && let Err(error) = stream.begin(self.slot, length)

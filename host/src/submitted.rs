@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::ends::Access;
 use crate::error::{Error, Result};
-use crate::region::Region;
+use crate::region::{Part, Region};
 use crate::sys::Argument;
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
@@ -45,27 +45,30 @@ pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result
 }
 
 impl Device {
-    /// Hands one descriptor to the kernel: `length` bytes between `offset` of the region and
-    /// the FPGA address `local`, 4 GiB less 1 at most. [`Terms::urgent`] is not looked at.
+    /// Hands one descriptor to the kernel: a part of a region, of 4 GiB less 1 at most, to or from
+    /// the FPGA address `local`. [`Terms::urgent`] is not looked at.
     ///
     /// # Errors
     /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
     /// but the host's. [`Error::Call`] with
     /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
     /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
-    pub fn submit(
+    pub fn submit<'a>(
         &self,
         direction: Direction,
-        region: &Region,
-        offset: u64,
+        part: impl Into<Part<'a>>,
         local: u64,
-        length: u64,
         terms: Terms,
     ) -> Result<Submitted> {
+        let Part {
+            region,
+            offset,
+            length,
+        } = part.into();
         self.0.check_local(local, length)?;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
-        if direction == Direction::Write {
+        if direction == Direction::FromFpga {
             // The driver does those of host memory.
             region.check_ends(region.at(offset)?, length, Access::is_host)?;
         }
@@ -74,8 +77,8 @@ impl Device {
         let mut submit = uapi::Submit {
             direction: direction.raw(),
             flags: bit(terms.no_flush, submit::NO_FLUSH)
-                | bit(terms.after_writes, submit::AFTER_WRITE)
-                | bit(terms.after_reads, submit::AFTER_READ),
+                | bit(terms.after_from_fpga, submit::AFTER_WRITE)
+                | bit(terms.after_to_fpga, submit::AFTER_READ),
             handle: region.handle(),
             length,
             offset,
@@ -144,7 +147,7 @@ mod tests {
     #[test]
     fn status_codes() {
         let fault = |fault| Error::Fault {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             fault,
             bytes_done: 0,
             length: 1,

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::flow::TransferId;
 use crate::queue::Shared;
-use crate::region::Region;
+use crate::region::{Part, Region};
 use peerlane_core::descriptor::Direction;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,25 @@ pub struct Request<'a> {
     pub piece: Option<u32>,
 }
 
+impl<'a> Request<'a> {
+    /// Makes a request for a region or a part of one, with the queue's setting of bytes a descriptor.
+    pub fn new(direction: Direction, part: impl Into<Part<'a>>, fpga_address: u64) -> Self {
+        let Part {
+            region,
+            offset,
+            length,
+        } = part.into();
+        Self {
+            direction,
+            region,
+            offset,
+            fpga_address,
+            length,
+            piece: None,
+        }
+    }
+}
+
 /// When a transfer starts, what it makes sure of, and how it is told of. By default it starts in its
 /// turn, beside what the other direction does; its end is reported when the data have arrived; and its
 /// interrupt is moderated like all others.
@@ -34,18 +53,18 @@ pub struct Request<'a> {
 /// have arrived ([`access::WRITE`](peerlane_core::uapi::access::WRITE)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Start when all writes that were submitted to the channel before have ended, well or
+    /// Start when all transfers from the FPGA that were submitted to the channel before have ended, well or
     /// not: their data have arrived, or their faults are told.
-    pub after_writes: bool,
-    /// Start when all reads that were submitted to the channel before have ended, well or
-    /// not: their data are in FPGA memory, or their faults are told. For a write that is so if the board's BSP has no
+    pub after_from_fpga: bool,
+    /// Start when all transfers to the FPGA that were submitted to the channel before have ended, well or
+    /// not: their data are in FPGA memory, or their faults are told. For a transfer from the FPGA that is so if the board's BSP has no
     /// interconnect stage between the block and FPGA memory. This is Peerlane's default; `peerlane check` of the BSP says so
     /// where it is otherwise, and there the program has to wait.
-    pub after_reads: bool,
+    pub after_to_fpga: bool,
     /// The interrupt at its end is not held back by the channel's moderation. The slow path has no
     /// such descriptors.
     pub urgent: bool,
-    /// Do not make sure that the data of a write have arrived before its end is reported.
+    /// Do not make sure that the data of a transfer from the FPGA have arrived before its end is reported.
     pub no_flush: bool,
 }
 
@@ -59,7 +78,7 @@ pub struct Terms {
 /// # #![deny(unused_must_use)]
 /// # use peerlane_host::{Queue, Region, Result};
 /// # fn send(queue: &Queue, region: &Region) -> Result<()> {
-/// queue.read(region, 0, 0, 64)?;
+/// queue.to_fpga(region.part(0..64), 0)?;
 /// # queue.drain(None)
 /// # }
 /// ```

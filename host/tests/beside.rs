@@ -33,7 +33,7 @@ fn with_queue() -> (Least, Region, Queue) {
 /// A write that the board has ended and not flushed, and that is to be flushed before it has ended.
 fn called_off(queue: &Queue, region: &Region) -> Transfer {
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region,
         offset: 0,
         fpga_address: 0,
@@ -103,7 +103,7 @@ fn all_keep_their_limits(queue: &Queue, region: &Region, transfer: &Transfer) {
         (
             "submit",
             Duration::ZERO,
-            Box::new(|| drop(queue.read(region, 0, 0, 64).unwrap())),
+            Box::new(|| drop(queue.to_fpga(region.part(0..64), 0).unwrap())),
         ),
     ];
     for (name, limit, call) in calls {
@@ -118,7 +118,7 @@ fn all_keep_their_limits(queue: &Queue, region: &Region, transfer: &Transfer) {
 fn a_restart_holds_nobody_up() {
     let (least, region, queue) = with_queue();
     least.stuck.store(true, Ordering::Relaxed);
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     *least.refuse_stop.lock().unwrap() = Some(Errno::AGAIN);
     thread::scope(|scope| {
         let restarting = scope.spawn(|| queue.restart());
@@ -141,7 +141,7 @@ fn a_restart_holds_nobody_up() {
 fn a_restart_wakes_who_waits_for_it() {
     let (least, region, queue) = with_queue();
     least.stuck.store(true, Ordering::Relaxed);
-    let before = queue.write(0, &region, 0, 64).unwrap();
+    let before = queue.from_fpga(0, region.part(0..64)).unwrap();
     *least.refuse_stop.lock().unwrap() = Some(Errno::AGAIN);
     thread::scope(|scope| {
         let restarting = scope.spawn(|| queue.restart());
@@ -158,7 +158,7 @@ fn a_restart_wakes_who_waits_for_it() {
         second.join().unwrap().unwrap();
     });
     least.stuck.store(false, Ordering::Relaxed);
-    let after = queue.write(0, &region, 0, 64).unwrap();
+    let after = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(after.wait(LONG).unwrap(), 64);
 }
 
@@ -172,7 +172,7 @@ fn a_flush_holds_nobody_up() {
         let _ = ends.recv();
     }));
     least.stuck.store(true, Ordering::Relaxed);
-    let transfer = queue.read(&region, 0, 0, 64).unwrap();
+    let transfer = queue.to_fpga(region.part(0..64), 0).unwrap();
     least.stuck.store(false, Ordering::Relaxed);
     let flushed = called_off(&queue, &region);
     least.stuck.store(true, Ordering::Relaxed);
@@ -204,7 +204,7 @@ fn a_write_that_is_flushed_across_a_reset_has_not_arrived() {
         let _ = ends.recv();
     }));
     least.stuck.store(true, Ordering::Relaxed);
-    let other = queue.read(&region, 0, 0, 64).unwrap();
+    let other = queue.to_fpga(region.part(0..64), 0).unwrap();
     least.stuck.store(false, Ordering::Relaxed);
     let flushed = called_off(&queue, &region);
     thread::scope(|scope| {
@@ -236,7 +236,7 @@ fn a_record_wakes_its_own_task() {
     let (least, region, queue) = with_queue();
     least.stuck.store(true, Ordering::Relaxed);
     let waits: Vec<_> = (0..20)
-        .map(|_| queue.read(&region, 0, 0, 64).unwrap())
+        .map(|_| queue.to_fpga(region.part(0..64), 0).unwrap())
         .collect();
     let counts: Vec<_> = waits
         .iter()
@@ -249,7 +249,7 @@ fn a_record_wakes_its_own_task() {
     }
     least.stuck.store(false, Ordering::Relaxed);
     for _ in 0..8 {
-        drop(queue.write(0, &region, 0, 64).unwrap());
+        drop(queue.from_fpga(0, region.part(0..64)).unwrap());
         queue.turn().unwrap();
     }
     let woken = |count: &Arc<Count>| count.0.load(Ordering::Relaxed);
@@ -275,7 +275,7 @@ fn a_question_acknowledges_no_event_of_a_wait() {
         device.query().unwrap();
         assert_eq!(least.events.load(Ordering::Relaxed), 0);
         least.stuck.store(true, Ordering::Relaxed);
-        let transfer = queue.write(0, &region, 0, 64).unwrap();
+        let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
         thread::scope(|scope| {
             let waits = scope.spawn(|| transfer.wait(None));
             thread::sleep(SLACK);
@@ -296,7 +296,7 @@ fn a_lost_interrupt_is_counted() {
     for lost in [false, true] {
         let (least, region, queue) = with_queue();
         least.stuck.store(true, Ordering::Relaxed);
-        let transfer = queue.write(0, &region, 0, 64).unwrap();
+        let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
         thread::scope(|scope| {
             let waits = scope.spawn(|| transfer.wait(None));
             thread::sleep(SLACK);

@@ -24,7 +24,7 @@ const SLOTS: usize = 1 << SIZE_LOG2;
 fn expected(sequence: u32) -> Record {
     Record {
         cookie: 1000 + sequence,
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         channel: 3,
         phase: (sequence as usize / SLOTS).is_multiple_of(2),
         outcome: Ok(()),

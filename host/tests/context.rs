@@ -53,7 +53,7 @@ fn what_a_child_drops_the_parent_keeps() {
         .unwrap();
     let queue = device.queue().unwrap();
     least.stuck.store(true, Ordering::Relaxed);
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     let calls = least.count();
     let seen = least.clone();
     let mut copies = Some((transfer, queue, fpga_memory, region, device));
@@ -72,7 +72,7 @@ fn a_child_ends_nothing() {
     let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     least.stuck.store(true, Ordering::Relaxed);
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     let (calls, seen) = (least.count(), least.clone());
     let (copy, device) = (queue.clone(), device.clone());
     in_a_child(move || {
@@ -95,7 +95,7 @@ fn a_child_uses_nothing_of_its_parents_queue() {
     let fpga_memory = device.allocate(1 << 20).unwrap();
     let queue = device.queue().unwrap();
     least.stuck.store(true, Ordering::Relaxed);
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     let all = Arc::new((transfer, queue, region, Mutex::new(Some(fpga_memory))));
     let (copies, seen) = (Arc::clone(&all), least.clone());
     // A thread has the queue locked while the process forks.
@@ -107,7 +107,7 @@ fn a_child_uses_nothing_of_its_parents_queue() {
             let refused = [
                 transfer.poll().map(drop),
                 transfer.wait(WHILE).map(drop),
-                queue.write(0, region, 0, 64).map(drop),
+                queue.from_fpga(0, region.part(0..64)).map(drop),
                 queue.turn(),
                 queue.drain(WHILE),
                 queue.mark().map(drop),
@@ -128,7 +128,7 @@ fn a_child_uses_nothing_of_its_parents_queue() {
         });
     }));
     let (_, queue, region, _) = &*all;
-    drop(queue.read(region, 0, 0, 64).unwrap());
+    drop(queue.to_fpga(region.part(0..64), 0).unwrap());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
             .send((other.unregistered.load(Ordering::Relaxed), forgetting))
             .unwrap();
     }));
-    let transfer = queue.write(0, &stale, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, stale.part(0..64)).unwrap();
     let (early, forgetting) = given_back.recv().unwrap();
     assert_eq!(early, 0, "its ATT entries may be another's");
     forgetting.join().unwrap().unwrap();
@@ -191,7 +191,7 @@ fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
 #[test]
 fn a_region_is_given_back_while_others_use_the_queue() {
     let (least, region, queue) = with_queue();
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     // The transfer has the last handle.
     drop(region);
     let (asked, answer) = mpsc::channel();
@@ -227,12 +227,12 @@ fn memory_that_is_allocated_while_other_is_freed_is_known() {
 fn the_second_owner_of_a_file(records: usize, under_way: usize) {
     let (least, region, queue) = with_queue();
     for _ in 0..records {
-        let transfer = queue.write(0, &region, 0, 4096).unwrap();
+        let transfer = queue.from_fpga(0, region.part(0..4096)).unwrap();
         assert_eq!(transfer.wait(None).unwrap(), 4096);
     }
     least.stuck.store(true, Ordering::Relaxed);
     for _ in 0..under_way {
-        let _ = queue.read(&region, 0, 0, 4096).unwrap();
+        let _ = queue.to_fpga(region.part(0..4096), 0).unwrap();
     }
     let second = Device::over(least.clone()).unwrap();
     let calls = least.count();
@@ -289,7 +289,7 @@ fn a_channel_that_was_used_does_not_come_back() {
     let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     let region = device.register_all(&memory, Permissions::Read).unwrap();
     let request = Request {
-        direction: Direction::Read,
+        direction: Direction::ToFpga,
         region: &region,
         offset: 0,
         fpga_address: 0,
@@ -297,7 +297,7 @@ fn a_channel_that_was_used_does_not_come_back() {
         piece: None,
     };
     let descriptor = device.describe(&request, 0).unwrap();
-    least.post(Direction::Read, &descriptor, 0);
+    least.post(Direction::ToFpga, &descriptor, 0);
     assert!(matches!(device.take_back(), Err(Error::Taken)));
     assert!(matches!(device.queue(), Err(Error::Taken)));
 }
@@ -312,11 +312,15 @@ fn a_queue_that_goes_flushes_what_it_had_under_way() {
     let both = Permissions::ReadWrite;
     let [written, read, done] = [(); 3].map(|()| device.register_all(&memory, both).unwrap());
     let queue = device.queue().unwrap();
-    queue.write(0, &done, 0, 64).unwrap().wait(WHILE).unwrap();
+    queue
+        .from_fpga(0, done.part(0..64))
+        .unwrap()
+        .wait(WHILE)
+        .unwrap();
     least.stuck.store(true, Ordering::Relaxed);
     for _ in 0..2 {
-        drop(queue.write(0, &written, 0, 64).unwrap());
-        drop(queue.read(&read, 0, 0, 64).unwrap());
+        drop(queue.from_fpga(0, written.part(0..64)).unwrap());
+        drop(queue.to_fpga(read.part(0..64), 0).unwrap());
     }
     assert_eq!(*least.flushed.lock().unwrap(), []);
     drop(queue);
@@ -329,7 +333,7 @@ fn a_list_that_is_called_off_is_flushed() {
     let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     let part = |offset, length| Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset,
         fpga_address: 0,
@@ -369,11 +373,11 @@ fn a_list_raises_one_interrupt_for_each_direction() {
         length: 64,
         piece: None,
     };
-    use Direction::{Read, Write};
+    use Direction::{FromFpga, ToFpga};
     for parts in [
-        vec![Write; 6],
-        [Read, Write, Write, Read, Read].to_vec(),
-        vec![Read],
+        vec![FromFpga; 6],
+        [ToFpga, FromFpga, FromFpga, ToFpga, ToFpga].to_vec(),
+        vec![ToFpga],
     ] {
         let before = least.interrupts.load(Ordering::Relaxed);
         let requests: Vec<_> = parts.iter().map(|direction| part(*direction)).collect();
@@ -394,7 +398,7 @@ fn a_list_raises_one_interrupt_for_each_direction() {
 fn a_region_that_is_held_is_not_forgotten() {
     let (least, device, region) = with_a_region();
     let request = Request {
-        direction: Direction::Read,
+        direction: Direction::ToFpga,
         region: &region,
         offset: 0,
         fpga_address: 0,
@@ -436,7 +440,7 @@ fn no_limit_is_too_long() {
     let queue = device.queue().unwrap();
     drop(region);
     let course = |region: &Region| Course {
-        direction: Direction::Read,
+        direction: Direction::ToFpga,
         region: region.clone(),
         offset: 0,
         slot: 1024,
@@ -456,7 +460,7 @@ fn no_limit_is_too_long() {
         };
     }
     queue
-        .write(0, &own, 0, 64)
+        .from_fpga(0, own.part(0..64))
         .unwrap()
         .finish(Duration::MAX, Duration::MAX)
         .unwrap();
@@ -469,7 +473,7 @@ fn a_stream_that_cannot_be_has_nothing_under_way() {
     let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
     let course = Course {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: region.clone(),
         offset: 1024,
         slot: 2048,
@@ -532,7 +536,7 @@ fn a_read_that_nobody_proved_is_risked_by_who_asks_for_it() {
         assert_eq!((flags(&region), flags(&other)), (0, expected));
         // It is the same device.
         let queue = device.queue().unwrap();
-        let write = queue.write(0, &other, 0, 64).unwrap();
+        let write = queue.from_fpga(0, other.part(0..64)).unwrap();
         assert_eq!(write.wait(WHILE).unwrap(), 64);
     }
     let error = Error::Call {
@@ -561,7 +565,7 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     let region = region.unwrap();
     // Without room for the memory that ends need nothing is begun.
     *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
-    let refused = queue.write(0, &region, 1, 2);
+    let refused = queue.from_fpga(0, region.part(1..1 + 2));
     assert!(matches!(
         refused,
         Err(Error::Map {
@@ -570,12 +574,12 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
         })
     ));
     assert_eq!(queue.statistics().descriptors, 0);
-    let write = queue.write(0, &region, 2, 9).unwrap();
+    let write = queue.from_fpga(0, region.part(2..2 + 9)).unwrap();
     assert_eq!(write.wait(WHILE).unwrap(), 9);
     // SAFETY: as above.
     let found = unsafe { std::slice::from_raw_parts(base.cast::<u8>(), 16) };
     assert_eq!(found, [7, 7, 0, 0, 7, 7, 7, 7, 0, 0, 0, 7, 7, 7, 7, 7]);
-    let write = queue.write(0, &region, 2, 9).unwrap();
+    let write = queue.from_fpga(0, region.part(2..2 + 9)).unwrap();
     // As if it was unmapped, but so that no other thread gets its place.
     // SAFETY: nobody has a reference to it.
     unsafe { rustix::mm::mprotect(base, PAGE, rustix::mm::MprotectFlags::empty()) }.unwrap();
@@ -608,15 +612,19 @@ fn a_region_whose_proof_has_ended_is_only_written() {
         .unwrap();
     let queue = device.queue().unwrap();
     assert!(!host.is_doubted() && !peer.is_doubted());
-    queue.read(&peer, 0, 0, 64).unwrap().wait(WHILE).unwrap();
+    queue
+        .to_fpga(peer.part(0..64), 0)
+        .unwrap()
+        .wait(WHILE)
+        .unwrap();
     doubts(7);
     device.query().unwrap();
     assert!(!host.is_doubted() && peer.is_doubted());
-    let read = queue.read(&peer, 0, 0, 64);
+    let read = queue.to_fpga(peer.part(0..64), 0);
     assert!(matches!(read, Err(Error::Doubted)), "{read:?}");
     // A write's descriptor is the same as before.
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &peer,
         offset: 0,
         fpga_address: 0,
@@ -624,11 +632,19 @@ fn a_region_whose_proof_has_ended_is_only_written() {
         piece: None,
     };
     device.describe(&request, 0).unwrap();
-    queue.write(0, &peer, 0, 64).unwrap().wait(WHILE).unwrap();
+    queue
+        .from_fpga(0, peer.part(0..64))
+        .unwrap()
+        .wait(WHILE)
+        .unwrap();
     // It is registered again.
     least.proof.store(8, Ordering::Relaxed);
     let again = device
         .register_all(&memory, Permissions::ReadWrite)
         .unwrap();
-    queue.read(&again, 0, 0, 64).unwrap().wait(WHILE).unwrap();
+    queue
+        .to_fpga(again.part(0..64), 0)
+        .unwrap()
+        .wait(WHILE)
+        .unwrap();
 }

@@ -49,8 +49,8 @@ fn submit_and_poll(least: Least) {
     let calls = least.count();
     let allocations = ALLOCATIONS.with(Cell::get);
     let terms = Terms {
-        after_writes: true,
-        after_reads: true,
+        after_from_fpga: true,
+        after_to_fpga: true,
         urgent: true,
         no_flush: true,
     };

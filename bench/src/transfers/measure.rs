@@ -171,8 +171,8 @@ fn repeats(setup: &Setup) -> u32 {
 impl Runner<'_> {
     fn tell(&mut self, direction: Direction, what: &str, bytes: u64) {
         let way = match direction {
-            Direction::Write => "FPGA to GPU",
-            Direction::Read => "GPU to FPGA",
+            Direction::FromFpga => "FPGA to GPU",
+            Direction::ToFpga => "GPU to FPGA",
         };
         self.progress.what = format!("{way}, {what}, {}", crate::plot::size(bytes));
         (self.advance)(&self.progress);
@@ -306,8 +306,8 @@ impl Runner<'_> {
         self.random.fill_bytes(&mut data);
         let [fpga, peer] = self.ends(method)?;
         match direction {
-            Direction::Write => fpga.put(0, &data)?,
-            Direction::Read => peer.put(0, &data)?,
+            Direction::FromFpga => fpga.put(0, &data)?,
+            Direction::ToFpga => peer.put(0, &data)?,
         }
         Ok(data)
     }
@@ -317,8 +317,8 @@ impl Runner<'_> {
         let mut found = vec![0; data.len()];
         let [fpga, peer] = self.ends(method)?;
         match direction {
-            Direction::Write => peer.get(0, &mut found)?,
-            Direction::Read => fpga.get(0, &mut found)?,
+            Direction::FromFpga => peer.get(0, &mut found)?,
+            Direction::ToFpga => fpga.get(0, &mut found)?,
         }
         match found.iter().zip(data).position(|(a, b)| a != b) {
             None => Ok(()),
@@ -354,7 +354,9 @@ impl Runner<'_> {
                     }
                 };
                 let fpga = board.memory().start;
-                let transfer = board.queue().submit(direction, region, 0, fpga, bytes)?;
+                let transfer = board
+                    .queue()
+                    .submit(direction, region.part(0..bytes), fpga)?;
                 transfer.wait(limit(bytes))?;
                 Ok(device.now().saturating_sub(begin))
             }
@@ -388,8 +390,8 @@ impl Runner<'_> {
         };
         let findings = routes.findings()?;
         let (verdict, method) = match direction {
-            Direction::Write => (&findings.write, Method::Route(Route::DirectWrite)),
-            Direction::Read => (&findings.read, Method::Route(Route::DirectRead)),
+            Direction::FromFpga => (&findings.write, Method::Route(Route::DirectWrite)),
+            Direction::ToFpga => (&findings.read, Method::Route(Route::DirectRead)),
         };
         // What nothing proves, or what goes by way of the host, is no example of a direct transfer.
         let works = *verdict == Verdict::Works;
@@ -426,11 +428,15 @@ impl Runner<'_> {
         while at < bytes {
             let length = descriptor.min(bytes - at);
             let place = reach.offset + at;
-            let transfer = queue.submit(direction, &reach.region, place, fpga + at, length)?;
+            let transfer = queue.submit(
+                direction,
+                reach.region.part(place..place + length),
+                fpga + at,
+            )?;
             transfer.wait(limit(length))?;
             at += length;
         }
-        if direction == Direction::Write {
+        if direction == Direction::FromFpga {
             gpu.side.arrived()?;
         }
         let time = device.now().saturating_sub(begin);
@@ -543,12 +549,12 @@ mod tests {
             prove_reads: false,
         };
         let mut setup = Setup::simulated(4 * KIB).unwrap();
-        let report = run(&mut setup, &options(Direction::Write), &mut |_| ()).unwrap();
+        let report = run(&mut setup, &options(Direction::FromFpga), &mut |_| ()).unwrap();
         assert_eq!(report.results.len(), 1);
         let nothing = Box::new(setup.host_memory(1).unwrap());
         let fpga = std::mem::replace(&mut setup.fpga, nothing);
         setup.fpga = Box::new(Wrong(fpga));
-        let found = run(&mut setup, &options(Direction::Write), &mut |_| ());
+        let found = run(&mut setup, &options(Direction::FromFpga), &mut |_| ());
         assert!(
             matches!(
                 found,

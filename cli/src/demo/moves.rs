@@ -57,8 +57,8 @@ pub fn both_ways(board: &SimBoard, build_id: u32, bytes: u64, seed: u64) -> Resu
 
     rng.fill_bytes(&mut data);
     board.fpga_write(fpga, &data)?;
-    let mut done = timed(board, &device, Direction::Write, bytes, || {
-        queue.write(fpga, &region, 0, bytes)
+    let mut done = timed(board, &device, Direction::FromFpga, bytes, || {
+        queue.from_fpga(fpga, region.part(0..bytes))
     })?;
     memory.read(0, &mut found)?;
     done.correct = found == data;
@@ -66,8 +66,8 @@ pub fn both_ways(board: &SimBoard, build_id: u32, bytes: u64, seed: u64) -> Resu
 
     rng.fill_bytes(&mut data);
     memory.write(0, &data)?;
-    let mut done = timed(board, &device, Direction::Read, bytes, || {
-        queue.read(&region, 0, fpga, bytes)
+    let mut done = timed(board, &device, Direction::ToFpga, bytes, || {
+        queue.to_fpga(region.part(0..bytes), fpga)
     })?;
     board.fpga_read(fpga, &mut found)?;
     done.correct = found == data;
@@ -89,8 +89,8 @@ fn timed(
     let time = device.now() - start;
     let after = board.with(|b| b.stats());
     let requests = match direction {
-        Direction::Write => after.write_packets - before.write_packets,
-        Direction::Read => after.read_requests - before.read_requests,
+        Direction::FromFpga => after.write_packets - before.write_packets,
+        Direction::ToFpga => after.read_requests - before.read_requests,
     };
     Ok(Moved {
         direction,
@@ -111,8 +111,8 @@ fn wait(
     before: &Stats,
 ) -> Result<u64> {
     let label = match direction {
-        Direction::Write => "FPGA → GPU",
-        Direction::Read => "GPU → FPGA",
+        Direction::FromFpga => "FPGA → GPU",
+        Direction::ToFpga => "GPU → FPGA",
     };
     let bar = ProgressBar::new(bytes).with_message(label);
     if let Ok(style) =
@@ -126,8 +126,8 @@ fn wait(
             Err(error @ Error::Timeout { .. }) => {
                 let stats = board.with(|b| b.stats());
                 let there = match direction {
-                    Direction::Write => stats.bytes_written - before.bytes_written,
-                    Direction::Read => stats.bytes_read - before.bytes_read,
+                    Direction::FromFpga => stats.bytes_written - before.bytes_written,
+                    Direction::ToFpga => stats.bytes_read - before.bytes_read,
                 };
                 idle = if there > bar.position() { 0 } else { idle + 1 };
                 if idle > PATIENCE {

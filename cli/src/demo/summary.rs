@@ -96,8 +96,8 @@ impl Summary {
                 let rate = bytes as f64 / m.ns * 1e9;
                 Row {
                     name: match m.direction {
-                        Direction::Write => "Peerlane, FPGA → GPU".into(),
-                        Direction::Read => "Peerlane, GPU → FPGA".into(),
+                        Direction::FromFpga => "Peerlane, FPGA → GPU".into(),
+                        Direction::ToFpga => "Peerlane, GPU → FPGA".into(),
                     },
                     rate: Some(rate),
                     instead: String::new(),
@@ -112,8 +112,16 @@ impl Summary {
             })
             .collect();
         for (name, way, direction) in [
-            ("FPGA → GPU", thesis::Direction::FpgaToGpu, Direction::Write),
-            ("GPU → FPGA", thesis::Direction::GpuToFpga, Direction::Read),
+            (
+                "FPGA → GPU",
+                thesis::Direction::FpgaToGpu,
+                Direction::FromFpga,
+            ),
+            (
+                "GPU → FPGA",
+                thesis::Direction::GpuToFpga,
+                Direction::ToFpga,
+            ),
         ] {
             let outcome =
                 thesis::Parameters::default().run(thesis::Design::LazyUnpinning, way, link, bytes);

@@ -203,8 +203,8 @@ fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     }
     for direction in Direction::BOTH {
         let way = match direction {
-            Direction::Write => "FPGA to GPU",
-            Direction::Read => "GPU to FPGA",
+            Direction::FromFpga => "FPGA to GPU",
+            Direction::ToFpga => "GPU to FPGA",
         };
         match routes.choose(direction, 16 << 20) {
             Ok(choice) => findings.push(Finding::ok(ABOUT, format!("{names}: {way}: {choice}"))),

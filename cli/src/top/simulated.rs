@@ -65,7 +65,7 @@ impl User {
         }
         while self.under_way.len() < DEPTH {
             let transfer =
-                (self.queue).submit(self.direction, &self.region, 0, self.fpga, BYTES)?;
+                (self.queue).submit(self.direction, self.region.part(0..BYTES), self.fpga)?;
             self.under_way.push_back(transfer);
         }
         Ok(())

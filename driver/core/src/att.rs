@@ -341,7 +341,7 @@ impl fmt::Display for AllocError {
 
 impl core::error::Error for AllocError {}
 
-/// Set of entries of a table, one bit each, in storage given by the caller.
+/// Entries of a table, one bit each, in storage given by the caller.
 #[derive(Debug)]
 pub struct EntrySet<S> {
     words: S,
@@ -359,14 +359,30 @@ impl<S: Deref<Target = [u64]> + DerefMut> EntrySet<S> {
         Self { words }
     }
 
-    /// Adds a run of entries.
-    pub fn insert(&mut self, first: u32, count: u32) {
-        bits::fill(&mut self.words, first, count, true);
+    /// Makes it the same as another set.
+    pub fn copy_from(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(other.words.iter()) {
+            *word = *other;
+        }
     }
 
-    /// Removes all entries.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
+    /// Removes a run of entries.
+    pub fn remove(&mut self, run: Range<u32>) {
+        bits::fill(&mut self.words, run.start, run.len() as u32, false);
+    }
+
+    /// Returns the first run of `count` entries that are not in it, of a table of so many.
+    pub fn free_run(&self, entries: u32, count: u32) -> Option<Range<u32>> {
+        let mut at = 0;
+        while at < entries {
+            let first = bits::find(&self.words, at, entries, false);
+            let end = bits::find(&self.words, first, entries, true);
+            if end - first >= count {
+                return Some(first..first + count);
+            }
+            at = end;
+        }
+        None
     }
 }
 
@@ -442,18 +458,14 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         largest
     }
 
-    /// Returns whether `count` consecutive entries would be free if the entries in `spare` were given back.
-    pub fn would_fit(&self, count: u32, spare: &EntrySet<impl Deref<Target = [u64]>>) -> bool {
+    /// Returns the entries that are taken, in other storage.
+    pub fn taken<T: Deref<Target = [u64]> + DerefMut>(&self, storage: T) -> EntrySet<T> {
+        let mut taken = EntrySet::new(storage);
         let (used, _) = self.split();
-        let mut run = 0;
-        for at in 0..self.entries {
-            let free = !bits::get(used, at) || bits::get(&spare.words, at);
-            run = if free { run + 1 } else { 0 };
-            if run >= count {
-                return true;
-            }
+        for (word, used) in taken.words.iter_mut().zip(used) {
+            *word = *used;
         }
-        false
+        taken
     }
 
     /// Takes `count` consecutive entries.

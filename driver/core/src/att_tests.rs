@@ -133,19 +133,29 @@ proptest! {
     ) {
         let mut att = allocator(200);
         let runs: Vec<Run> = sizes.iter().filter_map(|size| att.allocate(*size).ok()).collect();
-        let mut spare = EntrySet::new(vec![u64::MAX; EntrySet::<Vec<u64>>::words(200)]);
+        let words = || vec![u64::MAX; EntrySet::<Vec<u64>>::words(200)];
         let mut later = Vec::new();
+        let mut spare = Vec::new();
         for (run, (now, then)) in runs.into_iter().zip(returned) {
             if now {
                 att.free(run).unwrap();
             } else if then {
-                spare.insert(run.first(), run.count());
+                spare.push(run.indices());
                 later.push(run);
             }
         }
-        let said = att.would_fit(count, &spare);
+        let taken = att.taken(words());
+        let mut after = EntrySet::new(words());
+        after.copy_from(&taken);
+        spare.into_iter().for_each(|run| after.remove(run));
+        let found = after.free_run(200, count);
         for run in later {
             att.free(run).unwrap();
+        }
+        let said = found.is_some();
+        if let Some(found) = found {
+            let free = att.taken(words());
+            prop_assert_eq!(free.free_run(found.end, count), Some(found.clone()));
         }
         prop_assert_eq!(said, att.allocate(count).is_ok());
     }

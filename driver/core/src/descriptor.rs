@@ -5,21 +5,57 @@ use super::att::AttAddress;
 use super::regs;
 use core::fmt;
 
-pub use super::regs::Direction;
+/// Which way a transfer goes. In the register map these are the board's writes and reads of a peer's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From FPGA memory to a peer: the board writes the peer's memory.
+    FromFpga,
+    /// From a peer to FPGA memory: the board reads the peer's memory.
+    ToFpga,
+}
 
 /// The dwords of a descriptor that are written; the rest is reserved.
 pub const DWORDS: usize = 7;
 
 impl Direction {
     /// Both directions.
-    pub const BOTH: [Self; 2] = [Self::Write, Self::Read];
+    pub const BOTH: [Self; 2] = [Self::FromFpga, Self::ToFpga];
+
+    /// Decodes the register map's number. A number without a meaning comes back as the error.
+    pub const fn from_raw(raw: u32) -> Result<Self, u32> {
+        match regs::Direction::from_raw(raw) {
+            Ok(direction) => Ok(Self::of_board(direction)),
+            Err(raw) => Err(raw),
+        }
+    }
+
+    /// Translates what the board calls it.
+    pub const fn of_board(direction: regs::Direction) -> Self {
+        match direction {
+            regs::Direction::Write => Self::FromFpga,
+            regs::Direction::Read => Self::ToFpga,
+        }
+    }
+
+    /// Returns what the board calls it.
+    pub const fn board(self) -> regs::Direction {
+        match self {
+            Self::FromFpga => regs::Direction::Write,
+            Self::ToFpga => regs::Direction::Read,
+        }
+    }
+
+    /// Returns the register map's number.
+    pub const fn raw(self) -> u32 {
+        self.board().raw()
+    }
 }
 
 impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Write => "write",
-            Self::Read => "read",
+            Self::FromFpga => "transfer from the FPGA",
+            Self::ToFpga => "transfer to the FPGA",
         })
     }
 }
@@ -63,8 +99,8 @@ impl Control {
     #[must_use]
     pub const fn after(mut self, direction: Direction) -> Self {
         match direction {
-            Direction::Write => self.after_write = true,
-            Direction::Read => self.after_read = true,
+            Direction::FromFpga => self.after_write = true,
+            Direction::ToFpga => self.after_read = true,
         }
         self
     }

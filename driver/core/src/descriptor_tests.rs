@@ -61,8 +61,8 @@ fn each_control_bit_is_at_its_place() {
             urgent: true,
             ..none
         },
-        none.after(Direction::Write),
-        none.after(Direction::Read),
+        none.after(Direction::FromFpga),
+        none.after(Direction::ToFpga),
     ];
     for (control, value) in bits.into_iter().zip([0, 1, 2, 4, 8, 16, 32]) {
         let descriptor = Descriptor {
@@ -71,7 +71,7 @@ fn each_control_bit_is_at_its_place() {
         };
         assert_eq!(descriptor.encode().unwrap()[5], value);
     }
-    let both = none.after(Direction::Read).after(Direction::Write);
+    let both = none.after(Direction::ToFpga).after(Direction::FromFpga);
     assert!(both.after_read && both.after_write && !both.urgent);
 }
 

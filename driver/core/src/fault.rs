@@ -123,11 +123,11 @@ impl Fault {
                 | Self::Unsupported
                 | Self::CompleterAbort
                 | Self::Poisoned,
-                Direction::Write,
+                Direction::FromFpga,
             ) => {
                 "The block could not read back what it wrote: register the memory for writing only, if the platform passes no reads between peers. After a read that was never answered, reads are refused for a while: see to that one first."
             }
-            (Self::ReadTimeout, Direction::Read) => {
+            (Self::ReadTimeout, Direction::ToFpga) => {
                 "The platform may not pass reads between peers: use a route by writes. Reads may stay refused until the late answers have come, to other peers, too, where this one holds all that the board may have under way."
             }
             (Self::PortDown, _) => {
@@ -140,7 +140,7 @@ impl Fault {
             (Self::AttInvalid, _) => {
                 "The region was given back during the transfer, or the memory's owner took it back: register the memory again."
             }
-            (Self::AttPermission, Direction::Read) => {
+            (Self::AttPermission, Direction::ToFpga) => {
                 "Register the memory again, for reading. A board with a Txs port that was reset for lost reads only writes other devices' memory until that memory is registered again."
             }
             (Self::AttPermission | Self::AttBounds | Self::AttPageSize, _) => {
@@ -152,20 +152,20 @@ impl Fault {
             (Self::Length | Self::Descriptor, _) => {
                 "The board refused the descriptor: check that the FPGA image matches this software."
             }
-            (Self::Unsupported, Direction::Read) => {
+            (Self::Unsupported, Direction::ToFpga) => {
                 "Nothing answers at this bus address, or its owner takes no reads: check that the memory is still mapped by its owner, and that the platform passes reads between peers."
             }
-            (Self::CompleterAbort, Direction::Read) => {
+            (Self::CompleterAbort, Direction::ToFpga) => {
                 "The memory's owner refused the read: check its own error report, and that it may be read in such pieces."
             }
-            (Self::Poisoned, Direction::Read) => {
+            (Self::Poisoned, Direction::ToFpga) => {
                 "The data are damaged: look for memory errors at the peer and for link errors on the way, then submit the transfer again."
             }
             (Self::Alignment, _) => {
                 "Begin and end the write at multiples of 4 bytes of the peer's address: this board's PCIe port writes whole dwords only. The libraries write other ends for host memory and GPU memory by themselves."
             }
             // A read sends nothing that could be confirmed.
-            (Self::Flush, Direction::Read) => "Submit the transfer again.",
+            (Self::Flush, Direction::ToFpga) => "Submit the transfer again.",
         }
     }
 }
@@ -226,18 +226,22 @@ mod tests {
             }
         }
         // What the library does itself comes before what other programs might.
-        let invalid = Fault::AttInvalid.remedy(Direction::Read);
+        let invalid = Fault::AttInvalid.remedy(Direction::ToFpga);
         assert!(invalid.contains("given back"), "{invalid}");
         // FPGA memory is a context's, and a channel is not opened with any.
-        let local = Fault::LocalRange.remedy(Direction::Read);
+        let local = Fault::LocalRange.remedy(Direction::ToFpga);
         assert!(local.contains("allocate"), "{local}");
         // The driver takes the right to read away after lost reads.
-        let permission = Fault::AttPermission.remedy(Direction::Read);
+        let permission = Fault::AttPermission.remedy(Direction::ToFpga);
         assert!(permission.contains("lost reads"), "{permission}");
-        assert!(Fault::Poisoned.remedy(Direction::Read).contains("damaged"));
         assert!(
             Fault::Poisoned
-                .remedy(Direction::Write)
+                .remedy(Direction::ToFpga)
+                .contains("damaged")
+        );
+        assert!(
+            Fault::Poisoned
+                .remedy(Direction::FromFpga)
                 .contains("read back")
         );
     }

@@ -114,25 +114,42 @@ impl Account {
     }
 }
 
-/// How often each number occurs in a list. (`sort_unstable` of the standard library has calls in it that the kernel's checks of
-/// objects do not know.)
+/// Sorts a list by numbers of its items, in no memory but its own. (`sort_unstable` of the standard library has calls in it that
+/// the kernel's checks of objects do not know.)
+pub fn sort<T>(list: &mut [T], key: impl Fn(&T) -> u64) {
+    for root in (0..list.len() / 2).rev() {
+        sift_down(list, root, &key);
+    }
+    for end in (1..list.len()).rev() {
+        list.swap(0, end);
+        if let Some(heap) = list.get_mut(..end) {
+            sift_down(heap, 0, &key);
+        }
+    }
+}
+
+/// Moves the item at `root` of a heap down to its place: no number is larger than its parent's.
+fn sift_down<T>(heap: &mut [T], mut root: usize, key: &impl Fn(&T) -> u64) {
+    while let Some(left) = heap.get(2 * root + 1) {
+        let right = heap.get(2 * root + 2);
+        let right = right.filter(|right| key(right) > key(left));
+        let larger = 2 * root + 1 + usize::from(right.is_some());
+        if heap.get(root).map(key) >= heap.get(larger).map(key) {
+            return;
+        }
+        heap.swap(root, larger);
+        root = larger;
+    }
+}
+
+/// How often each number occurs in a list.
 #[derive(Debug)]
 pub struct Tally<S>(S);
 
 impl<S: Deref<Target = [u64]> + DerefMut> Tally<S> {
     /// Counts the numbers of a list, in any order.
     pub fn new(mut numbers: S) -> Self {
-        // Heap sort: for that the list needs no memory but its own.
-        let list = &mut *numbers;
-        for root in (0..list.len() / 2).rev() {
-            sift_down(list, root);
-        }
-        for end in (1..list.len()).rev() {
-            list.swap(0, end);
-            if let Some(heap) = list.get_mut(..end) {
-                sift_down(heap, 0);
-            }
-        }
+        sort(&mut numbers, |number| *number);
         Self(numbers)
     }
 
@@ -141,19 +158,6 @@ impl<S: Deref<Target = [u64]> + DerefMut> Tally<S> {
         let first = self.0.partition_point(|other| *other < number);
         let rest = self.0.get(first..).unwrap_or(&[]);
         rest.partition_point(|other| *other == number)
-    }
-}
-
-/// Moves the number at `root` of a heap down to its place: no number is larger than its parent.
-fn sift_down(heap: &mut [u64], mut root: usize) {
-    while let Some(left) = heap.get(2 * root + 1) {
-        let right = heap.get(2 * root + 2).filter(|right| *right > left);
-        let larger = 2 * root + 1 + usize::from(right.is_some());
-        if heap.get(root) >= heap.get(larger) {
-            return;
-        }
-        heap.swap(root, larger);
-        root = larger;
     }
 }
 
@@ -199,6 +203,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_list_is_sorted(mut list in proptest::collection::vec(any::<(u64, u8)>(), 0..100)) {
+            let mut expected = list.clone();
+            sort(&mut list, |(key, _)| *key);
+            prop_assert!(list.is_sorted_by_key(|(key, _)| *key));
+            list.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(list, expected);
+        }
+
         #[test]
         fn a_tally_counts(numbers in proptest::collection::vec(0u64..20, 0..100), number in 0u64..20) {
             let count = numbers.iter().filter(|other| **other == number).count();

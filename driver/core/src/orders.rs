@@ -88,8 +88,8 @@ pub const fn look_back(slots: u32) -> usize {
 
 const fn index(direction: Direction) -> usize {
     match direction {
-        Direction::Write => 0,
-        Direction::Read => 1,
+        Direction::FromFpga => 0,
+        Direction::ToFpga => 1,
     }
 }
 
@@ -228,7 +228,7 @@ impl<S: DerefMut<Target = [Standing]>> Orders<S> {
 mod tests {
     use super::*;
     use crate::record::DWORDS;
-    use Direction::{Read, Write};
+    use Direction::{FromFpga, ToFpga};
     use std::vec;
     use std::vec::Vec;
 
@@ -321,30 +321,33 @@ mod tests {
     #[test]
     fn what_was_refused_never_was() {
         let (mut orders, mut channel) = (orders(), Channel::new());
-        let first = submit(&mut orders, &mut channel, Write);
+        let first = submit(&mut orders, &mut channel, FromFpga);
         for _ in 0..100 {
-            refused(&mut orders, Write);
-            refused(&mut orders, Read);
+            refused(&mut orders, FromFpga);
+            refused(&mut orders, ToFpga);
         }
-        assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [1, 0]);
         assert_eq!(
-            [Write, Read].map(|way| orders.newest(way)),
+            [FromFpga, ToFpga].map(|way| orders.outstanding(way)),
+            [1, 0]
+        );
+        assert_eq!(
+            [FromFpga, ToFpga].map(|way| orders.newest(way)),
             [Some(first), None]
         );
         assert_eq!(
-            orders.standing(Write, first),
+            orders.standing(FromFpga, first),
             Standing::Pending {
                 cookie: first,
                 beside: Beside::default()
             }
         );
-        assert_eq!(orders.standing(Write, first + 1), Standing::None);
+        assert_eq!(orders.standing(FromFpga, first + 1), Standing::None);
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();
         // The end is told by the next doorbell that is rung, once, whatever was refused before.
-        refused(&mut orders, Read);
+        refused(&mut orders, ToFpga);
         for _ in 0..20 {
-            for way in [Read, Write] {
+            for way in [ToFpga, FromFpga] {
                 let cookie = submit(&mut orders, &mut channel, way);
                 channel.end();
                 orders.collect(&mut channel.memory, |_| {}).unwrap();
@@ -361,15 +364,18 @@ mod tests {
         let (mut orders, mut channel) = (orders(), Channel::new());
         let known: Vec<u32> = (0..look_back(SLOTS))
             .map(|_| {
-                let cookie = submit(&mut orders, &mut channel, Write);
+                let cookie = submit(&mut orders, &mut channel, FromFpga);
                 channel.end();
                 orders.collect(&mut channel.memory, |_| {}).unwrap();
                 cookie
             })
             .collect();
-        refused(&mut orders, Write);
+        refused(&mut orders, FromFpga);
         for cookie in known {
-            assert!(matches!(orders.standing(Write, cookie), Standing::Ended(_)));
+            assert!(matches!(
+                orders.standing(FromFpga, cookie),
+                Standing::Ended(_)
+            ));
         }
     }
 
@@ -377,33 +383,36 @@ mod tests {
     #[test]
     fn a_restart_owes_no_slots() {
         let (mut orders, mut channel) = (orders(), Channel::new());
-        let ended = submit(&mut orders, &mut channel, Write);
+        let ended = submit(&mut orders, &mut channel, FromFpga);
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();
-        let lost = submit(&mut orders, &mut channel, Read);
+        let lost = submit(&mut orders, &mut channel, ToFpga);
         channel = Channel::new();
         orders.restart();
-        assert_eq!([Write, Read].map(|way| orders.outstanding(way)), [0, 0]);
-        assert!(
-            matches!(orders.standing(Write, ended), Standing::Ended(record) if record.outcome.is_ok())
+        assert_eq!(
+            [FromFpga, ToFpga].map(|way| orders.outstanding(way)),
+            [0, 0]
         );
-        let aborted = orders.standing(Read, lost);
+        assert!(
+            matches!(orders.standing(FromFpga, ended), Standing::Ended(record) if record.outcome.is_ok())
+        );
+        let aborted = orders.standing(ToFpga, lost);
         assert!(
             matches!(aborted, Standing::Ended(record) if record.outcome == Err(Fault::Aborted)),
             "{aborted:?}"
         );
         let mut told = vec![];
         for _ in 0..SLOTS {
-            let rung = orders.submit(Write, Beside::default(), |ticket| {
+            let rung = orders.submit(FromFpga, Beside::default(), |ticket| {
                 told.push(ticket.freed);
-                channel.ring(Write, ticket);
+                channel.ring(FromFpga, ticket);
                 Ok::<_, ()>(())
             });
             assert!(rung.unwrap().is_some());
         }
         assert_eq!(told, [0; SLOTS as usize]);
         assert_eq!(
-            orders.submit(Write, Beside::default(), |_| Ok::<_, ()>(())),
+            orders.submit(FromFpga, Beside::default(), |_| Ok::<_, ()>(())),
             Ok(None)
         );
     }
@@ -414,8 +423,8 @@ mod tests {
         let (mut orders, mut channel) = (orders(), Channel::new());
         let give = |orders: &mut Orders<_>, channel: &mut Channel, before| {
             let beside = Beside { before, behind: 9 };
-            let rung = orders.submit(Write, beside, |ticket| {
-                channel.ring(Write, ticket);
+            let rung = orders.submit(FromFpga, beside, |ticket| {
+                channel.ring(FromFpga, ticket);
                 Ok::<_, ()>(())
             });
             rung.unwrap().unwrap()
@@ -425,10 +434,10 @@ mod tests {
         channel.end();
         orders.collect(&mut channel.memory, |_| {}).unwrap();
         // One that has not ended is not amended.
-        orders.amend(Write, other, 2);
-        orders.amend(Write, lost, 2);
+        orders.amend(FromFpga, other, 2);
+        orders.amend(FromFpga, lost, 2);
         orders.restart();
-        let bytes = [ended, other, lost].map(|cookie| match orders.standing(Write, cookie) {
+        let bytes = [ended, other, lost].map(|cookie| match orders.standing(FromFpga, cookie) {
             Standing::Ended(record) => record.bytes_done,
             standing => panic!("{standing:?}"),
         });
@@ -439,7 +448,7 @@ mod tests {
     #[test]
     fn a_record_of_nothing_is_an_error() {
         let (mut orders, mut channel) = (orders(), Channel::new());
-        channel.queued.push((Write, 7));
+        channel.queued.push((FromFpga, 7));
         channel.end();
         let error = orders.collect(&mut channel.memory, |_| {}).unwrap_err();
         assert!(matches!(error, OrdersError::Queue(_)), "{error}");

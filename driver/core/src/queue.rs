@@ -130,15 +130,15 @@ impl Occupancy {
 
     fn side(&self, direction: Direction) -> &Side {
         match direction {
-            Direction::Write => &self.write,
-            Direction::Read => &self.read,
+            Direction::FromFpga => &self.write,
+            Direction::ToFpga => &self.read,
         }
     }
 
     fn side_mut(&mut self, direction: Direction) -> &mut Side {
         match direction {
-            Direction::Write => &mut self.write,
-            Direction::Read => &mut self.read,
+            Direction::FromFpga => &mut self.write,
+            Direction::ToFpga => &mut self.read,
         }
     }
 
@@ -231,101 +231,101 @@ impl Occupancy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Direction::{Read, Write};
+    use Direction::{FromFpga, ToFpga};
 
     #[test]
     fn a_full_queue_gives_no_ticket() {
         let mut queue = Occupancy::new(4, 8).unwrap();
         for cookie in 0..4 {
-            assert_eq!(queue.submit(Write, 0).unwrap().cookie, cookie);
+            assert_eq!(queue.submit(FromFpga, 0).unwrap().cookie, cookie);
         }
-        assert_eq!(queue.submit(Write, 0), None);
-        assert_eq!(queue.room(Read), 4);
-        assert_eq!(queue.complete(Write, 1), Ok(2));
-        assert_eq!(queue.room(Write), 2);
-        assert_eq!(queue.submit(Write, 0).unwrap().cookie, 4);
+        assert_eq!(queue.submit(FromFpga, 0), None);
+        assert_eq!(queue.room(ToFpga), 4);
+        assert_eq!(queue.complete(FromFpga, 1), Ok(2));
+        assert_eq!(queue.room(FromFpga), 2);
+        assert_eq!(queue.submit(FromFpga, 0).unwrap().cookie, 4);
     }
 
     #[test]
     fn each_end_is_told_with_one_doorbell() {
         let mut queue = Occupancy::new(4, 8).unwrap();
         let told = |queue: &mut Occupancy, direction| queue.submit(direction, 0).unwrap().freed;
-        for direction in [Write, Write, Read, Write] {
+        for direction in [FromFpga, FromFpga, ToFpga, FromFpga] {
             assert_eq!(told(&mut queue, direction), 0);
         }
-        queue.complete(Write, 1).unwrap();
-        queue.complete(Read, 0).unwrap();
+        queue.complete(FromFpga, 1).unwrap();
+        queue.complete(ToFpga, 0).unwrap();
         // A doorbell of either direction tells of both; what is told is told once.
-        assert_eq!(told(&mut queue, Read), 3);
-        assert_eq!(told(&mut queue, Read), 0);
-        queue.complete(Write, 2).unwrap();
-        while queue.room(Read) > 0 {
-            queue.submit(Read, 0);
+        assert_eq!(told(&mut queue, ToFpga), 3);
+        assert_eq!(told(&mut queue, ToFpga), 0);
+        queue.complete(FromFpga, 2).unwrap();
+        while queue.room(ToFpga) > 0 {
+            queue.submit(ToFpga, 0);
         }
         // No ticket, nothing told.
-        queue.complete(Read, 1).unwrap();
-        while queue.room(Read) > 0 {
-            queue.submit(Read, 0);
+        queue.complete(ToFpga, 1).unwrap();
+        while queue.room(ToFpga) > 0 {
+            queue.submit(ToFpga, 0);
         }
-        assert_eq!(queue.submit(Read, 0), None);
-        assert_eq!(told(&mut queue, Write), 0);
+        assert_eq!(queue.submit(ToFpga, 0), None);
+        assert_eq!(told(&mut queue, FromFpga), 0);
     }
 
     #[test]
     fn a_ticket_that_is_taken_back_was_never_given() {
         let mut queue = Occupancy::new(4, 8).unwrap();
-        let first = queue.submit(Write, 0).unwrap();
-        queue.submit(Read, 0).unwrap();
-        queue.complete(Read, 0).unwrap();
-        let (before, next) = (queue.clone(), queue.submit(Write, 9).unwrap());
+        let first = queue.submit(FromFpga, 0).unwrap();
+        queue.submit(ToFpga, 0).unwrap();
+        queue.complete(ToFpga, 0).unwrap();
+        let (before, next) = (queue.clone(), queue.submit(FromFpga, 9).unwrap());
         assert_eq!((next.cookie, next.freed), (1, 1));
         // Only the last can be taken back.
-        queue.withdraw(Write, first);
-        assert_eq!(queue.outstanding(Write), 2);
-        queue.withdraw(Write, next);
+        queue.withdraw(FromFpga, first);
+        assert_eq!(queue.outstanding(FromFpga), 2);
+        queue.withdraw(FromFpga, next);
         assert_eq!(std::format!("{queue:?}"), std::format!("{before:?}"));
         // And once.
-        queue.withdraw(Write, next);
-        assert_eq!(queue.outstanding(Write), 1);
-        assert_eq!(queue.submit(Write, 9), Some(next));
+        queue.withdraw(FromFpga, next);
+        assert_eq!(queue.outstanding(FromFpga), 1);
+        assert_eq!(queue.submit(FromFpga, 9), Some(next));
     }
 
     #[test]
     fn what_was_refused_frees_its_place_and_no_slot() {
         let mut queue = Occupancy::new(2, 4).unwrap();
         for _ in 0..2 {
-            queue.submit(Write, 0).unwrap();
+            queue.submit(FromFpga, 0).unwrap();
         }
-        queue.lose(Write);
-        assert_eq!((queue.room(Write), queue.room(Read)), (1, 2));
-        assert_eq!(queue.complete(Write, 1), Ok(1));
-        queue.lose(Write);
-        let ticket = queue.submit(Write, 0).unwrap();
+        queue.lose(FromFpga);
+        assert_eq!((queue.room(FromFpga), queue.room(ToFpga)), (1, 2));
+        assert_eq!(queue.complete(FromFpga, 1), Ok(1));
+        queue.lose(FromFpga);
+        let ticket = queue.submit(FromFpga, 0).unwrap();
         assert_eq!((ticket.cookie, ticket.freed), (2, 1));
     }
 
     #[test]
     fn a_restart_tells_of_nothing() {
         let mut queue = Occupancy::new(4, 8).unwrap();
-        for direction in [Write, Write, Read] {
+        for direction in [FromFpga, FromFpga, ToFpga] {
             queue.submit(direction, 0).unwrap();
         }
-        queue.complete(Write, 0).unwrap();
+        queue.complete(FromFpga, 0).unwrap();
         queue.restart();
-        assert_eq!((queue.room(Write), queue.room(Read)), (4, 4));
-        let ticket = queue.submit(Write, 0).unwrap();
+        assert_eq!((queue.room(FromFpga), queue.room(ToFpga)), (4, 4));
+        let ticket = queue.submit(FromFpga, 0).unwrap();
         assert_eq!((ticket.cookie, ticket.freed), (2, 0));
-        assert_eq!(queue.submit(Read, 0).unwrap().cookie, 1);
+        assert_eq!(queue.submit(ToFpga, 0).unwrap().cookie, 1);
     }
 
     #[test]
     fn a_small_ring_bounds_the_queue() {
         let mut queue = Occupancy::new(1024, 8).unwrap();
-        assert_eq!((queue.room(Write), queue.room(Read)), (4, 4));
+        assert_eq!((queue.room(FromFpga), queue.room(ToFpga)), (4, 4));
         for direction in Direction::BOTH {
             while queue.submit(direction, 0).is_some() {}
         }
-        assert_eq!(queue.outstanding(Write) + queue.outstanding(Read), 8);
+        assert_eq!(queue.outstanding(FromFpga) + queue.outstanding(ToFpga), 8);
         assert!(Occupancy::new(4, 1).is_err());
         assert!(Occupancy::new(0, 64).is_err());
     }
@@ -336,7 +336,7 @@ mod tests {
         for (slots, log2) in [(128, 8), (4, 3), (4096, 13), (85, 8), (1, 1)] {
             assert_eq!(Occupancy::ring_log2(slots), log2, "{slots}");
             let queue = Occupancy::new(slots, 1 << log2).unwrap();
-            assert_eq!(queue.room(Write), slots);
+            assert_eq!(queue.room(FromFpga), slots);
         }
         assert_eq!(Occupancy::ring_log2(0), 1);
         assert_eq!(Occupancy::ring_log2(u32::MAX), 15);
@@ -345,19 +345,19 @@ mod tests {
     #[test]
     fn unknown_cookies_are_refused() {
         let mut queue = Occupancy::new(4, 8).unwrap();
-        assert!(queue.complete(Write, 0).is_err());
-        queue.submit(Write, 0).unwrap();
-        assert!(queue.complete(Write, 1).is_err());
-        assert!(queue.complete(Read, 0).is_err());
-        assert_eq!(queue.complete(Write, 0), Ok(1));
-        assert!(queue.complete(Write, 0).is_err());
+        assert!(queue.complete(FromFpga, 0).is_err());
+        queue.submit(FromFpga, 0).unwrap();
+        assert!(queue.complete(FromFpga, 1).is_err());
+        assert!(queue.complete(ToFpga, 0).is_err());
+        assert_eq!(queue.complete(FromFpga, 0), Ok(1));
+        assert!(queue.complete(FromFpga, 0).is_err());
     }
 
     #[test]
     fn a_transfer_that_fits_interrupts_once() {
         let mut queue = Occupancy::new(1024, 2048).unwrap();
         let interrupts = (0..1024u64)
-            .filter(|i| queue.submit(Write, 1023 - i).unwrap().interrupt)
+            .filter(|i| queue.submit(FromFpga, 1023 - i).unwrap().interrupt)
             .count();
         assert_eq!(interrupts, 1);
     }
@@ -368,7 +368,7 @@ mod tests {
         let (mut submitted, mut interrupts) = (0u64, 0);
         let mut waiting = None;
         while submitted < 100 {
-            match queue.submit(Read, 99 - submitted) {
+            match queue.submit(ToFpga, 99 - submitted) {
                 Some(ticket) => {
                     submitted += 1;
                     if ticket.interrupt {
@@ -378,7 +378,7 @@ mod tests {
                 }
                 // Nothing happens before the next interrupt: there must be one.
                 None => {
-                    queue.complete(Read, waiting.take().unwrap()).unwrap();
+                    queue.complete(ToFpga, waiting.take().unwrap()).unwrap();
                 }
             }
         }
@@ -390,9 +390,9 @@ mod tests {
         let mut queue = Occupancy::new(2, 4).unwrap();
         queue.write.next = u32::MAX;
         queue.write.oldest = u32::MAX;
-        assert_eq!(queue.submit(Write, 0).unwrap().cookie, u32::MAX);
-        assert_eq!(queue.submit(Write, 0).unwrap().cookie, 0);
-        assert_eq!(queue.complete(Write, 0), Ok(2));
-        assert_eq!(queue.submit(Write, 5).unwrap().cookie, 1);
+        assert_eq!(queue.submit(FromFpga, 0).unwrap().cookie, u32::MAX);
+        assert_eq!(queue.submit(FromFpga, 0).unwrap().cookie, 0);
+        assert_eq!(queue.complete(FromFpga, 0), Ok(2));
+        assert_eq!(queue.submit(FromFpga, 5).unwrap().cookie, 1);
     }
 }

@@ -317,13 +317,12 @@ impl Quota {
         }
     }
 
-    /// Returns whether [`take`](Self::take) would do if each channel gave `spare` of its entries back.
-    pub fn would_take(&self, channel: u32, wanted: u32, spare: impl Fn(u32) -> u32) -> bool {
-        let mut after = self.clone();
-        for channel in 0..chan::COUNT as u32 {
-            after.give(channel, spare(channel));
+    /// Returns the most bytes of other devices' memory that a channel can have pinned, whatever others give back.
+    pub fn most_pinned(&self, channel: u32) -> u64 {
+        match self.users.get(channel as usize) {
+            Some(Some(user)) if !user.exempt => self.limits.user_gpu,
+            _ => u64::MAX,
         }
-        after.take(channel, wanted).is_ok()
     }
 
     /// Counts entries out that were counted in.
@@ -611,24 +610,8 @@ mod tests {
                 .unwrap();
             let most = quota.most(channel);
             assert_eq!(most, if exempt { 30 } else { 20 });
-            assert!(quota.would_take(channel, most, |_| 0));
-            assert!(!quota.would_take(channel, most + 1, |_| u32::MAX));
+            assert!(quota.take(channel, most + 1).is_err());
+            assert!(quota.take(channel, most).is_ok());
         }
-    }
-
-    #[test]
-    fn what_the_users_other_channels_give_back_counts() {
-        let mut quota = Quota::new(Limits {
-            user_entries: 20,
-            ..MANY
-        });
-        for (channel, id) in [(0, 7), (1, 7), (2, 8)] {
-            quota.open(channel, User { id, exempt: false }).unwrap();
-            quota.take(channel, 10).unwrap();
-        }
-        assert!(!quota.would_take(0, 6, |channel| if channel == 2 { 10 } else { 0 }));
-        assert!(!quota.would_take(0, 6, |channel| if channel == 1 { 5 } else { 0 }));
-        assert!(quota.would_take(0, 6, |channel| if channel == 1 { 6 } else { 0 }));
-        assert_eq!(quota.held(1), 10);
     }
 }

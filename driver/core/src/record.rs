@@ -140,6 +140,7 @@ impl Record {
             cookie,
             direction: raw
                 .status_direction()
+                .map(Direction::of_board)
                 .map_err(|_| RecordError::Reserved { status })?,
             channel: raw.status_channel(),
             phase: raw.status_phase(),
@@ -168,7 +169,7 @@ impl Record {
             ..Default::default()
         }
         .with_status_phase(self.phase)
-        .with_status_direction(self.direction)
+        .with_status_direction(self.direction.board())
         .with_status_channel(self.channel)
         .with_status_code(code)
     }
@@ -193,7 +194,7 @@ mod tests {
             record,
             Record {
                 cookie: 5,
-                direction: Direction::Read,
+                direction: Direction::ToFpga,
                 channel: 2,
                 phase: true,
                 outcome: Err(Fault::ReadTimeout),
@@ -213,7 +214,10 @@ mod tests {
         // Channel 63, a write, LOCAL_RANGE: no request was made.
         let record = Record::decode(&[1, 0x000c_3f00, 0, 2, 0, 0, 0, 0]).unwrap();
         assert_eq!(record.outcome, Err(Fault::LocalRange));
-        assert_eq!((record.channel, record.direction), (63, Direction::Write));
+        assert_eq!(
+            (record.channel, record.direction),
+            (63, Direction::FromFpga)
+        );
         assert_eq!(record.fault_address, None);
     }
 

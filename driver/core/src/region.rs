@@ -62,8 +62,8 @@ impl fmt::Display for RegionError {
                 "{length} bytes at offset {offset} do not lie in a region of {region} bytes"
             ),
             Self::Permission { direction, .. } => f.write_str(match direction {
-                Direction::Write => "the region does not permit the board to write",
-                Direction::Read => "the region does not permit the board to read",
+                Direction::FromFpga => "the region does not permit the board to write",
+                Direction::ToFpga => "the region does not permit the board to read",
             }),
         }
     }
@@ -156,8 +156,8 @@ impl Region {
             });
         }
         let permitted = match direction {
-            Direction::Write => self.permissions.write(),
-            Direction::Read => self.permissions.read(),
+            Direction::FromFpga => self.permissions.write(),
+            Direction::ToFpga => self.permissions.read(),
         };
         if !permitted {
             return Err(RegionError::Permission {
@@ -231,17 +231,17 @@ mod tests {
     #[test]
     fn bounds_and_permissions_are_checked() {
         let region = region(Permissions::Write);
-        assert_eq!(region.check(Direction::Write, 0, 0x2_0000), Ok(()));
+        assert_eq!(region.check(Direction::FromFpga, 0, 0x2_0000), Ok(()));
         assert!(matches!(
-            region.check(Direction::Write, 1, 0x2_0000),
+            region.check(Direction::FromFpga, 1, 0x2_0000),
             Err(RegionError::Bounds { .. })
         ));
         assert!(matches!(
-            region.check(Direction::Write, u64::MAX, 2),
+            region.check(Direction::FromFpga, u64::MAX, 2),
             Err(RegionError::Bounds { .. })
         ));
         assert!(matches!(
-            region.check(Direction::Read, 0, 1),
+            region.check(Direction::ToFpga, 0, 1),
             Err(RegionError::Permission { .. })
         ));
     }

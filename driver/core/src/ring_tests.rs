@@ -22,7 +22,7 @@ impl Memory {
     fn write(&mut self, sequence: u32) {
         let record = Record {
             cookie: sequence + 100,
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             channel: 0,
             phase: sequence / 4 % 2 == 0,
             outcome: Ok(()),

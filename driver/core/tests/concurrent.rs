@@ -30,7 +30,7 @@ impl Shared {
     fn expected(sequence: u32) -> Record {
         Record {
             cookie: 1000 + sequence,
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             channel: 3,
             phase: sequence as usize / SLOTS % 2 == 0,
             outcome: Ok(()),

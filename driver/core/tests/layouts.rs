@@ -84,7 +84,7 @@ fn completions() {
     for fault in Fault::ALL {
         let record = Record {
             cookie: 0x0123_4567,
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             channel: 63,
             phase: true,
             outcome: Err(fault),

@@ -462,7 +462,7 @@ proptest! {
                 _ => match ring.poll(&mut board) {
                     Ok(Some(record)) => {
                         board.unread -= 1;
-                        let side = usize::from(record.direction == Direction::Read);
+                        let side = usize::from(record.direction == Direction::ToFpga);
                         prop_assert_eq!(Some(record.cookie), expected[side].pop_front());
                         prop_assert_eq!(occupancy.complete(record.direction, record.cookie), Ok(1));
                     }

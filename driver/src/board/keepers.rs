@@ -3,15 +3,13 @@
 //! How much each context caches, by control group and for the board's shrinker.
 //!
 //! The kernel calls a shrinker for a control group only where a list of it has items of that group
-//! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item in the list of each memory node,
-//! in the group of the process that has opened it, from its beginning to its end: how much it caches changes all the time, and
-//! is only a number. Its memory may be on any node, so each node shows all of it.
+//! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item, in the group that its memory is
+//! charged to, from its beginning to its end: how much it caches changes all the time, and is only a number. When a group goes,
+//! its items and what is charged to it become its parent's, so the kernel is never asked for a group by its number, which may be
+//! another's by then. The item is on the memory node that it was allocated on. A shortage of another node alone does not ask for it.
 
 use super::Board;
-use crate::ffi::{
-    peerlane_get_cgroup, peerlane_new_cache, peerlane_new_keeper, peerlane_nodes,
-    peerlane_put_cgroup,
-};
+use crate::ffi::{peerlane_new_cache, peerlane_new_keeper};
 use core::ptr::NonNull;
 use kernel::{
     bindings,
@@ -26,37 +24,15 @@ use kernel::{
     types::Opaque,
 };
 
-/// The item of a context. Behind it are as many links as the machine has memory nodes.
+/// The item of a context.
 #[repr(C)]
 struct Item {
+    /// The first member: the list knows nothing else.
+    link: bindings::list_head,
     /// How much is cached, by [`kept::weight`](crate::logic::kept::weight).
     weight: Atomic<u64>,
     /// How much of it is wanted back.
     wanted: Atomic<u64>,
-    /// The control group, of which there is a reference; may be null.
-    group: *mut bindings::mem_cgroup,
-    links: [bindings::list_head; 0],
-}
-
-impl Item {
-    /// The link of a node.
-    ///
-    /// # Safety
-    /// `item` is one of [`Keeper::new`], and the machine has the node.
-    unsafe fn link(item: NonNull<Self>, node: usize) -> *mut bindings::list_head {
-        // SAFETY: by contract there is one.
-        unsafe { (&raw mut (*item.as_ptr()).links).cast::<bindings::list_head>().add(node) }
-    }
-
-    /// The item of a node's link.
-    ///
-    /// # Safety
-    /// `link` is that of an item, which stays as long as the reference is used.
-    unsafe fn of<'a>(link: *mut bindings::list_head, node: usize) -> &'a Self {
-        let before = core::mem::offset_of!(Self, links) + node * size_of::<bindings::list_head>();
-        // SAFETY: by contract.
-        unsafe { &*link.byte_sub(before).cast::<Self>() }
-    }
 }
 
 /// The lists of a board.
@@ -91,11 +67,8 @@ impl Keepers {
         let list = KBox::new(Opaque::zeroed(), GFP_KERNEL)?;
         let number = NUMBER.fetch_add(1, ordering::Relaxed);
         let name = CString::try_from_fmt(fmt!("peerlane-keepers-{number}"))?;
-        // SAFETY: it only looks at the machine.
-        let nodes = unsafe { peerlane_nodes() } as usize;
-        let bytes = size_of::<Item>() + nodes * size_of::<bindings::list_head>();
         // SAFETY: the name is copied.
-        let cache = unsafe { peerlane_new_cache(name.as_char_ptr(), bytes as c_uint) };
+        let cache = unsafe { peerlane_new_cache(name.as_char_ptr(), size_of::<Item>() as c_uint) };
         let cache = NonNull::new(cache).ok_or(ENOMEM)?;
         // SAFETY: the list has a place of its own, which does not move, and the shrinker is valid.
         let made = to_result(unsafe { bindings::__list_lru_init(list.get(), true, shrinker.as_ptr()) });
@@ -131,34 +104,20 @@ impl Keepers {
     }
 
     /// Does something to each item of a group. A spinlock is held meanwhile.
-    fn each(&self, asked: Asked, f: impl FnMut(&Item)) {
-        struct Walk<F> {
-            node: usize,
-            f: F,
-        }
+    fn each<F: FnMut(&Item)>(&self, asked: Asked, mut f: F) {
         /// # Safety
-        /// Called by the kernel with the link of an item, the list locked, and the walk.
+        /// Called by the kernel with the link of an item, the list locked, and what is to be done.
         unsafe extern "C" fn step<F: FnMut(&Item)>(
             link: *mut bindings::list_head,
             _: *mut bindings::list_lru_one,
-            walk: *mut c_void,
+            f: *mut c_void,
         ) -> bindings::lru_status {
-            // SAFETY: by contract. An item leaves the list, which is locked, before it is freed.
-            let (walk, item) = unsafe {
-                let walk = &mut *walk.cast::<Walk<F>>();
-                (&mut walk.f, Item::of(link, walk.node))
-            };
-            walk(item);
+            // SAFETY: by contract. The link is the first member of an item, which leaves the list, that is locked, before it is
+            // freed.
+            let (f, item) = unsafe { (&mut *f.cast::<F>(), &*link.cast::<Item>()) };
+            f(item);
             bindings::lru_status::LRU_SKIP
         }
-        fn stepper<F: FnMut(&Item)>(_: &Walk<F>) -> bindings::list_lru_walk_cb {
-            Some(step::<F>)
-        }
-        let mut walk = Walk {
-            node: asked.node as usize,
-            f,
-        };
-        let callback = stepper(&walk);
         let mut count: c_ulong = c_ulong::MAX;
         // SAFETY: the list was initialised, and the callback gets what it expects.
         unsafe {
@@ -166,8 +125,8 @@ impl Keepers {
                 self.list.get(),
                 asked.node,
                 asked.group,
-                callback,
-                (&raw mut walk).cast(),
+                Some(step::<F>),
+                (&raw mut f).cast(),
                 &mut count,
             )
         };
@@ -201,15 +160,12 @@ impl Keeper {
         // SAFETY: a valid cache, and a list that was initialised.
         let item = unsafe { peerlane_new_keeper(keepers.cache.as_ptr(), keepers.list.get()) };
         let item = NonNull::new(item.cast::<Item>()).ok_or(ENOMEM)?;
-        // SAFETY: it is ours alone, has been zeroed, and has a link for each node.
+        // SAFETY: it is ours alone, and has been zeroed. The list has a part for its group.
         unsafe {
-            (*item.as_ptr()).group = peerlane_get_cgroup();
-            for node in 0..peerlane_nodes() as usize {
-                let link = Item::link(item, node);
-                (*link).next = link;
-                (*link).prev = link;
-                bindings::list_lru_add(keepers.list.get(), link, node as i32, (*item.as_ptr()).group);
-            }
+            let link = &raw mut (*item.as_ptr()).link;
+            (*link).next = link;
+            (*link).prev = link;
+            bindings::list_lru_add_obj(keepers.list.get(), link);
         }
         Ok(Self { item, keepers })
     }
@@ -232,16 +188,11 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let group = self.item().group;
-        // SAFETY: the links were added to these lists, in this group; it may have passed them on to the group above. Then nobody
-        // has the item any more.
+        let item = self.item.as_ptr();
+        // SAFETY: the link was added to this list. Then nobody has the item any more.
         unsafe {
-            for node in 0..peerlane_nodes() as usize {
-                let link = Item::link(self.item, node);
-                bindings::list_lru_del(self.keepers.list.get(), link, node as i32, group);
-            }
-            peerlane_put_cgroup(group);
-            bindings::kmem_cache_free(self.keepers.cache.as_ptr(), self.item.as_ptr().cast());
+            bindings::list_lru_del_obj(self.keepers.list.get(), &raw mut (*item).link);
+            bindings::kmem_cache_free(self.keepers.cache.as_ptr(), item.cast());
         }
     }
 }

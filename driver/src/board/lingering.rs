@@ -12,6 +12,7 @@ use crate::{
         named::{Named, Progress},
     },
 };
+use core::ops::Range;
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// Entries of regions that were let go. They are their channels' until nothing names them.
@@ -67,6 +68,13 @@ impl Board {
         };
         // There is room.
         let _ = runs.push(reserved, GFP_KERNEL);
+    }
+
+    /// Does something to each run of entries that is nobody's yet, with its channel.
+    pub(crate) fn each_lingering(&self, mut f: impl FnMut(u32, Range<u32>)) {
+        for held in self.lingering.runs.lock().iter() {
+            f(held.channel, held.run.indices());
+        }
     }
 
     /// Gives those entries back that nothing names any more; of a channel that was aborted, all.

@@ -338,6 +338,7 @@ impl Board {
         for channel in 0..self.capabilities.channels {
             self.dismiss(channel);
         }
+        self.gate.end();
     }
 
     /// Brings the board to rest for good, once.

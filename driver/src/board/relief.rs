@@ -37,7 +37,7 @@ use kernel::{
     bindings,
     ffi::{c_int, c_long, c_ulong},
     prelude::*,
-    sync::Arc,
+    sync::{atomic::ordering, Arc},
     workqueue::{self, Work, WorkItem},
 };
 
@@ -52,9 +52,15 @@ impl Board {
         let _ = workqueue::system_long().enqueue::<_, WORK>(self.clone());
     }
 
-    /// Has the same done if dma-bufs are cached: nobody informs the driver when their last descriptor is closed.
+    /// Has the same done again if there was no memory for it.
+    pub(crate) fn relieve_later(&self) {
+        self.unfinished.store(true, ordering::Relaxed);
+    }
+
+    /// Has the same done if dma-bufs are cached: nobody informs the driver when their last descriptor is closed. And if it was
+    /// to be done later.
     pub(super) fn look_for_orphans(self: &Arc<Self>) {
-        let mut some = false;
+        let mut some = self.unfinished.xchg(false, ordering::Relaxed);
         self.for_each_user(|user| {
             some |= user.regions.lock().cached().iter().any(|region| region.memory().buffer().is_some());
         });

@@ -78,9 +78,9 @@ unsafe impl Send for Import {}
 // SAFETY: as above.
 unsafe impl Sync for Import {}
 
-/// Who exports a dma-buf: a module that stays as long as the buffer, or null.
+/// Who exports a dma-buf: a module that stays as long as the buffer, or null, and its functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exporter(*mut bindings::module);
+pub(crate) struct Exporter(*mut bindings::module, *const bindings::dma_buf_ops);
 
 /// `FMODE_WRITE` of include/linux/fs.h.
 const FMODE_WRITE: u32 = 1 << 1;
@@ -114,7 +114,7 @@ impl Buffer {
     /// Who exports it.
     pub(crate) fn exporter(&self) -> Exporter {
         // SAFETY: as above.
-        Exporter(unsafe { (*self.0).owner })
+        unsafe { Exporter((*self.0).owner, (*self.0).ops) }
     }
 
     /// Whether its file is open for writing, as its exporter has opened it: it cannot be opened again.
@@ -179,6 +179,7 @@ unsafe extern "C" fn invalidate(attachment: *mut bindings::dma_buf_attachment) {
     import.mapping.revoke();
     // SAFETY: the reservation is locked, and the hardware has let go.
     unsafe { import.unmap() };
+    import.mapping.evict_if_cached();
 }
 
 impl Import {
@@ -405,7 +406,7 @@ impl Import {
         translated: bool,
         segment: &Segment,
     ) -> Meaning {
-        let Exporter(exporter) = self.buffer.exporter();
+        let Exporter(exporter, _) = self.buffer.exporter();
         let bar = bars.with(segment.address).filter(|_| translated);
         let route = bar.map(|bar| bar.route(device));
         // Behind another bridge only the exporter's own BARs count.

@@ -89,6 +89,22 @@ impl Payer {
     }
 }
 
+/// The most pages that the calling process may lock without `CAP_IPC_LOCK`.
+fn lockable_pages() -> u64 {
+    // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
+    // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
+    unsafe {
+        let signal = (*current!().as_ptr()).signal;
+        let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
+        limit.read_volatile() as u64 >> PAGE_SHIFT
+    }
+}
+
+/// Whether the calling process may lock so many bytes if it has nothing else locked.
+pub(crate) fn may_be_locked(bytes: u64) -> bool {
+    bytes >> PAGE_SHIFT <= lockable_pages() || is_capable(bindings::CAP_IPC_LOCK)
+}
+
 /// Pages that are counted, as far as that is needed to undo it.
 ///
 /// What drivers pin is counted twice, as io_uring does it (`io_account_mem` in io_uring/rsrc.c): in
@@ -109,13 +125,7 @@ impl Account {
     /// for its user, they are more than its `RLIMIT_MEMLOCK`, and it does not have `CAP_IPC_LOCK`.
     fn new(pages: usize) -> Result<Self> {
         let pages = i64::try_from(pages)?;
-        // SAFETY: the calling process's own signal structure, which is there as long as it runs. The
-        // limit may change meanwhile, as `rlimit()` of the kernel's allows, too.
-        let limit = unsafe {
-            let signal = (*current!().as_ptr()).signal;
-            let limit = &raw const (*signal).rlim[bindings::RLIMIT_MEMLOCK as usize].rlim_cur;
-            limit.read_volatile() as u64 >> PAGE_SHIFT
-        };
+        let limit = lockable_pages();
         let exempt = is_capable(bindings::CAP_IPC_LOCK);
         let mut account = Self {
             payer: Payer::caller()?,
@@ -166,6 +176,8 @@ impl Drop for Account {
 /// Pages that stay where they are.
 pub(crate) struct Pinned {
     pages: KVVec<*mut bindings::page>,
+    /// Whether there are pages of hugetlb among them.
+    of_hugetlb: bool,
     /// Of the first byte in the first page.
     offset: u64,
     permissions: Permissions,
@@ -209,6 +221,7 @@ impl Pinned {
         let mut pinned = Self {
             account,
             pages: KVVec::with_capacity(count, GFP_KERNEL_ACCOUNT)?,
+            of_hugetlb: false,
             offset: (address & !PAGE_MASK) as u64,
             permissions,
             watch: KBox::pin_init(Watch::new(board.clone(), space, range.clone()), GFP_KERNEL_ACCOUNT)?,
@@ -222,6 +235,9 @@ impl Pinned {
                 break;
             }
         }
+        let (pages, count) = (pinned.pages.as_ptr(), pinned.pages.len());
+        // SAFETY: so many pages, which are pinned.
+        pinned.of_hugetlb = unsafe { peerlane_are_of_hugetlb(pages, count) };
         Ok(pinned)
     }
 
@@ -384,9 +400,7 @@ impl Pages {
 
     /// Whether there are pages of hugetlb among them.
     pub(crate) fn are_of_hugetlb(&self) -> bool {
-        let pages = &self.pinned.pages;
-        // SAFETY: so many pages, which are pinned.
-        unsafe { peerlane_are_of_hugetlb(pages.as_ptr(), pages.len()) }
+        self.pinned.of_hugetlb
     }
 
     /// Takes note that the region is cached, or is not any more.

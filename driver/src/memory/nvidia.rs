@@ -351,6 +351,7 @@ unsafe extern "C" fn take_back(data: *mut c_void) {
     // SAFETY: the callback's own table; NVIDIA's driver wants to be told, and frees it later.
     let freed = unsafe { (hold.driver.free_page_table.function)(hold.table()) };
     debug_assert_eq!(freed, 0);
+    hold.mapping.evict_if_cached();
 }
 
 impl Pages {

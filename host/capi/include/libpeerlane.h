@@ -104,7 +104,7 @@
 #define PL_INTERNAL -12
 
 /**
- * The memory can never fit the board's address table in one region: move it in windows (`pl_move_in_windows`).
+ * The memory can never fit the board's address table in one region: copy it (`pl_copy_to_fpga`), or register less at a time.
  */
 #define PL_TOO_LARGE -13
 
@@ -474,6 +474,41 @@ int pl_queue_close(struct pl_queue *queue);
 int pl_submit(const struct pl_queue *queue,
               const struct pl_request *request,
               struct pl_transfer **transfer);
+
+/**
+ * Copies memory of the program, of any size, to FPGA memory. The memory is not registered: the library registers a part of it,
+ * has the board move that, and meanwhile registers the next part. Only host memory can be copied so. What is moved often is
+ * better registered once.
+ *
+ * fpga_address: first byte in FPGA memory.
+ * memory: first byte.
+ * length: bytes, at least 1.
+ * nanoseconds: the longest time; below 0: for as long as it takes.
+ *
+ * Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
+ * PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
+ * some of the bytes may have been moved, and the board does not reach the memory any more. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended. The bytes are mapped, and nobody writes them before this returns.
+ */
+int pl_copy_to_fpga(const struct pl_queue *queue,
+                    uint64_t fpga_address,
+                    const void *memory,
+                    uint64_t length,
+                    int64_t nanoseconds);
+
+/**
+ * Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does it the other way.
+ *
+ * # Safety
+ * The handle was not ended. The bytes are mapped, and nobody else reads or writes them before this returns.
+ */
+int pl_copy_from_fpga(const struct pl_queue *queue,
+                      uint64_t fpga_address,
+                      void *memory,
+                      uint64_t length,
+                      int64_t nanoseconds);
 
 /**
  * Looks whether a transfer has ended, without waiting.

@@ -51,8 +51,8 @@ pub struct pl_request {
 impl pl_request {
     fn direction(&self) -> Result<Direction, Failure> {
         match self.direction {
-            PL_FROM_FPGA => Ok(Direction::Write),
-            PL_TO_FPGA => Ok(Direction::Read),
+            PL_FROM_FPGA => Ok(Direction::FromFpga),
+            PL_TO_FPGA => Ok(Direction::ToFpga),
             other => Err(Failure::invalid(format!("{other} is no direction"))),
         }
     }
@@ -65,8 +65,8 @@ impl pl_request {
         }
         let has = |flag| self.flags & flag != 0;
         Ok(Terms {
-            after_writes: has(PL_AFTER_FROM_FPGA),
-            after_reads: has(PL_AFTER_TO_FPGA),
+            after_from_fpga: has(PL_AFTER_FROM_FPGA),
+            after_to_fpga: has(PL_AFTER_TO_FPGA),
             urgent: has(PL_URGENT),
             no_flush: has(PL_NO_FLUSH),
         })
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn pl_copy_to_fpga(
 ) -> c_int {
     let place = (memory.expose_provenance() as u64, length);
     // SAFETY: the caller promises it.
-    run(|| unsafe { copy(queue, Direction::Read, place, fpga_address, nanoseconds) })
+    run(|| unsafe { copy(queue, Direction::ToFpga, place, fpga_address, nanoseconds) })
 }
 
 /// Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does it the other way.
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn pl_copy_from_fpga(
 ) -> c_int {
     let place = (memory.expose_provenance() as u64, length);
     // SAFETY: the caller promises it.
-    run(|| unsafe { copy(queue, Direction::Write, place, fpga_address, nanoseconds) })
+    run(|| unsafe { copy(queue, Direction::FromFpga, place, fpga_address, nanoseconds) })
 }
 
 /// # Safety

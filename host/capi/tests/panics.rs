@@ -186,7 +186,7 @@ type Call = fn(All) -> i32;
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 26] = unsafe {
+    let calls: [(&str, Call); 28] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -234,6 +234,12 @@ fn a_panic_is_an_error_of_every_function() {
             }),
             ("pl_submit", |all| {
                 pl_submit(all.queue, &all.request(), &mut null_mut())
+            }),
+            ("pl_copy_to_fpga", |all| {
+                pl_copy_to_fpga(all.queue, 0, 0x1000 as *const _, 64, 0)
+            }),
+            ("pl_copy_from_fpga", |all| {
+                pl_copy_from_fpga(all.queue, 0, 0x1000 as *mut _, 64, 0)
             }),
             ("pl_transfer_poll", |all| {
                 pl_transfer_poll(all.transfer, null_mut())

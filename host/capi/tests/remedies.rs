@@ -60,7 +60,7 @@ fn foreign(text: &str) -> Option<String> {
 #[test]
 fn remedies_of_faults_name_nothing_of_rust() {
     for fault in Fault::ALL {
-        for direction in [Direction::Write, Direction::Read] {
+        for direction in [Direction::FromFpga, Direction::ToFpga] {
             let remedy = fault.remedy(direction);
             assert_eq!(foreign(remedy), None, "{fault:?}: {remedy}");
         }

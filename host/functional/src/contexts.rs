@@ -2,7 +2,7 @@
 
 use crate::{Bench, PLACE, Work, bytes, done, pattern, same, told};
 use anyhow::{Result, ensure};
-use peerlane_host::{Error, MemoryKind, Permissions, Transfer};
+use peerlane_host::{Direction, Error, MemoryKind, Permissions, Request, Terms, Transfer};
 
 type Asked = std::result::Result<Transfer, Error>;
 
@@ -13,24 +13,28 @@ pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
     let (queue, place) = (&work.queue, work.place);
     let before = queue.statistics();
     let outside = |asked: Asked| matches!(asked, Err(Error::Region(_)));
-    ensure!(outside(queue.read(&region, 8192, place, 1)));
-    ensure!(outside(queue.read(&region, 1, place, 8192)));
-    ensure!(outside(queue.write(place, &region, u64::MAX, 2)));
-    let nothing = queue.read(&region, 0, place, 0);
+    ensure!(outside(queue.to_fpga(region.part(8192..8192 + 1), place)));
+    ensure!(outside(queue.to_fpga(region.part(1..1 + 8192), place)));
+    let wraps = Request {
+        offset: u64::MAX,
+        ..Request::new(Direction::FromFpga, region.part(0..2), place)
+    };
+    ensure!(outside(queue.submit_with(&wraps, Terms::default())));
+    let nothing = queue.to_fpga(region.part(0..0), place);
     ensure!(matches!(nothing, Err(Error::Empty { what: "a transfer" })));
     let end = work.device.range().end;
     let elsewhere = |asked: Asked| matches!(asked, Err(Error::Local { .. }));
-    ensure!(elsewhere(queue.read(&region, 0, end - 1, 2)));
-    ensure!(elsewhere(queue.write(end, &region, 0, 1)));
-    ensure!(elsewhere(queue.write(u64::MAX, &region, 0, 2)));
+    ensure!(elsewhere(queue.to_fpga(region.part(0..2), end - 1)));
+    ensure!(elsewhere(queue.from_fpga(end, region.part(0..1))));
+    ensure!(elsewhere(queue.from_fpga(u64::MAX, region.part(0..2))));
     for (permissions, reads) in [(Permissions::Read, true), (Permissions::Write, false)] {
         let half = work
             .device
             .register_all(&memory, permissions)
             .map_err(told)?;
         let [read, write] = [
-            queue.read(&half, 0, place, 64),
-            queue.write(place, &half, 0, 64),
+            queue.to_fpga(half.part(0..64), place),
+            queue.from_fpga(place, half.part(0..64)),
         ];
         let (may, may_not) = if reads { (read, write) } else { (write, read) };
         ensure!(outside(may_not));
@@ -61,7 +65,7 @@ pub fn wrong_requests(bench: &dyn Bench) -> Result<()> {
     let foreign = other
         .register_all(&memory, Permissions::Read)
         .map_err(told)?;
-    let foreign = queue.read(&foreign, 0, place, 1);
+    let foreign = queue.to_fpga(foreign.part(0..1), place);
     ensure!(matches!(foreign, Err(Error::Foreign)));
     Ok(())
 }
@@ -91,7 +95,7 @@ pub fn apart(bench: &dyn Bench) -> Result<()> {
         let length = data.len() as u64;
         transfers.push(
             work.queue
-                .read(region, 0, work.place, length)
+                .to_fpga(region.part(0..length), work.place)
                 .map_err(told)?,
         );
     }
@@ -145,7 +149,11 @@ pub fn handed_on(bench: &dyn Bench) -> Result<()> {
     let region = next
         .register_all(&memory, Permissions::Write)
         .map_err(told)?;
-    done(&queue.write(place.start, &region, 0, BYTES).map_err(told)?)?;
+    done(
+        &queue
+            .from_fpga(place.start, region.part(0..BYTES))
+            .map_err(told)?,
+    )?;
     same(
         "what was taken over",
         &bytes(&memory)?,

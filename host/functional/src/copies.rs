@@ -39,7 +39,7 @@ pub fn there_and_back(bench: &dyn Bench) -> Result<()> {
         let mut expected = vec![0xee; LENGTH];
         expected[first..last].copy_from_slice(&data[first..last]);
         let length = (last - first) as u64;
-        let places = [(Direction::Read, &from), (Direction::Write, &to)];
+        let places = [(Direction::ToFpga, &from), (Direction::FromFpga, &to)];
         for (direction, memory) in places {
             let address = memory.address() + first as u64;
             // SAFETY: the memory outlives the call, and nobody looks at it meanwhile.
@@ -80,7 +80,7 @@ pub fn wrong(bench: &dyn Bench) -> Result<()> {
     ] {
         let (place, options) = ((memory.address(), length), CopyOptions::default());
         // SAFETY: nothing is moved.
-        let refused = unsafe { copy(&work.queue, Direction::Read, place, fpga, options) };
+        let refused = unsafe { copy(&work.queue, Direction::ToFpga, place, fpga, options) };
         let fits = matches!(refused, Err(Error::Empty { .. } | Error::Local { .. }));
         ensure!(fits, "{length} bytes to {fpga:#x}: {refused:?}");
     }

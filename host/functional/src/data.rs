@@ -25,13 +25,15 @@ fn there_and_back(
     let start = work.place + shift as u64;
     work.set_fpga(start, &around)?;
     let (local, length_64) = (start + GUARD as u64, length as u64);
-    let read = work
-        .queue
-        .read(&from_region, offset as u64, local, length_64);
+    let read = work.queue.to_fpga(
+        from_region.part(offset as u64..offset as u64 + length_64),
+        local,
+    );
     done(&read.map_err(told)?).context("read")?;
-    let write = work
-        .queue
-        .write(local, &to_region, offset as u64, length_64);
+    let write = work.queue.from_fpga(
+        local,
+        to_region.part(offset as u64..offset as u64 + length_64),
+    );
     done(&write.map_err(told)?).context("write")?;
     let part = offset..offset + length;
     let mut fpga = around;
@@ -87,7 +89,9 @@ pub fn ranges_keep_their_offset(bench: &dyn Bench) -> Result<()> {
     ensure!(region.length() == 100_000);
     let data = pattern(9, 3000);
     work.set_fpga(work.place, &data)?;
-    let write = work.queue.write(work.place, &region, 7000, 3000);
+    let write = work
+        .queue
+        .from_fpga(work.place, region.part(7000..7000 + 3000));
     done(&write.map_err(told)?)?;
     let mut expected = vec![0; memory.length()];
     expected[12_000..15_000].copy_from_slice(&data);
@@ -104,9 +108,13 @@ pub fn larger_than_the_queue(bench: &dyn Bench) -> Result<()> {
     let (to, to_region) = work.host(length)?;
     let data = pattern(5, length);
     from.write(0, &data).map_err(told)?;
-    let read = work.queue.read(&from_region, 0, work.place, length as u64);
+    let read = work
+        .queue
+        .to_fpga(from_region.part(0..length as u64), work.place);
     done(&read.map_err(told)?)?;
-    let write = work.queue.write(work.place, &to_region, 0, length as u64);
+    let write = work
+        .queue
+        .from_fpga(work.place, to_region.part(0..length as u64));
     done(&write.map_err(told)?)?;
     same("the memory", &bytes(&to)?, &data)
 }
@@ -127,10 +135,12 @@ pub fn both_directions_at_once(bench: &dyn Bench) -> Result<()> {
     for offset in (0..length as u64).step_by(chunk as usize) {
         for direction in Direction::BOTH {
             let (region, local) = match direction {
-                Direction::Write => (&to_region, first + offset),
-                Direction::Read => (&from_region, second + offset),
+                Direction::FromFpga => (&to_region, first + offset),
+                Direction::ToFpga => (&from_region, second + offset),
             };
-            let transfer = work.queue.submit(direction, region, offset, local, chunk);
+            let transfer = work
+                .queue
+                .submit(direction, region.part(offset..offset + chunk), local);
             transfers.push(transfer.map_err(told)?);
         }
     }
@@ -156,10 +166,18 @@ pub fn threads_share_a_queue(bench: &dyn Bench) -> Result<()> {
                         let data = pattern(16 * round + seed, EACH);
                         memory.write(0, &data).map_err(told)?;
                         let length = EACH as u64;
-                        let read = work.queue.read(&region, 0, place, length).map_err(told)?;
+                        let read = work
+                            .queue
+                            .to_fpga(region.part(0..length), place)
+                            .map_err(told)?;
                         ensure!(read.wait(LIMIT).map_err(told)? == length);
                         memory.write(0, &vec![0; EACH]).map_err(told)?;
-                        done(&work.queue.write(place, &region, 0, length).map_err(told)?)?;
+                        done(
+                            &work
+                                .queue
+                                .from_fpga(place, region.part(0..length))
+                                .map_err(told)?,
+                        )?;
                         same("the memory", &bytes(&memory)?, &data)?;
                     }
                     Ok(())

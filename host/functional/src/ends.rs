@@ -18,7 +18,7 @@ pub fn handles_may_go(bench: &dyn Bench) -> Result<()> {
     for offset in (0..LENGTH as u64).step_by(chunk as usize) {
         let transfer = work
             .queue
-            .write(work.place + offset, &region, offset, chunk);
+            .from_fpga(work.place + offset, region.part(offset..offset + chunk));
         drop(transfer.map_err(told)?);
     }
     // The last handle of the region: the queue has its own.
@@ -34,7 +34,7 @@ pub fn results_stay(bench: &dyn Bench) -> Result<()> {
     let (_memory, region) = work.host(4096)?;
     let transfer = work
         .queue
-        .write(work.place, &region, 0, 4096)
+        .from_fpga(work.place, region.part(0..4096))
         .map_err(told)?;
     for _ in 0..3 {
         done(&transfer)?;
@@ -44,7 +44,7 @@ pub fn results_stay(bench: &dyn Bench) -> Result<()> {
     done(
         &work
             .queue
-            .read(&region, 0, work.place, 4096)
+            .to_fpga(region.part(0..4096), work.place)
             .map_err(told)?,
     )?;
     done(&transfer)
@@ -58,7 +58,7 @@ pub fn restarted(bench: &dyn Bench) -> Result<()> {
     for _ in 0..3 {
         let transfers = Direction::BOTH.map(|direction| {
             work.queue
-                .submit(direction, &region, 0, work.place, LENGTH as u64)
+                .submit(direction, region.part(0..LENGTH as u64), work.place)
         });
         work.queue.restart().map_err(told)?;
         ensure!(work.queue.under_way() == 0);
@@ -86,7 +86,7 @@ pub fn stopped(bench: &dyn Bench) -> Result<()> {
         done(
             &work
                 .queue
-                .write(work.place, &region, 0, 4096)
+                .from_fpga(work.place, region.part(0..4096))
                 .map_err(told)?,
         )?;
         let aborted = work.device.stop(Duration::from_millis(10)).map_err(told)?;
@@ -95,7 +95,7 @@ pub fn stopped(bench: &dyn Bench) -> Result<()> {
     done(
         &work
             .queue
-            .write(work.place, &region, 0, 4096)
+            .from_fpga(work.place, region.part(0..4096))
             .map_err(told)?,
     )
 }
@@ -109,7 +109,7 @@ pub fn drained(bench: &dyn Bench) -> Result<()> {
     let length = LENGTH as u64;
     let transfer = work
         .queue
-        .write(work.place, &region, 0, length)
+        .from_fpga(work.place, region.part(0..length))
         .map_err(told)?;
     match work.queue.drain(Duration::ZERO) {
         Ok(()) | Err(Error::NotDrained { .. }) => {}
@@ -129,7 +129,9 @@ pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
     let stale = region.clone();
     region.forget().map_err(told)?;
     for direction in Direction::BOTH {
-        let transfer = work.queue.submit(direction, &stale, 0, work.place, 4096);
+        let transfer = work
+            .queue
+            .submit(direction, stale.part(0..4096), work.place);
         ensure!(fault_of(&transfer.map_err(told)?)? == Fault::AttInvalid);
     }
     same("the memory", &bytes(&memory)?, &expected)?;
@@ -138,7 +140,7 @@ pub fn a_forgotten_region(bench: &dyn Bench) -> Result<()> {
     done(
         &work
             .queue
-            .write(work.place, &region, 0, 4096)
+            .from_fpga(work.place, region.part(0..4096))
             .map_err(told)?,
     )
 }
@@ -155,7 +157,9 @@ pub fn forgotten_while_queued(bench: &dyn Bench) -> Result<()> {
         memory.write(0, &pattern(4, SHORT)).map_err(told)?;
         let submit = |region: &Region, length: usize| {
             let length = length as u64;
-            let transfer = work.queue.submit(direction, region, 0, work.place, length);
+            let transfer = work
+                .queue
+                .submit(direction, region.part(0..length), work.place);
             transfer.map_err(told)
         };
         let first = submit(&long, LONG)?;

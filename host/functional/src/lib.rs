@@ -155,7 +155,7 @@ impl Work {
         done(
             &self
                 .queue
-                .write(address, &region, 0, length as u64)
+                .from_fpga(address, region.part(0..length as u64))
                 .map_err(told)?,
         )?;
         bytes(&memory)
@@ -166,7 +166,12 @@ impl Work {
         let (memory, region) = self.host(bytes.len())?;
         memory.write(0, bytes).map_err(told)?;
         let length = bytes.len() as u64;
-        done(&self.queue.read(&region, 0, address, length).map_err(told)?)
+        done(
+            &self
+                .queue
+                .to_fpga(region.part(0..length), address)
+                .map_err(told)?,
+        )
     }
 }
 

@@ -41,10 +41,10 @@ pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     let (mut offset, mut end, mut fpga) = (17, LENGTH, work.place + 3);
     for (index, length) in STRETCHES.into_iter().enumerate() {
         let region = [&one_region, &other_region][index % 2];
-        gather.push(part(Direction::Read, region, offset, fpga, length));
+        gather.push(part(Direction::ToFpga, region, offset, fpga, length));
         // From the end of the memory on, with holes of 5 bytes.
         end -= length + 5;
-        scatter.push(part(Direction::Write, &to_region, end, fpga, length));
+        scatter.push(part(Direction::FromFpga, &to_region, end, fpga, length));
         expected[end..end + length].copy_from_slice(&data[index % 2][offset..offset + length]);
         offset += length + 11;
         fpga += length as u64;
@@ -55,7 +55,7 @@ pub fn both_directions(bench: &dyn Bench) -> Result<()> {
     ensure!(gathered.length() == moved as u64 && gathered.parts().len() == STRETCHES.len());
     // Behind the reads, without anybody waiting.
     let terms = Terms {
-        after_reads: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
     let scattered = work.queue.submit_list(&scatter, terms).map_err(told)?;
@@ -71,11 +71,11 @@ pub fn wrong_part(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (memory, region) = work.host(4096)?;
     let before = work.queue.statistics().descriptors;
-    let good = part(Direction::Write, &region, 0, work.place, 64);
+    let good = part(Direction::FromFpga, &region, 0, work.place, 64);
     let wrong = [
-        part(Direction::Write, &region, 4095, work.place, 2),
-        part(Direction::Write, &region, 0, work.place, 0),
-        part(Direction::Read, &region, 0, u64::MAX, 64),
+        part(Direction::FromFpga, &region, 4095, work.place, 2),
+        part(Direction::FromFpga, &region, 0, work.place, 0),
+        part(Direction::ToFpga, &region, 0, u64::MAX, 64),
     ];
     for wrong in wrong {
         let list = work.queue.submit_list(&[good, wrong], Terms::default());

@@ -26,19 +26,19 @@ pub fn chained(bench: &dyn Bench) -> Result<()> {
         };
         work.queue.submit_with(&request, terms).map_err(told)
     };
-    let after_reads = Terms {
-        after_reads: true,
+    let after_to_fpga = Terms {
+        after_to_fpga: true,
         ..Terms::default()
     };
-    let after_writes = Terms {
-        after_writes: true,
+    let after_from_fpga = Terms {
+        after_from_fpga: true,
         ..Terms::default()
     };
     let [first, second] = [work.place, work.place + LENGTH as u64];
     let transfers = [
-        submit(Direction::Read, &from_region, first, Terms::default())?,
-        submit(Direction::Write, &to_region, first, after_reads)?,
-        submit(Direction::Read, &to_region, second, after_writes)?,
+        submit(Direction::ToFpga, &from_region, first, Terms::default())?,
+        submit(Direction::FromFpga, &to_region, first, after_to_fpga)?,
+        submit(Direction::ToFpga, &to_region, second, after_from_fpga)?,
     ];
     transfers.iter().rev().try_for_each(done)?;
     same("the memory", &bytes(&to)?, &data)?;
@@ -56,7 +56,7 @@ pub fn urgent(bench: &dyn Bench) -> Result<()> {
     work.device.moderate(moderation).map_err(told)?;
     let (_memory, region) = work.host(4096)?;
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 0,
         fpga_address: work.place,
@@ -89,7 +89,7 @@ pub fn without_a_flush(bench: &dyn Bench) -> Result<()> {
     let data = pattern(7, LENGTH);
     work.set_fpga(work.place, &data)?;
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 0,
         fpga_address: work.place,
@@ -102,7 +102,12 @@ pub fn without_a_flush(bench: &dyn Bench) -> Result<()> {
     };
     done(&work.queue.submit_with(&request, terms).map_err(told)?)?;
     // The same byte once more, with a flush.
-    done(&work.queue.write(work.place, &region, 0, 1).map_err(told)?)?;
+    done(
+        &work
+            .queue
+            .from_fpga(work.place, region.part(0..1))
+            .map_err(told)?,
+    )?;
     same("the memory", &bytes(&memory)?, &data)
 }
 
@@ -116,7 +121,7 @@ pub fn stores(bench: &dyn Bench) -> Result<()> {
         let before = work.queue.statistics();
         let transfer = work
             .queue
-            .submit(direction, &region, 0, work.place, LENGTH as u64);
+            .submit(direction, region.part(0..LENGTH as u64), work.place);
         done(&transfer.map_err(told)?)?;
         let after = work.queue.statistics();
         ensure!(after.descriptors - before.descriptors == 1);

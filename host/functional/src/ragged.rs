@@ -36,7 +36,7 @@ impl Target {
         let length = from.len();
         self.expected[at..at + length].copy_from_slice(&data[from.clone()]);
         Request {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             region: &self.region,
             offset: at as u64,
             fpga_address: work.place + from.start as u64,
@@ -103,7 +103,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
     let (mut target, data) = Target::new(&work, work.host(4096)?)?;
     let copy = work.place + SOURCE as u64;
     let behind = Terms {
-        after_writes: true,
+        after_from_fpga: true,
         ..Terms::default()
     };
     for round in 0..8 {
@@ -124,7 +124,7 @@ pub fn in_order(bench: &dyn Bench) -> Result<()> {
             all.push(write.map_err(told)?);
         }
         let read = Request {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             region: &target.region,
             offset: 0,
             fpga_address: copy,
@@ -203,7 +203,7 @@ pub fn lists_and_streams(bench: &dyn Bench) -> Result<()> {
         from += length;
     }
     let part = |&(offset, fpga_address, length)| Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &target.region,
         offset,
         fpga_address,
@@ -217,7 +217,7 @@ pub fn lists_and_streams(bench: &dyn Bench) -> Result<()> {
 
     let length = 9 * SLOT + 13;
     let course = Course {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: target.region.clone(),
         offset: 5,
         slot: SLOT as u64,
@@ -291,7 +291,9 @@ pub fn by_its_address(bench: &dyn Bench) -> Result<()> {
     let region = unsafe { (work.device).register_address(address, length, Permissions::Write) };
     let region = region.map_err(told)?;
     for (offset, length) in [(0, 1), (2, 2), (5, 4000), (8998, 3), (1, 9000)] {
-        let write = work.queue.write(work.place + 3, &region, offset, length);
+        let write = work
+            .queue
+            .from_fpga(work.place + 3, region.part(offset..offset + length));
         done(&write.map_err(told)?)?;
         let (at, length) = ((first + offset) as usize, length as usize);
         expected[at..at + length].copy_from_slice(&data[3..3 + length]);

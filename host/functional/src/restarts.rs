@@ -11,7 +11,9 @@ fn begin(work: &Work, region: &Region) -> Result<Vec<Transfer>> {
     work.queue.set_piece(256);
     let length = LENGTH as u64;
     let begun = Direction::BOTH.map(|direction| {
-        let transfer = work.queue.submit(direction, region, 0, work.place, length);
+        let transfer = work
+            .queue
+            .submit(direction, region.part(0..length), work.place);
         transfer.map_err(told)
     });
     begun.into_iter().collect()
@@ -25,7 +27,7 @@ fn goes_on(work: &Work, region: &Region) -> Result<()> {
     done(
         &work
             .queue
-            .write(work.place, region, 0, LENGTH as u64)
+            .from_fpga(work.place, region.part(0..LENGTH as u64))
             .map_err(told)?,
     )?;
     same("FPGA memory", &work.fpga(work.place, LENGTH)?, &data)

@@ -27,10 +27,14 @@ pub fn called_off(bench: &dyn Bench) -> Result<()> {
         let (_other_memory, other) = work.host(4096)?;
         // More pieces than the board takes at a time.
         work.queue.set_piece(256);
-        let first = work.queue.submit(direction, &region, 0, work.place, length);
+        let first = work
+            .queue
+            .submit(direction, region.part(0..length), work.place);
         let first = first.map_err(told)?;
         work.queue.set_piece(u32::MAX);
-        let behind = work.queue.submit(direction, &other, 0, work.place, 4096);
+        let behind = work
+            .queue
+            .submit(direction, other.part(0..4096), work.place);
         let behind = behind.map_err(told)?;
         let late = first.wait(Duration::from_micros(2));
         ensure!(
@@ -63,7 +67,10 @@ pub fn deadline(bench: &dyn Bench) -> Result<()> {
         for piece in [u32::MAX, 256] {
             let (memory, region) = work.host(LENGTH)?;
             work.queue.set_piece(piece);
-            let submit = || work.queue.submit(direction, &region, 0, work.place, length);
+            let submit = || {
+                work.queue
+                    .submit(direction, region.part(0..length), work.place)
+            };
             let transfers: Vec<Transfer> = (0..3).map(|_| submit()).collect::<Result<_, _>>()?;
             for transfer in &transfers {
                 ended(direction, transfer.finish(Duration::ZERO, Duration::ZERO))?;

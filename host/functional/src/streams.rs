@@ -29,7 +29,7 @@ pub fn from_the_fpga(bench: &dyn Bench) -> Result<()> {
     work.set_fpga(work.place, &data)?;
     for slots in [2, 3] {
         let (memory, region) = work.host(100 + slots * SLOT)?;
-        let course = course(&work, Direction::Write, &region, slots as u64);
+        let course = course(&work, Direction::FromFpga, &region, slots as u64);
         let mut stream = work.queue.stream(course).map_err(told)?;
         let mut found = Vec::new();
         while let Some(turn) = stream.next(LIMIT).map_err(told)? {
@@ -39,7 +39,9 @@ pub fn from_the_fpga(bench: &dyn Bench) -> Result<()> {
             memory.read(at, &mut now).map_err(told)?;
             // The board is at work with the others.
             let (_other, other) = work.host(SLOT)?;
-            let beside = work.queue.read(&other, 0, work.place + (LENGTH as u64), 64);
+            let beside = work
+                .queue
+                .to_fpga(other.part(0..64), work.place + (LENGTH as u64));
             beside.map_err(told)?.wait(LIMIT).map_err(told)?;
             memory.read(at, &mut later).map_err(told)?;
             same("a slot that is the program's", &later, &now)?;
@@ -58,7 +60,7 @@ pub fn to_the_fpga(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let data = pattern(8, LENGTH);
     let (memory, region) = work.host(100 + 2 * SLOT)?;
-    let course = course(&work, Direction::Read, &region, 2);
+    let course = course(&work, Direction::ToFpga, &region, 2);
     let mut stream = work.queue.stream(course).map_err(told)?;
     while let Some(turn) = stream.next(LIMIT).map_err(told)? {
         let from = turn.position() as usize;
@@ -79,7 +81,7 @@ pub fn without_an_end(bench: &dyn Bench) -> Result<()> {
     let (memory, region) = work.host(100 + 2 * SLOT)?;
     let endless = Course {
         length: None,
-        ..course(&work, Direction::Write, &region, 2)
+        ..course(&work, Direction::FromFpga, &region, 2)
     };
     for wrong in [
         Course {

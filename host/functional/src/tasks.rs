@@ -19,11 +19,15 @@ pub fn awaited(bench: &dyn Bench) -> Result<()> {
     memory.write(0, &expected).map_err(told)?;
     let length = LENGTH as u64;
     let moved = work.queue.block_on(async {
-        let first = work.queue.read(&region, 0, work.place, length / 2)?;
+        let first = work.queue.to_fpga(region.part(0..length / 2), work.place)?;
         let (half, place) = (length / 2, work.place + length / 2);
-        let second = work.queue.read(&region, half, place, length - half)?;
+        let second = work
+            .queue
+            .to_fpga(region.part(half..half + length - half), place)?;
         let sum = both(&first, &second).await?;
-        let back = work.queue.write(work.place, &region, length, length)?;
+        let back = work
+            .queue
+            .from_fpga(work.place, region.part(length..length + length))?;
         // A reference is awaited, too, and the end stays.
         ensure_same((&back).await?, back.ended().await?);
         Ok(sum + back.ended().await?)
@@ -77,11 +81,12 @@ pub fn turned(bench: &dyn Bench) -> Result<()> {
     let work = Work::new(bench)?;
     let (_memory, region) = work.host(LENGTH)?;
     let length = LENGTH as u64;
-    let transfer = (work.queue.write(work.place, &region, 0, length)).map_err(told)?;
+    let transfer = (work.queue.from_fpga(work.place, region.part(0..length))).map_err(told)?;
     let [kept, dropped] = [Arc::new(Count::default()), Arc::new(Count::default())];
     let [by, other] = [&kept, &dropped].map(|count| Waker::from(Arc::clone(count)));
 
-    let other_transfer = (work.queue.write(work.place, &region, 0, length)).map_err(told)?;
+    let other_transfer =
+        (work.queue.from_fpga(work.place, region.part(0..length))).map_err(told)?;
     let mut ended = pin!(transfer.ended());
     let mut poll = |waker| ended.as_mut().poll(&mut Context::from_waker(waker));
     let mut result = poll(&by);
@@ -123,7 +128,7 @@ pub fn fails(bench: &dyn Bench) -> Result<()> {
     region.forget().map_err(told)?;
     let transfer = (work
         .queue
-        .write(work.place, &stale, 0, PLACE.min(LENGTH as u64)))
+        .from_fpga(work.place, stale.part(0..PLACE.min(LENGTH as u64))))
     .map_err(told)?;
     let result = work.queue.block_on(transfer.ended());
     ensure!(result.is_err(), "{result:?}");

@@ -35,11 +35,11 @@ fn run() -> Result<(), Box<dyn Error>> {
     buffer.write(0, &sent)?;
 
     let region = buffer.register(&device, 0..LENGTH, Permissions::ReadWrite)?;
-    let to_the_fpga = queue.read(region.region(), region.offset(), fpga.base(), LENGTH)?;
+    let to_the_fpga = queue.to_fpga(&region, fpga.base())?;
     to_the_fpga.wait(LIMIT)?;
     // So that what is found below has come from the FPGA.
     buffer.write(0, &vec![0; LENGTH as usize])?;
-    let and_back = queue.write(fpga.base(), region.region(), region.offset(), LENGTH)?;
+    let and_back = queue.from_fpga(fpga.base(), &region)?;
     and_back.wait(LIMIT)?;
     // Kernels that run see the bytes; those that are launched from now on do so without this.
     gpu.flush(Readers::Context)?;

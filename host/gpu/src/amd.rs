@@ -16,7 +16,7 @@
 //!
 //! let buffer = AmdGpu::open(0)?.buffer(1 << 20)?;
 //! let region = buffer.register(&device, 0..1 << 20, Permissions::ReadWrite)?;
-//! let transfer = queue.write(fpga.base(), region.region(), region.offset(), region.length())?;
+//! let transfer = queue.from_fpga(fpga.base(), &region)?;
 //! transfer.wait(Duration::from_secs(1))?;
 //! buffer.gpu().flush()?;
 //! // Kernels that are launched from now on see the bytes.

@@ -437,7 +437,7 @@ impl BusBuffer {
         let patch = Patch::new(&Gone::default(), move |offset, bytes| {
             buffer.store(range.start + offset, bytes)
         });
-        region.region().set_patch(patch);
+        region.pages().set_patch(patch);
         Ok(region)
     }
 

@@ -22,7 +22,7 @@
 //! let gpu = Gpu::open(0)?;
 //! let buffer = gpu.buffer(1 << 20)?;
 //! let region = buffer.register(&device, 0..1 << 20, Permissions::ReadWrite)?;
-//! let transfer = queue.write(fpga.base(), region.region(), region.offset(), region.length())?;
+//! let transfer = queue.from_fpga(fpga.base(), &region)?;
 //! transfer.wait(Duration::from_secs(1))?;
 //! // Kernels that are launched from now on, and those that run, see the bytes.
 //! gpu.flush(Readers::Context)?;

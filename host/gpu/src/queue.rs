@@ -366,8 +366,8 @@ impl GpuQueue {
         limit: Duration,
     ) -> Result<()> {
         let direction: u32 = match request.direction {
-            Direction::Write => 0,
-            Direction::Read => 1,
+            Direction::FromFpga => 0,
+            Direction::ToFpga => 1,
         };
         let [peer, local, rest] = self.admit(last, request)?;
         let limit = limit.min(LONGEST).as_nanos() as u64;
@@ -391,10 +391,10 @@ impl GpuQueue {
         let &Request {
             direction, region, ..
         } = request;
-        let writes = direction == Direction::Write;
+        let writes = direction == Direction::FromFpga;
         let permissions = region.permissions();
         if writes && permissions == Permissions::Write {
-            let direction = Direction::Read;
+            let direction = Direction::ToFpga;
             return Err(Error::Board(BoardError::Region(RegionError::Permission {
                 direction,
                 permissions,

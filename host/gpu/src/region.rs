@@ -1,13 +1,13 @@
 //! GPU memory registered at a board.
 
 use crate::cuda::{Backing, Gpu, GpuBuffer};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, within};
 use crate::patch::{Gone, Patch};
 use cudarc::driver::sys;
 use peerlane_host::cache::{Buffer, Cache, NoRoom, Parts, Registered};
 use peerlane_host::peerlane_core::att::AttAddress;
 use peerlane_host::peerlane_core::uapi::feature;
-use peerlane_host::{Device, Permissions, Region};
+use peerlane_host::{Device, Part, Permissions, Region};
 use std::ops::Range;
 
 /// GPU memory registered at a board. It is registered in the GPU's own pages, so that it begins in the region
@@ -34,18 +34,30 @@ impl GpuRegion {
         })
     }
 
-    /// The region, for requests.
-    pub fn region(&self) -> &Region {
+    /// Names some of the memory's bytes, for a transfer. All of them are named by the region itself: `queue.to_fpga(&region, ..)`.
+    ///
+    /// # Errors
+    /// [`Error::Bounds`]: they do not lie in the memory, though they may lie in its pages.
+    pub fn part(&self, bytes: Range<u64>) -> Result<Part<'_>> {
+        let length = bytes.end.saturating_sub(bytes.start);
+        within(bytes.start, length, self.length)?;
+        let first = self.offset + bytes.start;
+        Ok(self.region.part(first..first + length))
+    }
+
+    /// The region of whole pages that the memory lies in. Other memory may lie in it, too: transfers are of
+    /// [`part`](Self::part)s of the memory.
+    pub fn pages(&self) -> &Region {
         &self.region
     }
 
-    /// Where the memory begins in the region, in bytes.
+    /// Where the memory begins in its [`pages`](Self::pages), in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// The board's address of the memory's first byte, for descriptors that a kernel writes (`peerlane_gpu.h`).
-    /// [`Region::att_address`] is another one, that of the region's first byte: [`offset`](Self::offset) bytes before.
+    /// [`Region::att_address`] is another one, that of its [`pages`](Self::pages): [`offset`](Self::offset) bytes before.
     pub fn att_address(&self) -> AttAddress {
         self.address
     }
@@ -53,6 +65,13 @@ impl GpuRegion {
     /// Bytes of the memory.
     pub fn length(&self) -> u64 {
         self.length
+    }
+}
+
+impl<'a> From<&'a GpuRegion> for Part<'a> {
+    fn from(region: &'a GpuRegion) -> Self {
+        let first = region.offset;
+        region.region.part(first..first + region.length)
     }
 }
 
@@ -330,15 +349,15 @@ mod tests {
         let part = buffer
             .register_cached(&cache, &device, 4096..8192, both)
             .unwrap();
-        assert_eq!(part.region().handle(), region.region().handle());
+        assert_eq!(part.pages().handle(), region.pages().handle());
         assert_eq!((part.offset(), part.length()), (4096, 4096));
         // The program's own way to the same memory.
         let address = buffer.address() + 4096;
         // SAFETY: the memory is the buffer's.
         let own = unsafe { gpu.register_cached(&cache, &device, address, 4, both) }.unwrap();
-        assert_eq!(own.region().handle(), region.region().handle());
+        assert_eq!(own.pages().handle(), region.pages().handle());
         assert_eq!((own.offset(), own.length()), (4096, 4));
-        let (before, address) = (region.region().handle(), buffer.address());
+        let (before, address) = (region.pages().handle(), buffer.address());
         drop((region, part, own));
         assert_eq!(least.regions.lock().unwrap().len(), 1, "it is kept");
         drop(buffer);
@@ -356,9 +375,9 @@ mod tests {
         let region = buffer
             .register_cached(&cache, &device, 0..1 << 20, both)
             .unwrap();
-        assert_ne!(region.region().handle(), before);
+        assert_ne!(region.pages().handle(), before);
         let known: Vec<u32> = least.regions.lock().unwrap().keys().copied().collect();
-        assert_eq!(known, [region.region().handle()]);
+        assert_eq!(known, [region.pages().handle()]);
         // Without this the buffer's memory stays the cache's, whoever has it next.
         let other = Cache::new(Limits::default());
         let second = buffer.register_cached(&other, &device, 0..4096, both);
@@ -436,8 +455,8 @@ mod tests {
                 (4, 2, vec![(4, 2)]),
             ] {
                 standin::copied();
-                let at = region.offset() + at;
-                let write = queue.write(0, region.region(), at, length).unwrap();
+                let part = region.part(at..at + length).unwrap();
+                let write = queue.from_fpga(0, part).unwrap();
                 assert_eq!(write.wait(limit).unwrap(), length);
                 let ends: Vec<_> = (ends.into_iter())
                     .map(|(at, bytes)| (address + 4096 + at, bytes))
@@ -449,14 +468,16 @@ mod tests {
             call: "copy_in",
             which: 1..2,
         });
-        let write = queue.write(0, regions[0].region(), 1, 2).unwrap();
+        let write = queue
+            .from_fpga(0, regions[0].pages().part(1..1 + 2))
+            .unwrap();
         let error = write.wait(limit).unwrap_err().to_string();
         assert!(error.contains("cuMemcpyHtoDAsync"), "{error}");
         // An address is another buffer's by then.
         let region = regions.into_iter().next().unwrap();
         drop((buffer, cache));
         standin::copied();
-        let write = queue.write(0, region.region(), 1, 2).unwrap();
+        let write = queue.from_fpga(0, region.pages().part(1..1 + 2)).unwrap();
         assert!(matches!(
             write.wait(limit),
             Err(peerlane_host::Error::Fault { .. })
@@ -478,7 +499,7 @@ mod tests {
             let buffer = gpu.plain_buffer(1 << 20).unwrap();
             // SAFETY: the memory is the buffer's.
             let own = unsafe { gpu.register_cached(&cache, &device, buffer.address(), 4096, both) };
-            handles.push((buffer.address(), own.unwrap().region().handle()));
+            handles.push((buffer.address(), own.unwrap().pages().handle()));
         }
         assert_eq!(handles[0].0, handles[1].0, "the address comes again");
         assert_ne!(handles[0].1, handles[1].1, "and is other memory");

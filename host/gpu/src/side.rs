@@ -89,7 +89,7 @@ impl Side for GpuMemory {
     fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
         let region = (self.buffer.register(device, range, permissions)).map_err(told)?;
         Ok(Reach {
-            region: region.region().clone(),
+            region: region.pages().clone(),
             offset: region.offset(),
         })
     }

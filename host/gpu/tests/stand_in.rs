@@ -131,7 +131,7 @@ fn memory_of_any_size_is_registered_without_its_neighbours() {
         let region = unsafe { gpu.register(&device, address, length, Permissions::ReadWrite) };
         let region = region.unwrap();
         let regions = least.regions.lock().unwrap().clone();
-        let asked = regions[&region.region().handle()];
+        let asked = regions[&region.pages().handle()];
         assert_eq!(asked.provider, provider::DMABUF);
         // Where it lies in its first page, and no byte of others.
         assert_eq!((asked.address, asked.length), (address % 4096, length));
@@ -150,7 +150,7 @@ fn is_let_go(register: impl FnOnce(&Device) -> GpuRegion) {
     let least = Least::with(feature::DMABUF);
     let device = Device::over(least.clone()).unwrap();
     let region = register(&device);
-    let handle = region.region().handle();
+    let handle = region.pages().handle();
     let provider = least.regions.lock().unwrap()[&handle].provider;
     assert_eq!(provider, provider::DMABUF);
     drop(region);

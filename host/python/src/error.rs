@@ -141,6 +141,14 @@ pub(crate) fn late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
     raise(py, "TransferTimeout", &text, remedy, None)
 }
 
+/// A copy was stopped because it had not ended in time.
+pub(crate) fn stopped_late(py: Python<'_>, limit: std::time::Duration) -> PyErr {
+    let text = format!(
+        "it has not ended in {limit:?}, and was stopped; some of the bytes may have been moved"
+    );
+    raise(py, "TransferTimeout", &text, "Give it more time.", None)
+}
+
 /// An argument that is wrong.
 pub(crate) fn invalid(py: Python<'_>, text: &str, remedy: &str) -> PyErr {
     raise(py, "InvalidError", text, remedy, None)

@@ -1,6 +1,6 @@
 //! Queues and transfers.
 
-use crate::error::{invalid, late, told, told_of_end, told_of_transfer, unsupported};
+use crate::error::{invalid, late, stopped_late, told, told_of_end, told_of_transfer, unsupported};
 use crate::exit::{detached, is_exiting};
 use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
@@ -143,7 +143,7 @@ impl Queue {
         timeout: Option<f64>,
     ) -> PyResult<()> {
         let py = object.py();
-        let source = Source::of(object, direction == Direction::Write)?;
+        let source = Source::of(object, direction == Direction::FromFpga)?;
         if source.kind != Kind::Host {
             let text = "a GPU's memory is not copied by way of windows";
             return Err(unsupported(py, text, "Register it: Device.register."));
@@ -158,9 +158,16 @@ impl Queue {
         };
         let copying = Mutex::new(told_of_transfer(py, begun)?);
         let step = |slice| (copying.lock().unwrap_or_else(PoisonError::into_inner)).wait(slice);
-        let copied = wait(py, limit, step);
-        // One that has not ended is stopped, for which the board may need time.
-        detached(py, || drop(copying));
+        let copied = wait(py, limit, step, stopped_late);
+        if copied.is_err() {
+            // What is under way is stopped, for which the board may need time.
+            let stop = move || {
+                drop(copying);
+                drop(source);
+                Ok(())
+            };
+            let _ = end(py, stop)?;
+        }
         copied
     }
 
@@ -213,10 +220,10 @@ impl Queue {
     }
 }
 
-fn terms(after_writes: bool, after_reads: bool, urgent: bool) -> Terms {
+fn terms(after_from_fpga: bool, after_to_fpga: bool, urgent: bool) -> Terms {
     Terms {
-        after_writes,
-        after_reads,
+        after_from_fpga,
+        after_to_fpga,
         urgent,
         no_flush: false,
     }
@@ -241,6 +248,7 @@ fn wait<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
     step: impl Fn(Duration) -> peerlane_host::Result<T> + Send + Sync,
+    late: impl Fn(Python<'_>, Duration) -> PyErr,
 ) -> PyResult<T> {
     let mut left = limit;
     loop {
@@ -304,7 +312,7 @@ impl Queue {
         urgent: bool,
     ) -> PyResult<Transfer> {
         let terms = terms(after_from_fpga, after_to_fpga, urgent);
-        let direction = Direction::Write;
+        let direction = Direction::FromFpga;
         Self::submit(
             slf,
             direction,
@@ -328,7 +336,7 @@ impl Queue {
         urgent: bool,
     ) -> PyResult<Transfer> {
         let terms = terms(after_from_fpga, after_to_fpga, urgent);
-        let direction = Direction::Read;
+        let direction = Direction::ToFpga;
         Self::submit(
             slf,
             direction,
@@ -346,7 +354,7 @@ impl Queue {
         fpga: Place<'_>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        self.copy_memory(Direction::Read, source, fpga.address(), timeout)
+        self.copy_memory(Direction::ToFpga, source, fpga.address(), timeout)
     }
 
     #[pyo3(signature = (destination, fpga, timeout = None))]
@@ -356,7 +364,7 @@ impl Queue {
         fpga: Place<'_>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        self.copy_memory(Direction::Write, destination, fpga.address(), timeout)
+        self.copy_memory(Direction::FromFpga, destination, fpga.address(), timeout)
     }
 
     fn copy(
@@ -369,8 +377,8 @@ impl Queue {
             source.cast::<FpgaMemory>(),
         );
         let (direction, fpga, region) = match (to, from) {
-            (Ok(to), Err(_)) => (Direction::Read, to, source),
-            (Err(_), Ok(from)) => (Direction::Write, from, destination),
+            (Ok(to), Err(_)) => (Direction::ToFpga, to, source),
+            (Err(_), Ok(from)) => (Direction::FromFpga, from, destination),
             _ => {
                 let text = "one of destination and source is FpgaMemory, and the other a Region";
                 return Err(PyTypeError::new_err(text));
@@ -394,7 +402,7 @@ impl Queue {
         let limit = limit(py, timeout)?;
         // One mark for all slices: what others submit meanwhile is not waited for.
         let mark = told_of_transfer(py, self.queue.mark())?;
-        let drained = wait(py, limit, |slice| self.queue.drain_to(mark, slice));
+        let drained = wait(py, limit, |slice| self.queue.drain_to(mark, slice), late);
         self.sweep();
         drained?;
         let failed = self.transfers().take_failure();
@@ -518,7 +526,7 @@ impl Transfer {
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<u64> {
         let limit = limit(py, timeout)?;
-        let moved = wait(py, limit, |slice| self.transfer.wait(slice));
+        let moved = wait(py, limit, |slice| self.transfer.wait(slice), late);
         self.hear();
         moved
     }
@@ -560,8 +568,8 @@ impl Transfer {
     fn __repr__(&self) -> String {
         let transfer = &self.transfer;
         let way = match transfer.direction() {
-            Direction::Write => "from",
-            Direction::Read => "to",
+            Direction::FromFpga => "from",
+            Direction::ToFpga => "to",
         };
         let bytes = transfer.length();
         let state = if transfer.has_ended() {

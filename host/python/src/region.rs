@@ -92,7 +92,7 @@ impl Region {
                 // SAFETY: as above; other bytes of the allocation are written by nobody.
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, detached(py, register))?;
-                (region.region().clone(), region.offset())
+                (region.pages().clone(), region.offset())
             }
             Kind::Rocm(number) => {
                 let gpu = told_of_gpu(py, detached(py, || AmdGpu::open(number)))?;
@@ -100,7 +100,7 @@ impl Region {
                 let register = || unsafe { gpu.register(device, address, length, permissions) };
                 let region = told_of_gpu(py, detached(py, register))?;
                 amd = Some(gpu);
-                (region.region().clone(), region.offset())
+                (region.pages().clone(), region.offset())
             }
         };
         let registered = Registered {

@@ -188,12 +188,16 @@ pub(crate) struct BoardEngine {
 impl Engine for BoardEngine {
     fn begin(&mut self, piece: Piece) -> Result<Box<dyn Pending>> {
         let (direction, region) = match piece.way {
-            Way::Out => (Direction::Write, &self.out),
-            Way::In => (Direction::Read, &self.into),
+            Way::Out => (Direction::FromFpga, &self.out),
+            Way::In => (Direction::ToFpga, &self.into),
         };
         let queue = self.board.queue();
         let fpga = self.base + piece.at;
-        let transfer = queue.submit(direction, region, piece.staged, fpga, piece.length)?;
+        let transfer = queue.submit(
+            direction,
+            region.part(piece.staged..piece.staged + piece.length),
+            fpga,
+        )?;
         Ok(Box::new(Moving::new(transfer)))
     }
 }

@@ -184,7 +184,7 @@ pub(crate) fn by_board(
     let mut flight = Flight(VecDeque::new());
     let done =
         pump(&mut flight, (board, side), reached, job, watch).map_err(|error| flight.end(error))?;
-    if job.direction == Direction::Write {
+    if job.direction == Direction::FromFpga {
         // All has ended well. What the device cannot say is whether its programs see it.
         side.arrived().map_err(|error| Error::Unseen {
             side: side.name(),
@@ -225,7 +225,11 @@ fn pump(
             let offset = reach.offset + (place - range.start);
             let fpga = job.fpga + begun;
             let queue = board.queue();
-            let transfer = queue.submit(job.direction, &reach.region, offset, fpga, length)?;
+            let transfer = queue.submit(
+                job.direction,
+                reach.region.part(offset..offset + length),
+                fpga,
+            )?;
             flight.0.push_back((Moving::new(transfer), length));
             begun += length;
         }

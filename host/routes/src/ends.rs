@@ -131,8 +131,8 @@ impl Ends {
             proven,
         } = errand;
         let (from, places) = match direction {
-            Direction::Write => (0, (fpga, at)),
-            Direction::Read => (1, (at, fpga)),
+            Direction::FromFpga => (0, (fpga, at)),
+            Direction::ToFpga => (1, (at, fpga)),
         };
         let through_host = |chunk: u64, slots: u64| Plan {
             from: places.0,

@@ -21,9 +21,9 @@
 //! # fn run(gpu_memory: Arc<dyn Side>) -> peerlane_routes::Result<()> {
 //! let board = Board::new(&Device::first()?, 16 << 20)?;
 //! let routes = Routes::new(&board, gpu_memory, Options::default());
-//! println!("{}", routes.choose(Direction::Write, 16 << 20)?);
+//! println!("{}", routes.choose(Direction::FromFpga, 16 << 20)?);
 //! let order = Order {
-//!     direction: Direction::Write,
+//!     direction: Direction::FromFpga,
 //!     fpga: 0,
 //!     at: 0,
 //!     length: 16 << 20,

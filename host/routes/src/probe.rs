@@ -298,7 +298,8 @@ impl Prober<'_> {
         let queue = self.ends.board().queue();
         for place in self.places() {
             let (offset, fpga) = (reach.offset + place, self.fpga + place);
-            let transfer = queue.submit(direction, &reach.region, offset, fpga, EACH)?;
+            let transfer =
+                queue.submit(direction, reach.region.part(offset..offset + EACH), fpga)?;
             let mut moving = Moving::new(transfer);
             let limits = Limits::within(PATIENCE);
             match end(&mut moving, &self.watch.step(&limits, EACH)) {
@@ -334,7 +335,7 @@ impl Prober<'_> {
         self.put(DEVICE, &before)?;
         // A device may keep what it has read before.
         self.get(DEVICE)?;
-        if let Some((verdict, _)) = self.by_board(Direction::Write, &reach)? {
+        if let Some((verdict, _)) = self.by_board(Direction::FromFpga, &reach)? {
             return Ok(verdict);
         }
         // A device that cannot say so is none for this route. It may be for others.
@@ -369,7 +370,7 @@ impl Prober<'_> {
         let (data, before) = (random(self.length), random(self.length));
         self.put(BOARD, &before)?;
         self.put(DEVICE, &data)?;
-        if let Some(ended) = self.by_board(Direction::Read, &reach)? {
+        if let Some(ended) = self.by_board(Direction::ToFpga, &reach)? {
             return Ok(ended);
         }
         let places = self.places();

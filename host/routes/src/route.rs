@@ -35,8 +35,8 @@ impl Route {
     /// Whether it goes this way.
     pub fn goes(self, direction: Direction) -> bool {
         match self {
-            Self::DirectWrite => direction == Direction::Write,
-            Self::DirectRead | Self::Push => direction == Direction::Read,
+            Self::DirectWrite => direction == Direction::FromFpga,
+            Self::DirectRead | Self::Push => direction == Direction::ToFpga,
             Self::Auto | Self::Concurrent | Self::Sequential => true,
         }
     }

@@ -194,7 +194,7 @@ impl Routes {
         watch: &Watch<'_>,
         direction: Direction,
     ) -> Result<Findings> {
-        let proof = |route| direction == Direction::Write && route == Route::DirectRead;
+        let proof = |route| direction == Direction::FromFpga && route == Route::DirectRead;
         self.findings_for(state, watch, |route| route.goes(direction) || proof(route))
     }
 
@@ -219,7 +219,7 @@ impl Routes {
         let verdict = match route {
             _ if !route.goes(direction) => return Some("it goes the other way only".into()),
             Route::DirectRead | Route::Concurrent | Route::Sequential
-                if findings.reads_lost && direction == Direction::Read =>
+                if findings.reads_lost && direction == Direction::ToFpga =>
             {
                 return Some(READS_LOST.into());
             }
@@ -232,8 +232,8 @@ impl Routes {
     fn names(&self, direction: Direction) -> (String, String) {
         let names = (self.board.name(), self.side.name());
         match direction {
-            Direction::Write => names,
-            Direction::Read => (names.1, names.0),
+            Direction::FromFpga => names,
+            Direction::ToFpga => (names.1, names.0),
         }
     }
 
@@ -254,8 +254,8 @@ impl Routes {
             self.aside(&mut state.ends, self.options.measured.max(8192))?;
         let clock = watch.clock();
         let from = match direction {
-            Direction::Write => 0,
-            Direction::Read => 1,
+            Direction::FromFpga => 0,
+            Direction::ToFpga => 1,
         };
         let places = [fpga, 0];
         let engines = match Self::refusal(findings, Route::Concurrent, direction) {

@@ -286,9 +286,9 @@ fn a_dma_buf_is_moved_both_ways_and_kept_by_its_region() {
         .register(&device, part.clone(), Permissions::ReadWrite)
         .unwrap();
     assert_eq!(region.length(), length);
-    let (peer, offset) = (region.region().clone(), region.offset());
+    let (peer, offset) = (region.pages().clone(), region.offset());
     queue
-        .read(&peer, offset, fpga.base(), length)
+        .to_fpga(peer.part(offset..offset + length), fpga.base())
         .unwrap()
         .wait(SECOND)
         .unwrap();
@@ -299,7 +299,7 @@ fn a_dma_buf_is_moved_both_ways_and_kept_by_its_region() {
     let back = pattern(2, length as usize);
     board.fpga_write(fpga.base(), &back).unwrap();
     queue
-        .write(fpga.base(), &peer, offset, length)
+        .from_fpga(fpga.base(), peer.part(offset..offset + length))
         .unwrap()
         .wait(SECOND)
         .unwrap();
@@ -316,7 +316,7 @@ fn a_dma_buf_is_moved_both_ways_and_kept_by_its_region() {
     drop(buffer);
     assert_eq!(fake.allocations(), before);
     queue
-        .read(&peer, offset, fpga.base(), length)
+        .to_fpga(peer.part(offset..offset + length), fpga.base())
         .unwrap()
         .wait(SECOND)
         .unwrap();
@@ -349,12 +349,7 @@ fn an_allocation_in_the_middle_of_a_dma_buf_is_the_right_one() {
     let region = region.unwrap();
     let data = pattern(3, LENGTH - 4);
     board.fpga_write(fpga.base(), &data).unwrap();
-    let moved = queue.write(
-        fpga.base(),
-        region.region(),
-        region.offset(),
-        region.length(),
-    );
+    let moved = queue.from_fpga(fpga.base(), &region);
     moved.unwrap().wait(SECOND).unwrap();
     assert!(bytes_at(addresses[0]) == before, "the other allocation");
     assert!(bytes_at(addresses[1])[4..] == data);
@@ -483,8 +478,8 @@ fn by_routes(
         let moved = moved.unwrap_or_else(|error| panic!("{route} {direction}: {error}"));
         assert_eq!((moved.bytes, moved.route), (length, *route));
         let expected = match direction {
-            Direction::Write => fpga,
-            Direction::Read => gpu,
+            Direction::FromFpga => fpga,
+            Direction::ToFpga => gpu,
         };
         let (mut fpga_now, mut gpu_now) = (vec![0; length as usize], vec![0; length as usize]);
         board.fpga_read(base, &mut fpga_now).unwrap();
@@ -497,15 +492,15 @@ fn by_routes(
 }
 
 const THROUGH_HOST: [(Direction, Route); 4] = [
-    (Direction::Write, Route::Concurrent),
-    (Direction::Read, Route::Concurrent),
-    (Direction::Write, Route::Sequential),
-    (Direction::Read, Route::Sequential),
+    (Direction::FromFpga, Route::Concurrent),
+    (Direction::ToFpga, Route::Concurrent),
+    (Direction::FromFpga, Route::Sequential),
+    (Direction::ToFpga, Route::Sequential),
 ];
 
 const DIRECT: [(Direction, Route); 2] = [
-    (Direction::Write, Route::DirectWrite),
-    (Direction::Read, Route::DirectRead),
+    (Direction::FromFpga, Route::DirectWrite),
+    (Direction::ToFpga, Route::DirectRead),
 ];
 
 /// Moves all of some memory by the routes that ROCm's take.
@@ -558,7 +553,7 @@ fn what_the_gpu_holds_back_is_flushed() {
         let fpga = own.allocate(4096).unwrap();
         board.fpga_write(fpga.base(), &data).unwrap();
         let queue = own.queue().unwrap();
-        let moved = queue.write(fpga.base(), region.region(), region.offset(), 4096);
+        let moved = queue.from_fpga(fpga.base(), region.part(0..4096).unwrap());
         moved.unwrap().wait(SECOND).unwrap();
         let mut found = vec![0xff; 4096];
         buffer.read(0, &mut found).unwrap();
@@ -762,7 +757,7 @@ fn memory_of_directgma_takes_all_routes() {
         ),
         &[
             &DIRECT[..],
-            &[(Direction::Read, Route::Push)],
+            &[(Direction::ToFpga, Route::Push)],
             &THROUGH_HOST[..],
         ]
         .concat(),
@@ -908,7 +903,7 @@ fn signals_go_both_ways() {
         .fpga_write(fpga.base() + 16 * KIB, &7_u32.to_le_bytes())
         .unwrap();
     queue
-        .write(fpga.base(), region.region(), 0, 8 * KIB)
+        .from_fpga(fpga.base(), region.pages().part(0..8 * KIB))
         .unwrap()
         .wait(SECOND)
         .unwrap();
@@ -916,7 +911,7 @@ fn signals_go_both_ways() {
         !signal.wait(Duration::from_millis(20)).unwrap(),
         "nobody has signalled"
     );
-    let told = queue.write(fpga.base() + 16 * KIB, marker.region(), 0, 4);
+    let told = queue.from_fpga(fpga.base() + 16 * KIB, marker.pages().part(0..4));
     told.unwrap().wait(SECOND).unwrap();
     assert!(signal.wait(Duration::from_secs(10)).unwrap());
     let memory = GmaMemory::new(buffer.clone()).unwrap();

@@ -59,8 +59,8 @@ pub(super) fn doorbell(
     freed: u16,
 ) -> Result<()> {
     let (place, doorbell) = match direction {
-        Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-        Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+        Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+        Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
     };
     board.write_block(page(number, place), descriptor)?;
     board.write(page(number, doorbell), freed.into())

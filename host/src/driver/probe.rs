@@ -43,21 +43,21 @@ impl Inner {
     fn probe(&mut self, number: u32, probe: &mut uapi::Probe) -> Result<()> {
         let region = self.regions.of(number, probe.handle);
         let region = region.ok_or_else(|| refused(Errno::NOENT))?;
-        let checked = region.check(Direction::Read, probe.offset, LENGTH);
+        let checked = region.check(Direction::ToFpga, probe.offset, LENGTH);
         checked.map_err(|_| refused(Errno::INVAL))?;
         let peer = region.att_address(probe.offset);
         let peer = peer.map_err(|_| refused(Errno::INVAL))?;
         let local = probe.local;
         let mut data = [0; PROBE_BYTES];
         let read = self.by_itself(number, (LENGTH, Permissions::ReadWrite), |own| {
-            own.transfer(Direction::Read, peer, local, LENGTH)?;
-            own.transfer(Direction::Write, own.peer, local, LENGTH)?;
+            own.transfer(Direction::ToFpga, peer, local, LENGTH)?;
+            own.transfer(Direction::FromFpga, own.peer, local, LENGTH)?;
             own.memory.read(0, &mut data)
         });
         match read {
             Ok(()) => (probe.status, probe.data) = (0, data),
             Err(Error::Fault {
-                direction: Direction::Read,
+                direction: Direction::ToFpga,
                 fault,
                 ..
             }) => probe.status = fault.code().raw(),

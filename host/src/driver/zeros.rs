@@ -19,7 +19,7 @@ impl Inner {
         self.by_itself(number, (ZEROS, Permissions::Read), |own| {
             for local in range.clone().step_by(ZEROS as usize) {
                 let length = ZEROS.min(range.end - local);
-                own.transfer(Direction::Read, own.peer, local, length)?;
+                own.transfer(Direction::ToFpga, own.peer, local, length)?;
             }
             Ok(())
         })

@@ -55,10 +55,10 @@ impl Error {
                     "A queue of this context exists: use it, or open the device once more."
                 }
                 Errno::NOMEM => {
-                    "Give back regions that are not needed, raise the limit of locked memory (ulimit -l), or register less."
+                    "Give back regions that are not needed, raise the limit of locked memory (ulimit -l), or register less: copy_to_fpga and copy_from_fpga of the queue register a few MiB of host memory at a time."
                 }
                 Errno::NOSPC => {
-                    "Give back regions that are not needed, register less, or memory of huge pages: it takes fewer ATT entries."
+                    "Give back regions that are not needed, register less, or memory of huge pages: it takes fewer ATT entries. Host memory can be copied in windows (copy_to_fpga and copy_from_fpga of the queue)."
                 }
                 Errno::NOTTY => {
                     "Name a device node of Peerlane's (/dev/peerlane*): this file is none."
@@ -207,7 +207,7 @@ impl Error {
             }
             Self::Layout(_) => "Register a smaller range, or memory in larger contiguous pieces.",
             Self::TooLarge { .. } => {
-                "Copy it in windows (Queue::copy_to_fpga, in C pl_copy_to_fpga), or register less at a time. Memory of huge pages takes 512 times fewer entries."
+                "Copy host memory in windows (copy_to_fpga and copy_from_fpga of the queue), or register less at a time. Memory of huge pages takes 512 times fewer entries. The administrator may raise the driver's parameters context_entries and user_entries."
             }
             Self::AttFull(_) => {
                 "Give back regions that are not needed, register memory that lies in larger contiguous pieces, or build the block with a larger ATT."

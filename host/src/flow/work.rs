@@ -147,10 +147,10 @@ impl<K> Work<K> {
                 // Later transfers wait for the library's copy, and the library for this interrupt.
                 urgent: ticket.interrupt && (terms.urgent || ends.is_some()),
                 // The flush of the last piece covers those before it.
-                no_flush: direction == Direction::Write && (more > 0 || terms.no_flush),
+                no_flush: direction == Direction::FromFpga && (more > 0 || terms.no_flush),
                 // The pieces behind the first start after it.
-                after_write: terms.after_writes && !self.begun,
-                after_read: terms.after_reads && !self.begun,
+                after_write: terms.after_from_fpga && !self.begun,
+                after_read: terms.after_to_fpga && !self.begun,
             },
             cookie: ticket.cookie,
         };
@@ -266,12 +266,12 @@ impl<K> Work<K> {
         let flushed = self.failure.is_none() && !terms.no_flush && !unreadable;
         let broken_off = self.called_off && !flushed || self.begun && self.failure.is_some();
         match direction {
-            Direction::Read => None,
-            Direction::Write if broken_off => Some(Unproven::BrokenOff),
-            Direction::Write if self.begun && unreadable && !terms.no_flush => {
+            Direction::ToFpga => None,
+            Direction::FromFpga if broken_off => Some(Unproven::BrokenOff),
+            Direction::FromFpga if self.begun && unreadable && !terms.no_flush => {
                 Some(Unproven::Unread)
             }
-            Direction::Write => None,
+            Direction::FromFpga => None,
         }
     }
 
@@ -280,7 +280,10 @@ impl<K> Work<K> {
         let Order {
             direction, terms, ..
         } = self.order;
-        self.begun && direction == Direction::Write && terms.no_flush && self.unproven().is_none()
+        self.begun
+            && direction == Direction::FromFpga
+            && terms.no_flush
+            && self.unproven().is_none()
     }
 
     /// Whether it is a write that was to be flushed, and all of it went to the queue's memory.

@@ -25,7 +25,7 @@ fn every_channel_is_given_out_once() {
     five.allocate(MIB).unwrap().keep();
     let queue = five.queue().unwrap();
     let place = five.range().start;
-    let transfer = queue.write(place, &region, 0, 1).unwrap();
+    let transfer = queue.from_fpga(place, region.part(0..1)).unwrap();
     drop(five);
     drop(region);
     drop(queue);
@@ -67,14 +67,14 @@ fn the_board_is_told_of_a_contexts_range_and_regions() {
     let (_memory, region) = memory(&two, MIB);
     // What the library would refuse by itself: the range, and the owner of the entries.
     fake.lock().channels[0].range[1] -= 1;
-    let write = queue.write(place + MIB - 64, &mine, 0, 64).unwrap();
+    let write = queue.from_fpga(place + MIB - 64, mine.part(0..64)).unwrap();
     assert_eq!(fault_of(&write), Fault::LocalRange);
     let owners: BTreeSet<u64> = (fake.lock().att.iter())
         .filter(|(raw, _)| raw & 1 == 1)
         .map(|(_, owners)| *owners)
         .collect();
     assert_eq!(owners, BTreeSet::from([0b01, 0b10]));
-    let write = others.write(theirs, &region, 0, 64).unwrap();
+    let write = others.from_fpga(theirs, region.part(0..64)).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 64);
 }
 
@@ -91,7 +91,11 @@ fn each_channel_has_its_own_ring() {
         for ((device, queue, place), (_, region)) in contexts.iter().zip(&buffers) {
             let fpga = place + round * 512;
             fake.fpga_write(fpga, &[device.info().channel as u8 + 1; 512]);
-            transfers.push(queue.write(fpga, region, round * 512, 512).unwrap());
+            transfers.push(
+                queue
+                    .from_fpga(fpga, region.part(round * 512..round * 512 + 512))
+                    .unwrap(),
+            );
         }
     }
     // The last ones first: their records are not waited for in the others' rings.
@@ -117,9 +121,9 @@ fn trouble_of_one_channel_is_not_the_others() {
     let (_memory, region) = memory(&one, MIB);
     let (_theirs, of_theirs) = memory(&two, MIB);
     fake.lock().tricks.lose_record = true;
-    let lost = queue.read(&region, 0, place, 64).unwrap();
-    let _next = queue.read(&region, 0, place, 64).unwrap();
-    let fine = others.read(&of_theirs, 0, theirs, 64).unwrap();
+    let lost = queue.to_fpga(region.part(0..64), place).unwrap();
+    let _next = queue.to_fpga(region.part(0..64), place).unwrap();
+    let fine = others.to_fpga(of_theirs.part(0..64), theirs).unwrap();
     let error = lost.wait(SECOND).unwrap_err();
     assert!(matches!(error, Error::Broken { .. }));
     assert_eq!(fine.wait(SECOND).unwrap(), 64);
@@ -132,22 +136,22 @@ fn the_board_keeps_the_order_of_chained_transfers() {
         ..Config::default()
     });
     let (_memory, region) = memory(&device, 64 << 10);
-    let after_reads = Terms {
-        after_reads: true,
+    let after_to_fpga = Terms {
+        after_to_fpga: true,
         ..Terms::default()
     };
     let after_both = Terms {
-        after_writes: true,
-        after_reads: true,
+        after_from_fpga: true,
+        after_to_fpga: true,
         urgent: true,
         ..Terms::default()
     };
     // 16 pieces each, through queues of 4: the chain is with pieces that are not on the
     // board when the transfer is submitted.
     let plain = Terms::default();
-    let read = submit(&queue, Direction::Read, &region, 4096, plain);
-    let write = submit(&queue, Direction::Write, &region, 4096, after_reads);
-    let last = submit(&queue, Direction::Read, &region, 4096, after_both);
+    let read = submit(&queue, Direction::ToFpga, &region, 4096, plain);
+    let write = submit(&queue, Direction::FromFpga, &region, 4096, after_to_fpga);
+    let last = submit(&queue, Direction::ToFpga, &region, 4096, after_both);
     for transfer in [&last, &read, &write] {
         assert_eq!(transfer.wait(SECOND).unwrap(), 64 << 10);
     }
@@ -176,12 +180,12 @@ fn a_chain_goes_on_behind_a_fault() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, 64 << 10);
     fake.lock().tricks.fault = Some((1, 3, 7, 0));
-    let read = submit(&queue, Direction::Read, &region, 4096, Terms::default());
+    let read = submit(&queue, Direction::ToFpga, &region, 4096, Terms::default());
     let after = Terms {
-        after_reads: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
-    let write = submit(&queue, Direction::Write, &region, 4096, after);
+    let write = submit(&queue, Direction::FromFpga, &region, 4096, after);
     assert_eq!(write.wait(SECOND).unwrap(), 64 << 10);
     assert_eq!(fault_of(&read), Fault::ReadTimeout);
     let state = fake.lock();
@@ -197,7 +201,7 @@ fn moderated_interrupts_come_when_enough_have_ended() {
     let (_memory, region) = memory(&device, MIB);
     let before = fake.lock().seen.interrupts;
     let transfers: Vec<_> = (0..8)
-        .map(|_| queue.write(0, &region, 0, 64).unwrap())
+        .map(|_| queue.from_fpga(0, region.part(0..64)).unwrap())
         .collect();
     for transfer in &transfers {
         transfer.wait(SECOND).unwrap();
@@ -208,7 +212,7 @@ fn moderated_interrupts_come_when_enough_have_ended() {
         ..Terms::default()
     };
     let start = device.now();
-    let transfer = submit(&queue, Direction::Write, &region, 1 << 20, urgent);
+    let transfer = submit(&queue, Direction::FromFpga, &region, 1 << 20, urgent);
     transfer.wait(SECOND).unwrap();
     assert_eq!(fake.lock().seen.interrupts - before, 3);
     assert!(device.now() - start < Duration::from_millis(1));
@@ -222,10 +226,10 @@ fn counters_are_of_one_moment() {
     let (_memory, region) = memory(&one, MIB);
     let (_theirs, of_theirs) = memory(&two, MIB);
     let before = driver.counters().unwrap();
-    let write = queue.write(0, &region, 0, 3 * 4096).unwrap();
+    let write = queue.from_fpga(0, region.part(0..3 * 4096)).unwrap();
     write.wait(SECOND).unwrap();
     fake.lock().tricks.fault = Some((1, 0, 7, 1024));
-    let read = others.read(&of_theirs, 0, theirs, 4096).unwrap();
+    let read = others.to_fpga(of_theirs.part(0..4096), theirs).unwrap();
     assert_eq!(fault_of(&read), Fault::ReadTimeout);
     let counters = driver.counters().unwrap();
     assert_eq!(counters.channels.len(), 8);
@@ -292,7 +296,7 @@ fn terms_of_one_transfer_are_not_the_next_ones() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 0,
         fpga_address: 0,

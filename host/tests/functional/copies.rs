@@ -1,10 +1,11 @@
 //! Copies in windows, where the board's table is small, and where a window fails.
 
-use crate::common::{MIB, open, registered};
+use crate::common::{MIB, SECOND, open, registered};
 use crate::fake::Config;
 use peerlane_host::{
     CopyOptions, Device, Direction, Error, Memory, MemoryKind, Permissions, Queue,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// 256 entries: 1 MiB in pages of 4 KiB.
@@ -50,9 +51,9 @@ fn a_copy_finds_windows_that_fit() {
             .map(|at| (at / 7) as u8 ^ taken as u8)
             .collect();
         whole.write(0, &data).unwrap();
-        copy(&queue, Direction::Read, &whole, None).unwrap();
+        copy(&queue, Direction::ToFpga, &whole, None).unwrap();
         whole.write(0, &vec![0; whole.length()]).unwrap();
-        copy(&queue, Direction::Write, &whole, None).unwrap();
+        copy(&queue, Direction::FromFpga, &whole, None).unwrap();
         let mut back = vec![0; whole.length()];
         whole.read(0, &mut back).unwrap();
         assert!(back == data, "{taken} entries are taken");
@@ -66,7 +67,7 @@ fn a_copy_without_room_leaves_nothing_behind() {
     let (fake, _driver, device, queue) = open(small());
     let _other = registered(&device, MemoryKind::Host, 245 * 4096, Permissions::Read);
     let whole = memory(&device, 5 * MIB);
-    let error = copy(&queue, Direction::Read, &whole, None).unwrap_err();
+    let error = copy(&queue, Direction::ToFpga, &whole, None).unwrap_err();
     assert!(matches!(error, Error::AttFull(_)), "{error:?}");
     assert_eq!(fake.lock().valid_entries(), 245);
 }
@@ -91,11 +92,53 @@ fn a_copy_ends_at_its_limit() {
     fake.lock().tricks.stuck = true;
     let error = copy(
         &queue,
-        Direction::Write,
+        Direction::FromFpga,
         &whole,
         Some(Duration::from_millis(20)),
     )
     .unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
     assert_eq!((fake.lock().valid_entries(), queue.under_way()), (0, 0));
+}
+
+/// Entries of windows before stay reserved as long as other descriptors of the channel are under way.
+#[test]
+fn a_copy_goes_on_beside_other_transfers() {
+    let (_fake, _driver, device, queue) = open(small());
+    let (_memory, region) = registered(&device, MemoryKind::Host, 8192, Permissions::ReadWrite);
+    let whole = memory(&device, 5 * MIB);
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let next = || queue.from_fpga(0, region.part(0..4096)).unwrap();
+            let mut under_way = next();
+            while !ends.load(Ordering::Relaxed) {
+                // The channel is never at rest.
+                let following = next();
+                under_way.wait(SECOND).unwrap();
+                under_way = following;
+            }
+            under_way.wait(SECOND).unwrap();
+        });
+        let copied: Vec<_> = Direction::BOTH
+            .map(|direction| copy(&queue, direction, &whole, None))
+            .into();
+        ends.store(true, Ordering::Relaxed);
+        for copied in copied {
+            copied.unwrap();
+        }
+    });
+}
+
+/// A window that was handed to the board is taken from it even if the caller's thread panics there.
+#[test]
+fn a_copy_that_panics_leaves_nothing_with_the_board() {
+    let (fake, _driver, device, queue) = open(small());
+    let whole = memory(&device, 5 * MIB);
+    fake.lock().tricks.panics = true;
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        copy(&queue, Direction::FromFpga, &whole, None)
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(fake.lock().valid_entries(), 0);
 }

@@ -137,7 +137,7 @@ fn regions_and_memory_live_as_long_as_a_transfer_needs_them() {
     let (fake, _driver, device, queue) = open(Config::default());
     let at_rest = fake.lock().memories();
     let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
-    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     drop(region);
     drop(memory);
     assert_eq!(fake.lock().valid_entries(), 16);
@@ -152,7 +152,7 @@ fn closing_leaves_nothing_behind() {
     let (fake, driver, device, queue) = open(Config::default());
     let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
     fake.lock().tricks.stuck = true;
-    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     drop((driver, device, queue, memory, region));
     assert_eq!(
         fake.lock().valid_entries(),
@@ -172,8 +172,10 @@ fn a_fault_names_code_place_and_bytes() {
     let (_memory, region) = registered(&device, MemoryKind::Gpu, 8 * MIB, Permissions::ReadWrite);
     // The third piece of the read: 2 MiB and 4096 bytes are moved.
     fake.lock().tricks.fault = Some((1, 2, 7, 4096));
-    let read = queue.read(&region, 100, 0, 5 * MIB).unwrap();
-    let write = queue.write(0, &region, 6 * MIB, MIB).unwrap();
+    let read = queue.to_fpga(region.part(100..100 + 5 * MIB), 0).unwrap();
+    let write = queue
+        .from_fpga(0, region.part(6 * MIB..6 * MIB + MIB))
+        .unwrap();
     let error = read.wait(SECOND).unwrap_err();
     // The first piece stops at 4 KiB of the peer.
     let done = 2 * MIB - 100 + 4096;
@@ -194,7 +196,7 @@ fn a_fault_names_code_place_and_bytes() {
     // It stays so, and others are not touched.
     assert!(read.poll().is_err());
     assert_eq!(write.wait(SECOND).unwrap(), MIB);
-    let next = queue.read(&region, 0, 0, MIB).unwrap();
+    let next = queue.to_fpga(region.part(0..MIB), 0).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), MIB);
 }
 
@@ -204,7 +206,7 @@ fn protection_errors_of_the_board_are_told() {
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     // Somebody else overwrites the third entry.
     fake.lock().att[2].0 = 0;
-    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     assert!(matches!(
         transfer.wait(SECOND),
         Err(Error::Fault {
@@ -221,7 +223,7 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
-    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     let patience = Duration::from_millis(25);
     let start = device.now();
     let error = transfer.wait(patience).unwrap_err();
@@ -232,16 +234,16 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
 
     fake.lock().tricks.stuck = true;
-    let transfer = queue.write(0, &region, 0, MIB).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     assert!(transfer.wait(patience).is_err());
     driver.reset().unwrap();
     fake.lock().tricks.stuck = false;
     // Lost, as long as the queue does not know either.
-    let unknowing = queue.write(0, &region, 0, MIB).unwrap();
+    let unknowing = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     for lost in [transfer, unknowing] {
         assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
     }
-    let again = queue.write(0, &region, 0, MIB).unwrap();
+    let again = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
@@ -249,13 +251,13 @@ fn a_stuck_board_times_out_and_a_reset_helps() {
 fn a_device_that_goes_is_noticed() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
-    let done = queue.read(&region, 0, 0, MIB).unwrap();
+    let done = queue.to_fpga(region.part(0..MIB), 0).unwrap();
     done.wait(SECOND).unwrap();
-    let transfer = queue.read(&region, 0, 0, MIB).unwrap();
+    let transfer = queue.to_fpga(region.part(0..MIB), 0).unwrap();
     fake.lock().tricks.gone = true;
     assert!(matches!(transfer.wait(SECOND), Err(Error::Gone)));
     assert!(matches!(transfer.wait(None), Err(Error::Gone)));
-    let next = queue.read(&region, 0, 0, 1).unwrap();
+    let next = queue.to_fpga(region.part(0..1), 0).unwrap();
     assert!(matches!(next.wait(SECOND), Err(Error::Gone)));
     assert!(matches!(driver.status(), Err(Error::Gone)));
     assert!(matches!(driver.reset(), Err(Error::Gone)));
@@ -269,12 +271,12 @@ fn who_was_gone_is_gone_until_a_reset() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.gone = true;
-    let lost = queue.write(0, &region, 0, 64).unwrap();
+    let lost = queue.from_fpga(0, region.part(0..64)).unwrap();
     let soon = Duration::from_millis(1);
     assert!(matches!(lost.wait(soon), Err(Error::Gone)));
     // It answers again, but what it was told meanwhile went nowhere.
     fake.lock().tricks.gone = false;
-    let next = queue.write(0, &region, 0, 64).unwrap();
+    let next = queue.from_fpga(0, region.part(0..64)).unwrap();
     for transfer in [&next, &lost] {
         assert!(matches!(transfer.wait(60 * SECOND), Err(Error::Gone)));
     }
@@ -286,7 +288,7 @@ fn who_was_gone_is_gone_until_a_reset() {
     for transfer in [&next, &lost] {
         assert!(matches!(transfer.wait(SECOND), Err(Error::Restarted)));
     }
-    let again = queue.write(0, &region, 0, 64).unwrap();
+    let again = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 64);
 }
 
@@ -299,11 +301,11 @@ fn all_who_wait_are_told_of_a_doorbell_that_failed() {
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     for round in 0..20 {
         fake.lock().tricks.stuck = true;
-        let before = queue.read(&region, 0, 0, 4096).unwrap();
+        let before = queue.to_fpga(region.part(0..4096), 0).unwrap();
         fake.lock().tricks.fail_write = true;
-        let failed = queue.write(0, &region, 0, 4096).unwrap();
+        let failed = queue.from_fpga(0, region.part(0..4096)).unwrap();
         // Nothing is rung behind it: it might be chained to what is lost.
-        let behind = queue.write(0, &region, 0, 4096).unwrap();
+        let behind = queue.from_fpga(0, region.part(0..4096)).unwrap();
         let (told, ends) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             for transfer in [&failed, &behind] {
@@ -323,7 +325,7 @@ fn all_who_wait_are_told_of_a_doorbell_that_failed() {
         for transfer in [failed, behind] {
             assert!(matches!(transfer.poll(), Err(Error::Stopped)));
         }
-        let again = queue.write(0, &region, 0, 4096).unwrap();
+        let again = queue.from_fpga(0, region.part(0..4096)).unwrap();
         assert_eq!(again.wait(SECOND).unwrap(), 4096);
     }
 }
@@ -334,13 +336,13 @@ fn a_stop_refuses_doorbells_meanwhile() {
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.still = true;
-    let first = queue.read(&region, 0, 0, 4096).unwrap();
+    let first = queue.to_fpga(region.part(0..4096), 0).unwrap();
     let refused = std::thread::scope(|scope| {
         let stop = scope.spawn(|| device.stop(SECOND));
         while fake.lock().channels[0].control != 0b10 {
             std::thread::yield_now();
         }
-        let refused = queue.read(&region, 0, 0, 4096).unwrap();
+        let refused = queue.to_fpga(region.part(0..4096), 0).unwrap();
         fake.lock().tricks.stuck = false;
         fake.lock().tricks.still = false;
         let aborted = stop.join().unwrap().unwrap();
@@ -352,7 +354,7 @@ fn a_stop_refuses_doorbells_meanwhile() {
     assert!(error.to_string().contains("refused a doorbell"), "{error}");
     queue.restart().unwrap();
     assert!(matches!(refused.poll(), Err(Error::Stopped)));
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
 
@@ -362,7 +364,7 @@ fn a_reset_in_the_middle_of_a_stop_ends_the_stop() {
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.still = true;
-    let lost = queue.read(&region, 0, 0, 4096).unwrap();
+    let lost = queue.to_fpga(region.part(0..4096), 0).unwrap();
     std::thread::scope(|scope| {
         let stop = scope.spawn(|| device.stop(SECOND));
         while fake.lock().channels[0].control != 0b10 {
@@ -374,7 +376,7 @@ fn a_reset_in_the_middle_of_a_stop_ends_the_stop() {
     fake.lock().tricks.stuck = false;
     fake.lock().tricks.still = false;
     assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
 
@@ -389,7 +391,7 @@ fn entries_that_cannot_be_collected_are_not_lost() {
     fake.lock().tricks.stuck = true;
     let regions = [(); 2].map(|()| {
         let region = device.register_all(&memory, Permissions::Read).unwrap();
-        drop(queue.read(&region, 0, 0, 64).unwrap());
+        drop(queue.to_fpga(region.part(0..64), 0).unwrap());
         region
     });
     // The channel is at work: the entries stay named.
@@ -414,8 +416,8 @@ fn lost_and_repeated_records_are_noticed() {
         let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
         fake.lock().tricks.lose_record = lose;
         fake.lock().tricks.repeat_record = !lose;
-        let first = queue.read(&region, 0, 0, 4096).unwrap();
-        let second = queue.read(&region, 0, 0, 4096).unwrap();
+        let first = queue.to_fpga(region.part(0..4096), 0).unwrap();
+        let second = queue.to_fpga(region.part(0..4096), 0).unwrap();
         assert!(matches!(second.wait(SECOND), Err(Error::Broken { .. })));
         assert!(first.poll().is_err() == lose);
     }
@@ -426,7 +428,7 @@ fn a_short_record_is_no_success() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.fault = Some((0, 0, 0, 10));
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     let short = |found: Result<u64, Error>| {
         let error = found.unwrap_err();
         assert!(error.to_string().contains("after 10"), "{error}");
@@ -435,7 +437,7 @@ fn a_short_record_is_no_success() {
     short(transfer.wait(10 * SECOND));
     queue.restart().unwrap();
     short(transfer.wait(SECOND));
-    let next = queue.write(0, &region, 0, 64).unwrap();
+    let next = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 64);
 }
 
@@ -446,14 +448,14 @@ fn what_was_refused_is_not_made() {
     let clock = driver.open().unwrap();
     fake.fpga_write(0, &[7; 64]);
     fake.lock().tricks.fault = Some((0, 0, 0, 10));
-    let _short = queue.write(0, &region, 0, 64).unwrap();
+    let _short = queue.from_fpga(0, region.part(0..64)).unwrap();
     clock.query().unwrap();
     assert!(clock.poll(Some(SECOND)).unwrap());
     // The submission finds the record.
-    let refused = queue.write(0, &region, 8192, 64);
+    let refused = queue.from_fpga(0, region.part(8192..8192 + 64));
     assert!(matches!(refused, Err(Error::Broken { .. })), "{refused:?}");
     queue.restart().unwrap();
-    let next = queue.write(0, &region, 4096, 64).unwrap();
+    let next = queue.from_fpga(0, region.part(4096..4096 + 64)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 64);
     for (offset, byte) in [(4096, 7), (8192, 0)] {
         let mut found = [9; 64];
@@ -467,7 +469,7 @@ fn a_transfer_of_a_broken_queue_is_under_way_until_it_is_stopped() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.refuse_at = Some(0);
-    let transfer = queue.read(&region, 0, 0, 4096).unwrap();
+    let transfer = queue.to_fpga(region.part(0..4096), 0).unwrap();
     let error = transfer.wait(10 * SECOND).unwrap_err();
     assert!(matches!(error, Error::Broken { .. }), "{error}");
     assert!(!transfer.has_ended());
@@ -476,7 +478,7 @@ fn a_transfer_of_a_broken_queue_is_under_way_until_it_is_stopped() {
     let stopped = transfer.stop(Duration::ZERO);
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     assert!(transfer.has_ended());
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
 
@@ -485,14 +487,14 @@ fn after_a_reset_a_broken_queue_is_as_new() {
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.lose_record = true;
-    let lost = queue.read(&region, 0, 0, 4096).unwrap();
-    let next = queue.read(&region, 0, 0, 4096).unwrap();
+    let lost = queue.to_fpga(region.part(0..4096), 0).unwrap();
+    let next = queue.to_fpga(region.part(0..4096), 0).unwrap();
     let error = next.wait(SECOND).unwrap_err();
     assert!(matches!(error, Error::Broken { .. }), "{error}");
     assert!(error.remedy().contains("Restart the queue"));
     driver.reset().unwrap();
     assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
 
@@ -501,7 +503,7 @@ fn a_doorbell_refused_by_a_reset_that_the_driver_finds_later_is_lost_with_the_re
     let (fake, driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.refuse_at = Some(0);
-    let transfer = queue.read(&region, 0, 0, 4096).unwrap();
+    let transfer = queue.to_fpga(region.part(0..4096), 0).unwrap();
     fake.lock().tricks.refuse_at = None;
     // Looked at before, as one that waits does.
     assert!(matches!(
@@ -510,7 +512,7 @@ fn a_doorbell_refused_by_a_reset_that_the_driver_finds_later_is_lost_with_the_re
     ));
     driver.reset().unwrap();
     assert!(matches!(transfer.wait(SECOND), Err(Error::Restarted)));
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }
 
@@ -520,12 +522,12 @@ fn a_refused_doorbell_is_noticed_and_the_queue_restarted() {
     let (device, queue) = open_at(&driver);
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.refuse_at = Some(0);
-    let transfer = queue.read(&region, 0, 0, 4096).unwrap();
+    let transfer = queue.to_fpga(region.part(0..4096), 0).unwrap();
     let error = transfer.wait(10 * SECOND).unwrap_err();
     assert!(error.to_string().contains("refused a doorbell"), "{error}");
     fake.lock().tricks.refuse_at = None;
     queue.restart().unwrap();
     assert!(matches!(transfer.poll(), Err(Error::Stopped)));
-    let again = queue.read(&region, 0, 0, 4096).unwrap();
+    let again = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), 4096);
 }

@@ -73,9 +73,11 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
     let (memory, region) = behind_a_dma_buf(&fake, &device);
     for (offset, length) in [(1, 3), (0, 3), (2, 8), (4, 4091)] {
         let offset = offset as u64;
-        assert!(refused(queue.write(0, &region, offset, length)));
+        assert!(refused(
+            queue.from_fpga(0, region.part(offset..offset + length))
+        ));
         let request = Request {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             region: &region,
             offset,
             fpga_address: 0,
@@ -92,7 +94,7 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
         assert!(refused(list));
         // Reads need none of it.
         let read = Request {
-            direction: Direction::Read,
+            direction: Direction::ToFpga,
             ..request
         };
         queue.check(&read).unwrap();
@@ -100,7 +102,7 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
     // The second slot of a stream begins inside of a dword, or the last one ends there.
     for (slot, length) in [(6, 24), (8, 21)] {
         let course = Course {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             region: region.clone(),
             offset: 0,
             slot,
@@ -112,13 +114,13 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
     }
     assert_eq!(queue.statistics().descriptors, 0);
     assert_eq!(found(&memory, 0..1024), [GUARD; 1024]);
-    let write = queue.write(3, &region, 4, 8).unwrap();
+    let write = queue.from_fpga(3, region.part(4..4 + 8)).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 8);
     assert_eq!(found(&memory, 68..76), (3..11).collect::<Vec<u8>>());
     // Nothing copies the ends of a descriptor that bypasses the queue, also in host memory.
     let (_memory, host) = registered(&device, MemoryKind::Host, 4096, Permissions::ReadWrite);
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &host,
         offset: 2,
         fpga_address: 0,
@@ -152,7 +154,9 @@ fn the_memorys_owner_copies_the_ends() {
     for (offset, length, copies) in [(8, 8, 0), (1, 2, 1), (6, 2, 1), (5, 6, 2), (4, 6, 1)] {
         memory.write(0, &[GUARD; 1024]).unwrap();
         let before = gpu.copies.load(Ordering::Relaxed);
-        let write = queue.write(7, &region, offset, length).unwrap();
+        let write = queue
+            .from_fpga(7, region.part(offset..offset + length))
+            .unwrap();
         assert_eq!(write.wait(SECOND).unwrap(), length);
         assert_eq!(gpu.copies.load(Ordering::Relaxed) - before, copies);
         let mut expected = vec![GUARD; 1024];
@@ -171,14 +175,14 @@ fn the_memorys_owner_copies_the_ends() {
         reason: "CUDA_ERROR_ECC_UNCORRECTABLE".into(),
     };
     *gpu.fails.lock().unwrap() = Some(gone);
-    let failing = queue.write(0, &region, 1, 8).unwrap();
-    let behind = queue.write(0, &region, 100, 8).unwrap();
+    let failing = queue.from_fpga(0, region.part(1..1 + 8)).unwrap();
+    let behind = queue.from_fpga(0, region.part(100..100 + 8)).unwrap();
     assert_eq!(behind.wait(SECOND).unwrap(), 8);
     let error = failing.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("ECC_UNCORRECTABLE"), "{error}");
     // Memory that is not there any more ends it as the board would.
     *gpu.fails.lock().unwrap() = Some(Error::Forgotten);
-    let write = queue.write(0, &region, 4, 7).unwrap();
+    let write = queue.from_fpga(0, region.part(4..4 + 7)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             fault: Fault::AttInvalid,
@@ -205,11 +209,11 @@ fn a_function_that_panics_ends_its_write() {
     let (fake, device, queue) = open_coarse();
     let (_memory, region) = behind_a_dma_buf(&fake, &device);
     region.set_patch(Arc::new(Panics));
-    let write = queue.write(7, &region, 1, 2).unwrap();
+    let write = queue.from_fpga(7, region.part(1..1 + 2)).unwrap();
     let error = write.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("panicked"), "{error}");
     // Others do not wait for it.
-    let next = queue.write(0, &region, 100, 8).unwrap();
+    let next = queue.from_fpga(0, region.part(100..100 + 8)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 8);
 }
 
@@ -218,7 +222,7 @@ fn ends_are_copied_when_the_queue_goes() {
     let (_fake, device, queue) = open_coarse();
     let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
     memory.write(0, &[GUARD; 16]).unwrap();
-    drop(queue.write(7, &region, 1, 2).unwrap());
+    drop(queue.from_fpga(7, region.part(1..1 + 2)).unwrap());
     assert!(device.poll(Some(SECOND)).unwrap());
     drop(queue);
     assert_eq!(found(&memory, 0..4), [GUARD, 7, 8, GUARD]);
@@ -229,7 +233,7 @@ fn a_region_that_is_forgotten_gets_no_end() {
     let (fake, device, queue) = open_coarse();
     let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
     fake.lock().tricks.stuck = true;
-    let write = queue.write(0, &region, 1, 2).unwrap();
+    let write = queue.from_fpga(0, region.part(1..1 + 2)).unwrap();
     region.clone().forget().unwrap();
     fake.lock().tricks.stuck = false;
     // The board knows nothing of it: its descriptor names the queue's memory.
@@ -245,7 +249,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
     memory.write(0, &[GUARD; 64]).unwrap();
     // Head, tail, and the middle fails after 8 bytes.
     fake.lock().tricks.fault = Some((0, 2, 8, 8));
-    let write = queue.write(10, &region, 3, 18).unwrap();
+    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             bytes_done: 9,
@@ -261,7 +265,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
     assert_eq!(found(&memory, 12..64), [GUARD; 52]);
     // The head fails.
     fake.lock().tricks.fault = Some((0, 0, 8, 0));
-    let write = queue.write(10, &region, 3, 18).unwrap();
+    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             bytes_done: 0,
@@ -271,7 +275,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
         other => panic!("{other:?}"),
     }
     fake.lock().tricks.stuck = true;
-    let write = queue.write(10, &region, 3, 18).unwrap();
+    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
     match write.wait(Duration::from_millis(1)) {
         Err(Error::Timeout { bytes_done: 0, .. }) => {}
         other => panic!("{other:?}"),
@@ -290,12 +294,14 @@ fn whole_dwords_cost_nothing() {
     let regions = || device.query().unwrap().regions[0];
     let (before, descriptors) = (regions(), |queue: &Queue| queue.statistics().descriptors);
     for round in 0..10 {
-        let write = queue.write(round, &region, 4 * round, 400).unwrap();
+        let write = queue
+            .from_fpga(round, region.part(4 * round..4 * round + 400))
+            .unwrap();
         write.wait(SECOND).unwrap();
     }
     assert_eq!((regions(), descriptors(&queue)), (before, 10));
     for _ in 0..3 {
-        let write = queue.write(0, &region, 1, 400).unwrap();
+        let write = queue.from_fpga(0, region.part(1..1 + 400)).unwrap();
         write.wait(SECOND).unwrap();
     }
     assert_eq!((regions(), descriptors(&queue)), (before + 1, 10 + 3 * 3));

@@ -13,26 +13,26 @@ use std::time::Duration;
 fn a_stopped_channel_ends_its_work_if_it_is_given_the_time() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);
-    let transfer = submit(&queue, Direction::Write, &region, 4096, Terms::default());
+    let transfer = submit(&queue, Direction::FromFpga, &region, 4096, Terms::default());
     assert!(!device.stop(SECOND).unwrap());
     assert_eq!(fake.lock().channels[0].busy(), 0);
     assert_eq!(transfer.poll().unwrap(), Some(MIB));
     // It accepts again.
     assert_eq!(fake.lock().channels[0].control, 0b11);
     fake.lock().tricks.stuck = true;
-    let stuck = queue.write(0, &region, 0, 64).unwrap();
+    let stuck = queue.from_fpga(0, region.part(0..64)).unwrap();
     let (patience, start) = (Duration::from_millis(3), device.now());
     assert!(device.stop(patience).unwrap());
     let taken = device.now() - start;
     assert!(taken >= patience && taken < patience + Duration::from_millis(1));
     assert_eq!(fault_of(&stuck), Fault::Aborted);
     // A second is as long as anybody waits.
-    let _stuck = queue.write(0, &region, 0, 64).unwrap();
+    let _stuck = queue.from_fpga(0, region.part(0..64)).unwrap();
     let start = device.now();
     assert!(device.stop(10 * SECOND).unwrap());
     assert!(device.now() - start < SECOND + patience);
     fake.lock().tricks.stuck = false;
-    let next = queue.write(0, &region, 0, 64).unwrap();
+    let next = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 64);
 }
 
@@ -60,7 +60,7 @@ fn a_restart_ends_one_channel_and_no_other() {
     for transfer in &goes_on {
         assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
     }
-    let again = submit(queue, Direction::Read, &region, 65536, plain);
+    let again = submit(queue, Direction::ToFpga, &region, 65536, plain);
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
@@ -71,7 +71,7 @@ fn a_queue_that_is_dropped_hands_the_memory_back_in_time() {
     let (device, queue) = open_at(&driver);
     let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
-    drop(queue.read(&region, 0, 0, MIB).unwrap());
+    drop(queue.to_fpga(region.part(0..MIB), 0).unwrap());
     let start = driver.now();
     drop((queue, device, region));
     assert!(driver.now() - start < Duration::from_millis(1));
@@ -94,7 +94,7 @@ fn a_channel_that_does_not_end_keeps_its_ring_until_a_reset() {
     let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.stubborn = true;
-    drop(queue.write(place, &region, 0, MIB).unwrap());
+    drop(queue.from_fpga(place, region.part(0..MIB)).unwrap());
     drop((queue, device, region, held));
     // The board may still write records: the ring stays, and neither the channel nor its FPGA memory
     // is given out.
@@ -107,7 +107,7 @@ fn a_channel_that_does_not_end_keeps_its_ring_until_a_reset() {
     let (held, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = false;
     for _ in 0..4 {
-        let pause = queue.read(&region, 0, mine, MIB).unwrap();
+        let pause = queue.to_fpga(region.part(0..MIB), mine).unwrap();
         assert_eq!(pause.wait(SECOND).unwrap(), MIB);
     }
     let mut found = vec![1; MIB as usize];
@@ -118,12 +118,12 @@ fn a_channel_that_does_not_end_keeps_its_ring_until_a_reset() {
     let next = driver.open().unwrap();
     assert_eq!(next.info().channel, 0);
     assert_eq!(next.allocate(MIB).unwrap().base(), place);
-    let transfer = queue.read(&region, 0, mine, MIB);
+    let transfer = queue.to_fpga(region.part(0..MIB), mine);
     assert!(matches!(
         transfer.unwrap().wait(SECOND),
         Err(Error::Restarted)
     ));
-    let transfer = queue.read(&region, 0, mine, MIB).unwrap();
+    let transfer = queue.to_fpga(region.part(0..MIB), mine).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
 }
 
@@ -160,7 +160,7 @@ fn a_board_that_is_gone_may_come_back_and_go_on() {
     let (held, region) = memory(&device, MIB);
     let memories = fake.lock().memories();
     fake.lock().tricks.stuck = true;
-    drop(queue.write(0, &region, 0, MIB).unwrap());
+    drop(queue.from_fpga(0, region.part(0..MIB)).unwrap());
     let copy = region.clone();
     fake.lock().tricks.gone = true;
     let error = copy.forget().unwrap_err();
@@ -186,7 +186,7 @@ fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
     let (held, region) = memory(&device, MIB);
     let memories = fake.lock().memories();
     fake.lock().tricks.stuck = true;
-    let transfer = queue.read(&region, 0, 0, MIB).unwrap();
+    let transfer = queue.to_fpga(region.part(0..MIB), 0).unwrap();
     drop(held);
     region.forget().unwrap();
     assert_eq!(fake.lock().valid_entries(), 0);
@@ -194,7 +194,7 @@ fn a_forgotten_region_gives_its_memory_back_and_keeps_its_entries() {
     let (_next, next) = self::memory(&device, MIB);
     fake.lock().tricks.stuck = false;
     assert_eq!(fault_of(&transfer), Fault::AttInvalid);
-    let transfer = queue.read(&next, 0, 0, MIB).unwrap();
+    let transfer = queue.to_fpga(next.part(0..MIB), 0).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), MIB);
     assert_eq!(
         fake.lock().memories(),
@@ -257,7 +257,7 @@ fn a_dead_port_is_told() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
-    let transfer = queue.read(&region, 0, 0, MIB).unwrap();
+    let transfer = queue.to_fpga(region.part(0..MIB), 0).unwrap();
     fake.lock().tricks.port_dead = true;
     let error = transfer.wait(Duration::from_millis(2)).unwrap_err();
     assert!(matches!(error, Error::PortDead), "{error}");
@@ -272,15 +272,19 @@ fn a_query_beside_a_queue_does_not_make_a_transfer_end_with_anothers_record() {
     fake.fpga_write(place, &[1; 64]);
     fake.fpga_write(place + 4096, &[2; 64]);
     fake.lock().tricks.stuck = true;
-    let lost = queue.write(place, &region, 8192, 64).unwrap();
+    let lost = queue
+        .from_fpga(place, region.part(8192..8192 + 64))
+        .unwrap();
     driver.reset().unwrap();
     // It admits the channel.
     assert_eq!(device.query().unwrap().generation, 1);
     assert!(matches!(lost.poll(), Err(Error::Restarted)));
-    let first = queue.write(place, &region, 0, 64).unwrap();
+    let first = queue.from_fpga(place, region.part(0..64)).unwrap();
     let soon = Duration::from_micros(1);
     assert!(matches!(first.wait(soon), Err(Error::Timeout { .. })));
-    let second = queue.write(place + 4096, &region, 4096, 64).unwrap();
+    let second = queue
+        .from_fpga(place + 4096, region.part(4096..4096 + 64))
+        .unwrap();
     fake.lock().tricks.stuck = false;
     assert_eq!(second.wait(SECOND).unwrap(), 64);
     assert_eq!(first.wait(SECOND).unwrap(), 64);
@@ -317,10 +321,10 @@ fn a_poll_sees_a_restart_and_an_end() {
         };
         queue.set_spin(if spins { Duration::MAX } else { Duration::ZERO });
         fake.lock().tricks.stuck = true;
-        let transfer = queue.write(place, &region, 0, 64).unwrap();
+        let transfer = queue.from_fpga(place, region.part(0..64)).unwrap();
         driver.reset().unwrap();
         assert!(matches!(lost(&transfer), Error::Restarted));
-        let transfer = queue.write(place, &region, 0, 64).unwrap();
+        let transfer = queue.from_fpga(place, region.part(0..64)).unwrap();
         fake.lock().tricks.gone = true;
         assert!(matches!(lost(&transfer), Error::Gone));
     }
@@ -332,13 +336,13 @@ fn a_reset_keeps_contexts_regions_and_settings() {
     let (device, queue, place) = open_with(&driver, MIB);
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Read);
     fake.lock().tricks.stuck = true;
-    let transfer = queue.read(&region, 0, place, MIB).unwrap();
+    let transfer = queue.to_fpga(region.part(0..MIB), place).unwrap();
     let range = fake.lock().channels[0].range;
     driver.reset().unwrap();
     assert!(matches!(transfer.wait(SECOND), Err(Error::Restarted)));
     fake.lock().tricks.stuck = false;
     assert_eq!(fake.lock().channels[0].range, range);
-    let again = queue.read(&region, 0, place, MIB).unwrap();
+    let again = queue.to_fpga(region.part(0..MIB), place).unwrap();
     assert_eq!(again.wait(SECOND).unwrap(), MIB);
 }
 
@@ -362,7 +366,7 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     // It lives on when the file is closed.
     drop(dmabuf);
     memory.write(65_539, b"by a dma-buf").unwrap();
-    let transfer = queue.read(&region, 3, 0x1001, 12).unwrap();
+    let transfer = queue.to_fpga(region.part(3..3 + 12), 0x1001).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), 12);
     let mut found = [0; 12];
     fake.fpga_read(0x1001, &mut found);
@@ -377,6 +381,6 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     let error = device.register_dmabuf(file(), 0, 1, both);
     assert!(matches!(error, Err(Error::Backend(_))), "{error:?}");
     fake.revoke(&memory);
-    let transfer = queue.write(0, &region, 0, 64).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..64)).unwrap();
     assert_eq!(fault_of(&transfer), Fault::AttInvalid);
 }

@@ -226,7 +226,7 @@ fn contexts_live_through_a_programming() {
     let (memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     let side = device.open_cl().unwrap();
     fake.lock().tricks.stuck = true;
-    let lost = queue.write(0, &region, 0, MIB).unwrap();
+    let lost = queue.from_fpga(0, region.part(0..MIB)).unwrap();
     side.arm().unwrap();
     let mut times = 0;
     let image = &mut || {
@@ -243,7 +243,10 @@ fn contexts_live_through_a_programming() {
     side.reprogram(false, image).unwrap();
     assert_eq!(times, 1);
     assert!(matches!(lost.wait(SECOND), Err(Error::Restarted)));
-    let moved = queue.write(0, &region, 0, MIB).unwrap().wait(SECOND);
+    let moved = queue
+        .from_fpga(0, region.part(0..MIB))
+        .unwrap()
+        .wait(SECOND);
     assert_eq!(moved.unwrap(), MIB);
     let mut bytes = [0; 3];
     memory.read(0, &mut bytes).unwrap();
@@ -266,7 +269,7 @@ fn a_programming_that_fails_leaves_a_board_that_works() {
     // The queue learns of the restart.
     device.query().unwrap();
     queue
-        .write(0, &region, 0, MIB)
+        .from_fpga(0, region.part(0..MIB))
         .unwrap()
         .wait(SECOND)
         .unwrap();

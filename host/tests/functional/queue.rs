@@ -60,7 +60,7 @@ fn a_gibibyte_takes_one_interrupt_and_few_accesses() {
 fn every_piece_leaves_a_record_and_the_last_an_interrupt() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::ReadWrite);
-    let transfer = queue.write(77, &region, 0, 4 * MIB).unwrap();
+    let transfer = queue.from_fpga(77, region.part(0..4 * MIB)).unwrap();
     transfer.wait(SECOND).unwrap();
     let state = fake.lock();
     let control: Vec<u32> = state
@@ -87,17 +87,31 @@ fn what_the_block_cannot_flush_is_flushed_for_it() {
     let open = device
         .register_all(&memory, Permissions::ReadWrite)
         .unwrap();
-    queue.write(0, &open, 0, 64).unwrap().wait(SECOND).unwrap();
-    queue.read(&open, 0, 0, 64).unwrap().wait(SECOND).unwrap();
+    queue
+        .from_fpga(0, open.part(0..64))
+        .unwrap()
+        .wait(SECOND)
+        .unwrap();
+    queue
+        .to_fpga(open.part(0..64), 0)
+        .unwrap()
+        .wait(SECOND)
+        .unwrap();
     assert_eq!(fake.lock().seen.flushes, 0);
     queue
-        .write(0, &closed, 0, 64)
+        .from_fpga(0, closed.part(0..64))
         .unwrap()
         .wait(SECOND)
         .unwrap();
     assert_eq!(fake.lock().seen.flushes, 1);
     fake.lock().tricks.fault = Some((0, 0, 3, 0));
-    assert!(queue.write(0, &open, 0, 64).unwrap().wait(SECOND).is_err());
+    assert!(
+        queue
+            .from_fpga(0, open.part(0..64))
+            .unwrap()
+            .wait(SECOND)
+            .is_err()
+    );
     assert_eq!(fake.lock().seen.flushes, 2);
 }
 
@@ -106,12 +120,12 @@ fn a_write_that_cannot_be_flushed_is_no_success() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, closed) = registered(&device, MemoryKind::Gpu, MIB, Permissions::Write);
     fake.lock().tricks.no_flush = true;
-    let write = queue.write(0, &closed, 0, 64).unwrap();
+    let write = queue.from_fpga(0, closed.part(0..64)).unwrap();
     for _ in 0..2 {
         assert!(matches!(write.wait(SECOND), Err(Error::Backend(_))));
     }
     fake.lock().tricks.no_flush = false;
-    let write = queue.write(0, &closed, 0, 64).unwrap();
+    let write = queue.from_fpga(0, closed.part(0..64)).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 64);
 }
 
@@ -141,14 +155,20 @@ fn others_that_are_stuck_do_not_hold_a_transfer_up_for_good() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = memory(&device, MIB);
     fake.lock().tricks.stuck = true;
-    let write = |after_reads| {
+    let write = |after_to_fpga| {
         let terms = Terms {
-            after_reads,
+            after_to_fpga,
             ..Terms::default()
         };
-        submit(&queue, Direction::Write, &region, 1 << 20, terms)
+        submit(&queue, Direction::FromFpga, &region, 1 << 20, terms)
     };
-    let read = submit(&queue, Direction::Read, &region, 1 << 20, Terms::default());
+    let read = submit(
+        &queue,
+        Direction::ToFpga,
+        &region,
+        1 << 20,
+        Terms::default(),
+    );
     let (first, second) = (write(false), write(true));
     let begin = device.now();
     let stopped = second.stop(Duration::from_millis(1));
@@ -166,7 +186,7 @@ fn a_drain_that_is_late_says_how_many_are_left() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
-    let _reads = [0, 64].map(|offset| queue.read(&region, offset, 0, 64).unwrap());
+    let _reads = [0, 64].map(|offset| queue.to_fpga(region.part(offset..offset + 64), 0).unwrap());
     let error = queue.drain(Duration::from_micros(5)).unwrap_err();
     assert_eq!(error.to_string(), "2 transfers have not ended after 5µs");
     fake.lock().tricks.stuck = false;
@@ -178,7 +198,7 @@ fn a_transfer_larger_than_the_queue_goes_on() {
     let (fake, _driver, device, queue) = open(small_queue(4));
     let (_memory, region) = registered(&device, MemoryKind::Gpu, 4 * MIB, Permissions::ReadWrite);
     let request = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         region: &region,
         offset: 0,
         fpga_address: 0,
@@ -197,7 +217,7 @@ fn polling_alone_brings_a_transfer_to_its_end() {
     let (fake, _driver, device, queue) = open(small_queue(2));
     let (_memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     let request = Request {
-        direction: Direction::Read,
+        direction: Direction::ToFpga,
         region: &region,
         offset: 0,
         fpga_address: 0,
@@ -212,7 +232,7 @@ fn polling_alone_brings_a_transfer_to_its_end() {
         rounds += 1;
         assert!(rounds < 100);
         // Time passes in another's wait.
-        let pause = queue.write(0, &other, 0, 1).unwrap();
+        let pause = queue.from_fpga(0, other.part(0..1)).unwrap();
         pause.wait(SECOND).unwrap();
     }
     assert!(fake.lock().seen.reads - reads <= 2 * rounds);
@@ -226,7 +246,7 @@ fn after_a_fault_the_silent_rest_is_not_waited_for_in_vain() {
     for after in 0..40 {
         fake.lock().tricks.fault = Some((0, after, 2, 0));
         let request = Request {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             region: &region,
             offset: 0,
             fpga_address: 0,
@@ -251,9 +271,13 @@ fn dropped_handles_do_not_stop_transfers() {
     let (memory, region) = registered(&device, MemoryKind::Gpu, MIB, Permissions::ReadWrite);
     fake.fpga_write(0, &[7; 65536]);
     for i in 0..16 {
-        drop(queue.write(0, &region, i * 65536, 65536).unwrap());
+        drop(
+            queue
+                .from_fpga(0, region.part(i * 65536..i * 65536 + 65536))
+                .unwrap(),
+        );
     }
-    let last = queue.write(0, &region, 0, 1).unwrap();
+    let last = queue.from_fpga(0, region.part(0..1)).unwrap();
     last.wait(SECOND).unwrap();
     assert_eq!(fake.lock().seen.descriptors.len(), 17);
     let mut bytes = vec![0; MIB as usize];
@@ -308,8 +332,8 @@ proptest! {
         for order in orders {
             let Order { direction, offset, length, piece, wait } = order;
             let (side, region, fpga_address) = match direction {
-                Direction::Write => (0, &to_region, offset),
-                Direction::Read => (1, &from_region, MIB + offset),
+                Direction::FromFpga => (0, &to_region, offset),
+                Direction::ToFpga => (1, &from_region, MIB + offset),
             };
             let range = offset as usize..(offset + length) as usize;
             wanted[side][range.clone()].copy_from_slice(&data[range]);
@@ -341,7 +365,7 @@ fn a_restart_wakes_tasks() {
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
     let transfers: Vec<_> = (0..2)
-        .map(|_| queue.write(0, &region, 0, 4096).unwrap())
+        .map(|_| queue.from_fpga(0, region.part(0..4096)).unwrap())
         .collect();
     let stopped = |end: &Result<u64, Error>| matches!(end, Err(Error::Stopped));
     // A waker that looks at once, where it is woken.
@@ -377,7 +401,7 @@ fn two_tasks_may_wait_for_one_transfer() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
-    let transfer = queue.write(0, &region, 0, 4096).unwrap();
+    let transfer = queue.from_fpga(0, region.part(0..4096)).unwrap();
     struct Count(AtomicUsize);
     impl Wake for Count {
         fn wake(self: Arc<Self>) {
@@ -405,12 +429,12 @@ fn a_waker_may_be_the_last_that_has_a_transfer() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
-    let kept = queue.write(0, &region, 0, 4096).unwrap();
+    let kept = queue.from_fpga(0, region.part(0..4096)).unwrap();
     struct Keeps(#[expect(dead_code, reason = "kept until the waker goes")] Transfer);
     impl Wake for Keeps {
         fn wake(self: Arc<Self>) {}
     }
-    let other = queue.write(0, &region, 0, 4096).unwrap();
+    let other = queue.from_fpga(0, region.part(0..4096)).unwrap();
     let waker = Waker::from(Arc::new(Keeps(kept)));
     let mut context = Context::from_waker(&waker);
     assert!(pin!(other.ended()).poll(&mut context).is_pending());
@@ -426,7 +450,7 @@ fn tasks_hear_of_a_board_that_is_gone() {
     let (fake, _driver, device, queue) = open(Config::default());
     let (_memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     fake.lock().tricks.stuck = true;
-    let transfers = [0, 1].map(|_| queue.write(0, &region, 0, 4096).unwrap());
+    let transfers = [0, 1].map(|_| queue.from_fpga(0, region.part(0..4096)).unwrap());
     fake.lock().tricks.gone = true;
     let (sent, ends) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
@@ -451,7 +475,7 @@ fn many_threads_block_on_tasks() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..200 {
-                    let transfer = queue.write(0, &region, 0, 4096).unwrap();
+                    let transfer = queue.from_fpga(0, region.part(0..4096)).unwrap();
                     assert_eq!(queue.block_on(transfer.ended()).unwrap(), 4096);
                 }
             });

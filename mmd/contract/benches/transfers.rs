@@ -141,7 +141,7 @@ fn main() {
     criterion.bench_function("the bench's board alone", |bencher| {
         bencher.iter_custom(|times| {
             spent(times, || {
-                quick.post(Direction::Read, black_box(&words), 0);
+                quick.post(Direction::ToFpga, black_box(&words), 0);
             })
         });
     });

@@ -396,7 +396,7 @@ impl Board {
         let direction = match &work {
             Work::Move { host, .. } => host.direction(),
             // Either would do.
-            Work::Copy { .. } => Direction::Read,
+            Work::Copy { .. } => Direction::ToFpga,
         };
         let lane = &self.lanes[direction as usize];
         lane.left.fetch_add(1, Ordering::SeqCst);
@@ -455,8 +455,8 @@ impl Board {
         let length = host.length();
         self.dma.run(host, fpga, last).unwrap_or_else(|error| {
             let way = match host.direction() {
-                Direction::Read => "to",
-                Direction::Write => "from",
+                Direction::ToFpga => "to",
+                Direction::FromFpga => "from",
             };
             end(format_args!(
                 "{}: a transfer of {length} bytes {way} FPGA address {fpga:#x} failed: {}",

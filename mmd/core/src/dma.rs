@@ -4,8 +4,8 @@ use crate::host::HostMemory;
 use crate::resets::Resets;
 use peerlane_host::cache::NoRoom as _;
 use peerlane_host::{
-    CopyOptions, Device, Direction, Error, Fault, Memory, MemoryKind, Permissions, Queue, Region,
-    Request, Result, Terms, Transfer,
+    CopyOptions, Device, Direction, Error, Fault, Memory, MemoryKind, Part, Permissions, Queue,
+    Region, Request, Result, Terms, Transfer,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -135,8 +135,8 @@ impl Dma {
             let bytes = (length - offset).min(SLOT);
             let offset = offset as u64;
             // Each by itself: once the second has begun, the source may be gone.
-            self.insist(|| self.whole(Direction::Write, &slot, from + offset, bytes))?;
-            self.insist(|| self.whole(Direction::Read, &slot, to + offset, bytes))
+            self.insist(|| self.whole(Direction::FromFpga, &slot, from + offset, bytes))?;
+            self.insist(|| self.whole(Direction::ToFpga, &slot, to + offset, bytes))
         });
         self.give(slot);
         copied
@@ -211,7 +211,7 @@ impl Dma {
 
     /// Moves bytes between a slot and the board's memory.
     fn whole(&self, direction: Direction, slot: &Slot, fpga: u64, length: usize) -> Result<()> {
-        let transfer = self.submit(direction, &slot.region, 0, fpga, length, false)?;
+        let transfer = self.submit(direction, slot.region.part(0..length as u64), fpga, false)?;
         self.wait(&transfer)
     }
 
@@ -244,7 +244,12 @@ impl Dma {
             Ok((region, offset)) => {
                 let (direction, length) = (host.direction(), host.length());
                 let moved = self
-                    .submit(direction, &region, offset, fpga, length, last)
+                    .submit(
+                        direction,
+                        region.part(offset..offset + length as u64),
+                        fpga,
+                        last,
+                    )
                     .and_then(|transfer| self.wait(&transfer));
                 if moved.is_err() {
                     // Whatever the driver knows of this memory may be the reason. Where it cannot forget
@@ -257,7 +262,13 @@ impl Dma {
             // All of it at a time has no room in the board's table.
             Err(error) if matches!(error, Error::TooLarge { .. }) || error.no_room() => {
                 match self.windows(host, fpga, last) {
-                    Err(error) if error.no_room() => self.staged(host, fpga, last),
+                    // Nor has a part of it, or memory of this kind cannot be pinned at all.
+                    Err(
+                        Error::Call { .. }
+                        | Error::AttFull(_)
+                        | Error::TooLarge { .. }
+                        | Error::Backend(_),
+                    ) => self.staged(host, fpga, last),
                     moved => moved,
                 }
             }
@@ -271,8 +282,8 @@ impl Dma {
         let place = (host.address(), host.length() as u64);
         let mut options = CopyOptions::default();
         options.terms = Terms {
-            after_writes: last,
-            after_reads: last,
+            after_from_fpga: last,
+            after_to_fpga: last,
             ..Terms::default()
         };
         // SAFETY: the memory is this value's alone, for longer than the copy.
@@ -280,7 +291,16 @@ impl Dma {
             self.queue
                 .begin_copy(host.direction(), place, fpga, options)
         };
-        copying?.wait(LIMIT)
+        let (mut copying, mut before) = (copying?, 0);
+        loop {
+            match copying.wait(LIMIT) {
+                // It goes on as long as it moves something.
+                Err(Error::Timeout { bytes_done, .. }) if bytes_done > before => {
+                    before = bytes_done;
+                }
+                moved => return moved,
+            }
+        }
     }
 
     /// Moves bytes by way of memory that the board knows, two pieces at a time.
@@ -296,12 +316,12 @@ impl Dma {
             let place = fpga + done as u64;
             let direction = host.direction();
             let submitted = match direction {
-                Direction::Read => slot.memory.write(0, host.bytes(done..done + length)),
-                Direction::Write => Ok(()),
+                Direction::ToFpga => slot.memory.write(0, host.bytes(done..done + length)),
+                Direction::FromFpga => Ok(()),
             }
             .and_then(|()| {
                 let first = last && done == 0;
-                self.submit(direction, &slot.region, 0, place, length, first)
+                self.submit(direction, slot.region.part(0..length as u64), place, first)
             });
             match submitted {
                 Ok(transfer) => pieces.under_way.push_back(Piece {
@@ -325,23 +345,14 @@ impl Dma {
     fn submit(
         &self,
         direction: Direction,
-        region: &Region,
-        offset: u64,
+        part: Part<'_>,
         fpga_address: u64,
-        length: usize,
         last: bool,
     ) -> Result<Transfer> {
-        let request = Request {
-            direction,
-            region,
-            offset,
-            fpga_address,
-            length: length as u64,
-            piece: None,
-        };
+        let request = Request::new(direction, part, fpga_address);
         let terms = Terms {
-            after_writes: last,
-            after_reads: last,
+            after_from_fpga: last,
+            after_to_fpga: last,
             ..Terms::default()
         };
         self.queue.submit_with(&request, terms)
@@ -431,8 +442,8 @@ impl Pieces<'_> {
         let ended = self.dma.wait(&piece.transfer).and_then(|()| {
             let range = piece.offset..piece.offset + piece.length;
             match host.direction() {
-                Direction::Write => piece.slot.memory.read(0, host.bytes_mut(range)),
-                Direction::Read => Ok(()),
+                Direction::FromFpga => piece.slot.memory.read(0, host.bytes_mut(range)),
+                Direction::ToFpga => Ok(()),
             }
         });
         self.dma.give(piece.slot);

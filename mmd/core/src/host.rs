@@ -56,8 +56,8 @@ impl HostMemory {
     /// Which way the transfer goes.
     pub(crate) fn direction(&self) -> Direction {
         match self.written {
-            true => Direction::Write,
-            false => Direction::Read,
+            true => Direction::FromFpga,
+            false => Direction::ToFpga,
         }
     }
 

@@ -112,8 +112,8 @@ pub(crate) fn copied(
         let routes = Routes::new(&board, side, Options::default());
         let findings = routes.findings().map_err(routed)?;
         for (direction, way) in [
-            (Direction::Write, "FPGA to GPU"),
-            (Direction::Read, "GPU to FPGA"),
+            (Direction::FromFpga, "FPGA to GPU"),
+            (Direction::ToFpga, "GPU to FPGA"),
         ] {
             let said = one_way(&routes, &findings, direction, bytes).map_err(routed)?;
             say(format!("{names}: {way}: {said}"));
@@ -132,8 +132,8 @@ fn one_way(
     bytes: u64,
 ) -> peerlane_routes::Result<String> {
     let (verdict, route) = match direction {
-        Direction::Write => (&findings.write, Route::DirectWrite),
-        Direction::Read => (&findings.read, Route::DirectRead),
+        Direction::FromFpga => (&findings.write, Route::DirectWrite),
+        Direction::ToFpga => (&findings.read, Route::DirectRead),
     };
     if !verdict.works() {
         return Ok(format!("not directly: {verdict}"));

@@ -46,7 +46,9 @@ impl<'a> Bench<'a> {
     /// Moves a piece to the board; says how long that took.
     fn to_board(&self, address: u64, length: usize) -> Result<Duration> {
         let begin = self.device.now();
-        let transfer = self.queue.read(&self.region, 0, address, length as u64)?;
+        let transfer = self
+            .queue
+            .to_fpga(self.region.part(0..length as u64), address)?;
         transfer.wait(LIMIT)?;
         Ok(self.device.now() - begin)
     }
@@ -54,7 +56,9 @@ impl<'a> Bench<'a> {
     /// Moves a piece to the host; says how long that took.
     fn to_host(&self, address: u64, length: usize) -> Result<Duration> {
         let begin = self.device.now();
-        let transfer = self.queue.write(address, &self.region, 0, length as u64)?;
+        let transfer = self
+            .queue
+            .from_fpga(address, self.region.part(0..length as u64))?;
         transfer.wait(LIMIT)?;
         Ok(self.device.now() - begin)
     }

@@ -102,7 +102,9 @@ fn move_both_ways(
     let memory = device.memory(MemoryKind::Gpu, length as usize)?;
     kernels.fill(&source, length, 5)?;
     let region = device.register_all(&memory, Permissions::Read)?;
-    queue.read(&region, 0, fpga.base(), length)?.wait(limit)?;
+    queue
+        .to_fpga(region.part(0..length), fpga.base())?
+        .wait(limit)?;
     let mut bytes = vec![0; length as usize];
     board.fpga_read(fpga.base(), &mut bytes)?;
     ensure!(
@@ -120,7 +122,9 @@ fn move_both_ways(
     put(&target);
     let memory = device.memory(MemoryKind::Gpu, length as usize)?;
     let region = device.register_all(&memory, Permissions::ReadWrite)?;
-    queue.write(fpga.base(), &region, 0, length)?.wait(limit)?;
+    queue
+        .from_fpga(fpga.base(), region.part(0..length))?
+        .wait(limit)?;
     let wrong = kernels.wrong(&target, length, 5)?;
     ensure!(wrong == 0, "FPGA to GPU: a kernel sees {wrong} wrong words");
     Ok(begin.elapsed())

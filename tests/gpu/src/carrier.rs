@@ -103,8 +103,8 @@ impl Carried {
         let (mut bells, mut next) = (0, 0_u32);
         while !stop.load(Ordering::Relaxed) {
             let ways = [
-                (Direction::Write, chan::WRITE_DESC, chan::WRITE_DOORBELL),
-                (Direction::Read, chan::READ_DESC, chan::READ_DOORBELL),
+                (Direction::FromFpga, chan::WRITE_DESC, chan::WRITE_DOORBELL),
+                (Direction::ToFpga, chan::READ_DESC, chan::READ_DOORBELL),
             ];
             for (direction, place, bell) in ways {
                 let bell = &page.0[bell / 4];

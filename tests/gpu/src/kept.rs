@@ -39,8 +39,8 @@ impl Reader {
     }
 
     pub fn read(&self, region: &GpuRegion, offset: u64, length: u64) -> Result<Vec<u8>> {
-        let at = region.offset() + offset;
-        let transfer = (self.queue).read(region.region(), at, self.fpga.base(), length)?;
+        let part = region.part(offset..offset + length)?;
+        let transfer = self.queue.to_fpga(part, self.fpga.base())?;
         transfer.wait(LIMIT)?;
         let mut bytes = vec![0; length as usize];
         self.rig.board.fpga_read(self.fpga.base(), &mut bytes)?;
@@ -95,7 +95,7 @@ pub fn reused(bench: &Bench<'_>) -> Result<String> {
         let region = buffer.register_cached(&cache, device, 0..4 * MIB, BOTH)?;
         reader.expect(&region, seed)?;
         let part = buffer.register_cached(&cache, device, 0..PIECE, BOTH)?;
-        ensure!(part.region().handle() == region.region().handle());
+        ensure!(part.pages().handle() == region.pages().handle());
         addresses.push(buffer.address());
         drop((region, part, buffer));
         ensure!(

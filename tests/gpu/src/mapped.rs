@@ -198,7 +198,7 @@ pub fn side_by_side(bench: &Bench<'_>) -> Result<String> {
     );
     let part = register(places.at(1), 64)?;
     ensure!(
-        part.region().handle() == region.region().handle(),
+        part.pages().handle() == region.pages().handle(),
         "a part in the second piece was registered anew"
     );
     reader.rig.nothing_is_lost()?;
@@ -232,7 +232,7 @@ pub fn anew(bench: &Bench<'_>) -> Result<String> {
     let (mut kept, mut same_handle) = (0, 0);
     for round in 0..ROUNDS {
         let (identity, region) = (buffer_id(at)?, register(at)?);
-        ensure!(register(at)?.region().handle() == region.region().handle());
+        ensure!(register(at)?.pages().handle() == region.pages().handle());
         drop(region);
         places.unmap(0)?;
         let next = places.map(bench, 0, true)?;

@@ -159,15 +159,15 @@ fn round(
     let fpga_part = order.fpga as usize..(order.fpga + order.length) as usize;
     let gpu_part = order.at as usize..(order.at + order.length) as usize;
     match order.direction {
-        Direction::Write => gpu[gpu_part].copy_from_slice(&fpga[fpga_part]),
-        Direction::Read => fpga[fpga_part].copy_from_slice(&gpu[gpu_part]),
+        Direction::FromFpga => gpu[gpu_part].copy_from_slice(&fpga[fpga_part]),
+        Direction::ToFpga => fpga[fpga_part].copy_from_slice(&gpu[gpu_part]),
     }
     let (mut fpga_now, mut gpu_now) = (vec![0; size], vec![0; size]);
     rig.board.fpga_read(base, &mut fpga_now)?;
     buffer.read(0, &mut gpu_now)?;
     ensure!(fpga_now == fpga, "FPGA memory holds other bytes");
     ensure!(gpu_now == gpu, "GPU memory holds other bytes");
-    if order.direction == Direction::Write && order.length == BYTES {
+    if order.direction == Direction::FromFpga && order.length == BYTES {
         let wrong = kernels.wrong(buffer, BYTES, 5)?;
         ensure!(
             wrong == 0,
@@ -241,8 +241,8 @@ pub fn all(bench: &Bench<'_>) -> Result<String> {
         if kind == "plain" {
             for direction in Direction::BOTH {
                 let way = match direction {
-                    Direction::Write => "FPGA to GPU",
-                    Direction::Read => "GPU to FPGA",
+                    Direction::FromFpga => "FPGA to GPU",
+                    Direction::ToFpga => "GPU to FPGA",
                 };
                 let choice = routes.choose(direction, 16 * MIB)?;
                 found.push(format!("{way}, in the board's time: {choice}"));

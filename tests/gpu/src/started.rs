@@ -59,8 +59,8 @@ impl Rig {
     /// The first half to FPGA memory, or that to the second half.
     fn step(&self, direction: Direction) -> Request<'_> {
         let offset = match direction {
-            Direction::Read => 0,
-            Direction::Write => BYTES,
+            Direction::ToFpga => 0,
+            Direction::FromFpga => BYTES,
         };
         Request {
             direction,
@@ -98,7 +98,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     ensure!(rig.device.queue().is_err(), "the channel has two owners");
     let carrier = rig.carried.carry();
     let stream = bench.context.new_stream()?;
-    let [read, write] = [Direction::Read, Direction::Write].map(|way| rig.step(way));
+    let [read, write] = [Direction::ToFpga, Direction::FromFpga].map(|way| rig.step(way));
     let enqueue = |step: &Request<'_>| queue.enqueue(&stream, step, LIMIT);
 
     let mut begin = Instant::now();
@@ -139,7 +139,7 @@ pub fn stream_and_graph(bench: &Bench<'_>) -> Result<String> {
     ensure!(enqueue(&short(&forgotten)).is_err());
     let unread = rig.device.register_all(&other, Permissions::Write)?;
     let unproven = Request {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         ..short(&unread)
     };
     ensure!(enqueue(&unproven).is_err());
@@ -209,7 +209,7 @@ pub fn limit(bench: &Bench<'_>) -> Result<String> {
     const SHORT: Duration = Duration::from_millis(200);
     let rig = Rig::new(bench)?;
     let queue = GpuQueue::new(&bench.gpu, &rig.device)?;
-    let read = rig.step(Direction::Read);
+    let read = rig.step(Direction::ToFpga);
     let short = Request { length: 64, ..read };
     // Nobody carries, so the first step has the queue until it is late.
     let streams = [bench.context.new_stream()?, bench.context.new_stream()?];

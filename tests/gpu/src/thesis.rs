@@ -131,7 +131,11 @@ fn begin(
     let begun = with(None, |board| {
         let region = board.peers.get(&peer.addr())?;
         (board.queue)
-            .submit(direction, region, offset as u64, local, size as u64)
+            .submit(
+                direction,
+                region.part(offset as u64..offset as u64 + size as u64),
+                local,
+            )
             .ok()
     });
     let Some(transfer) = begun else {
@@ -158,7 +162,7 @@ extern "C" fn to_peer(
     user: *mut c_void,
 ) -> c_int {
     let place = (local, peer, offset);
-    begin(Direction::Write, place, size, notify, user)
+    begin(Direction::FromFpga, place, size, notify, user)
 }
 
 extern "C" fn from_peer(
@@ -170,7 +174,7 @@ extern "C" fn from_peer(
     user: *mut c_void,
 ) -> c_int {
     let place = (local, peer, offset);
-    begin(Direction::Read, place, size, notify, user)
+    begin(Direction::ToFpga, place, size, notify, user)
 }
 
 extern "C" fn text(_: c_int) -> *const c_char {

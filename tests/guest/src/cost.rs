@@ -47,7 +47,7 @@ fn transfer(
     let (before, kernel) = (queue.statistics(), interrupts()?);
     let local = device.range().start;
     let begin = Instant::now();
-    let id = queue.submit(direction, &buffer.region, 0, local, length as u64)?;
+    let id = queue.submit(direction, buffer.region.part(0..length as u64), local)?;
     let moved = id.wait(Some(LIMIT)).map_err(told)?;
     ensure!(moved == length as u64, "{moved} bytes of {length}");
     let seconds = begin.elapsed().as_secs();

@@ -164,8 +164,8 @@ fn bad_answer(lab: &mut Lab, answer: Answer, ends: &[End], direction: Direction)
     lab.check_some(&mut mover, &buffer, place, 2, 50_000)?;
     // A write reads only to see that its data have arrived.
     let skipped = match direction {
-        Direction::Write => 0,
-        Direction::Read => lab.rng.random_range(0..100),
+        Direction::FromFpga => 0,
+        Direction::ToFpga => lab.rng.random_range(0..100),
     };
     lab.host.fault(Fault::Reads {
         answer,
@@ -305,7 +305,14 @@ fn port_stuck(lab: &mut Lab) -> Result<String> {
             after: lab.rng.random_range(0..5000),
         })?;
         let begin = Instant::now();
-        let ended = mover.attempt(Direction::Write, &buffer.region, 0, place, 1 << 20, LIMIT);
+        let ended = mover.attempt(
+            Direction::FromFpga,
+            &buffer.region,
+            0,
+            place,
+            1 << 20,
+            LIMIT,
+        );
         took = took.max(begin.elapsed());
         match ended {
             Err(error) if is_expected(&error) => {}
@@ -326,7 +333,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
         let mut mover = Mover::fast(&branch)?;
         let buffer = Buffer::new(mover.device(), 1 << 20)?;
         let place = branch.place(mover.device())?;
-        mover.transfer(Direction::Write, &buffer.region, 0, place, 4096)?;
+        mover.transfer(Direction::FromFpga, &buffer.region, 0, place, 4096)?;
         let device = mover.device().clone();
         device.query().map_err(told)?;
         theirs.signal()?;
@@ -335,7 +342,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
         theirs.wait()?;
         // The page and the ring are mapped, and there is nothing behind them.
         for _ in 0..2000 {
-            match mover.attempt(Direction::Write, &buffer.region, 0, place, 64, LIMIT) {
+            match mover.attempt(Direction::FromFpga, &buffer.region, 0, place, 64, LIMIT) {
                 Err(Error::Gone) => {}
                 other => bail!("a transfer with a board that is gone gave {other:?}"),
             }
@@ -362,7 +369,7 @@ fn told_of_the_end(lab: &mut Lab) -> Result<&'static str> {
         let region = &buffer.region;
         let submitted = mover
             .device()
-            .submit(Direction::Read, region, 0, place, 4096, terms)
+            .submit(Direction::ToFpga, region.part(0..4096), place, terms)
             .map_err(told)?;
         slow_theirs.signal()?;
         match submitted.wait(None) {
@@ -399,7 +406,7 @@ fn signal(lab: &mut Lab) -> Result<&'static str> {
             let submitted =
                 mover
                     .device()
-                    .submit(Direction::Read, region, 0, place, 1 << 19, terms);
+                    .submit(Direction::ToFpga, region.part(0..1 << 19), place, terms);
             // However it ends, the next is waited for.
             let _ = submitted.and_then(|submitted| submitted.wait(None));
         }
@@ -585,7 +592,7 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
     let place = lab.place(mover.device())?;
     let queue = mover.queue()?;
     let id = queue
-        .submit(Direction::Write, &buffer.region, 0, place, 4 << 20)
+        .submit(Direction::FromFpga, buffer.region.part(0..4 << 20), place)
         .map_err(told)?;
     lab.host.fault(Fault::Kill {})?;
     let begin = Instant::now();
@@ -610,7 +617,7 @@ fn kill_board(lab: &mut Lab) -> Result<String> {
     }
     let terms = peerlane_host::Terms::default();
     let submitted = slow
-        .submit(Direction::Write, &kept.region, 0, place, 64, terms)
+        .submit(Direction::FromFpga, kept.region.part(0..64), place, terms)
         .and_then(|submitted| submitted.wait(Some(LIMIT)));
     ensure!(submitted.is_err(), "a dead board has moved data");
     kept.region.forget().or_else(|error| match error {

@@ -263,8 +263,8 @@ impl<'a> Carrier<'a> {
         let mut expected = self.random(length + 2 * GUARD);
         self.host.memory.write(at - GUARD, &expected)?;
         let mover = &mut self.mover;
-        mover.transfer(Direction::Read, region, offset, local, length)?;
-        mover.transfer(Direction::Write, &self.host.region, at, local, length)?;
+        mover.transfer(Direction::ToFpga, region, offset, local, length)?;
+        mover.transfer(Direction::FromFpga, &self.host.region, at, local, length)?;
         expected[GUARD..GUARD + length].copy_from_slice(&bytes);
         let mut found = vec![0; expected.len()];
         self.host.memory.read(at - GUARD, &mut found)?;
@@ -281,8 +281,8 @@ impl<'a> Carrier<'a> {
         let mut expected = self.random(end - start);
         buffer.write(start, &expected)?;
         let mover = &mut self.mover;
-        mover.transfer(Direction::Read, &self.host.region, at, local, length)?;
-        mover.transfer(Direction::Write, region, offset, local, length)?;
+        mover.transfer(Direction::ToFpga, &self.host.region, at, local, length)?;
+        mover.transfer(Direction::FromFpga, region, offset, local, length)?;
         expected[inside].copy_from_slice(&bytes);
         let mut found = vec![0; expected.len()];
         buffer.read(start, &mut found)?;
@@ -359,7 +359,7 @@ fn outlives(lab: &mut Lab) -> Result<&'static str> {
         ensure!(gpu.counts()?.maps == 1, "the board has lost the memory");
         let carrier = Carrier::new(lab, mover)?;
         let (mut mover, place) = (carrier.mover, carrier.place);
-        mover.transfer(Direction::Write, &region, 0, place, MIB)?;
+        mover.transfer(Direction::FromFpga, &region, 0, place, MIB)?;
         region.forget().map_err(told)?;
         // The last one frees it.
         gpu.is_poisoned(&pieces)?;

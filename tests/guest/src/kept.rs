@@ -196,8 +196,8 @@ fn thrown_away_meanwhile(lab: &mut Lab) -> Result<String> {
         memory.write(last, &fresh)?;
         let region = register()?;
         found += u32::from(region.found());
-        mover.transfer(Direction::Read, &region, 0, place, PAGE)?;
-        mover.transfer(Direction::Write, &target.region, 0, place, PAGE)?;
+        mover.transfer(Direction::ToFpga, &region, 0, place, PAGE)?;
+        mover.transfer(Direction::FromFpga, &target.region, 0, place, PAGE)?;
         let mut seen = [0; PAGE];
         target.memory.read(0, &mut seen)?;
         ensure!(

@@ -89,8 +89,8 @@ impl Lab {
             format!("{direction} of {length} bytes, offset {offset:#x}, FPGA address {local:#x}")
         };
         match direction {
-            Direction::Write => self.check_write(mover, target, offset, local, length),
-            Direction::Read => self.check_read(mover, target, offset, local, length),
+            Direction::FromFpga => self.check_write(mover, target, offset, local, length),
+            Direction::ToFpga => self.check_read(mover, target, offset, local, length),
         }
         .with_context(what)
     }
@@ -111,7 +111,7 @@ impl Lab {
         pattern(guard, &mut expected);
         target.write(start, &expected)?;
         let inside = offset - target.first();
-        mover.transfer(Direction::Write, target.region(), inside, local, length)?;
+        mover.transfer(Direction::FromFpga, target.region(), inside, local, length)?;
         pattern(seed, &mut expected[offset - start..][..length]);
         let mut found = vec![0; end - start];
         target.read(start, &mut found)?;
@@ -136,7 +136,7 @@ impl Lab {
         self.host.fpga_write(head, before, local - head)?;
         self.host.fpga_write(tail, after, guard)?;
         let inside = offset - target.first();
-        mover.transfer(Direction::Read, target.region(), inside, local, length)?;
+        mover.transfer(Direction::ToFpga, target.region(), inside, local, length)?;
         self.host.fpga_check(local, seed, length as u64)?;
         self.host.fpga_check(head, before, local - head)?;
         self.host.fpga_check(tail, after, guard)
@@ -364,10 +364,15 @@ impl Mover {
         let (offset, length) = (offset as u64, length as u64);
         match self {
             Self::Slow(device) => device
-                .submit(direction, region, offset, local, length, Terms::default())?
+                .submit(
+                    direction,
+                    region.part(offset..offset + length),
+                    local,
+                    Terms::default(),
+                )?
                 .wait(Some(limit)),
             Self::Fast(queue) => queue
-                .submit(direction, region, offset, local, length)?
+                .submit(direction, region.part(offset..offset + length), local)?
                 .wait(limit),
         }
     }

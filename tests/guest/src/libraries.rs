@@ -303,7 +303,7 @@ fn block_restarted(lab: &mut Lab, library: &str) -> Result<String> {
     let before = device.query().map_err(told)?;
     let long = Duration::from_millis(1500);
     let ended = faults::lost::while_not_master(|| {
-        mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, long)
+        mover.attempt(Direction::FromFpga, &busy.region, 0, place, 1 << 20, long)
     })?;
     ensure!(ended.is_err(), "a board that is no bus master writes");
     let begin = Instant::now();

@@ -184,10 +184,10 @@ fn forget_while_busy(lab: &mut Lab) -> Result<String> {
         queue.set_piece(64 << 10);
         let region = buffer.region.clone();
         let id = queue
-            .submit(Direction::Write, &region, 0, place, 4 << 20)
+            .submit(Direction::FromFpga, region.part(0..4 << 20), place)
             .map_err(told)?;
         let other = queue
-            .submit(Direction::Read, &region, 0, place, 4 << 20)
+            .submit(Direction::ToFpga, region.part(0..4 << 20), place)
             .map_err(told)?;
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
         buffer.region.forget().map_err(told)?;
@@ -218,7 +218,7 @@ fn drop_while_busy(lab: &mut Lab) -> Result<&'static str> {
         lab.host.fpga_write(place, lab.rng.random(), 4 << 20)?;
         let queue = mover.queue()?;
         let _ = queue
-            .submit(Direction::Write, &buffer.region, 0, place, 4 << 20)
+            .submit(Direction::FromFpga, buffer.region.part(0..4 << 20), place)
             .map_err(told)?;
         std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..20_000)));
         drop(mover);
@@ -260,12 +260,12 @@ fn end_while_busy(lab: &mut Lab, killed: bool) -> Result<&'static str> {
                 match &mut mover {
                     Mover::Fast(queue) => {
                         let _ = queue
-                            .submit(direction, region, 0, place, length)
+                            .submit(direction, region.part(0..length), place)
                             .map_err(told)?;
                     }
                     Mover::Slow(_) => {
                         let terms = peerlane_host::Terms::default();
-                        match device.submit(direction, region, 0, place, length, terms) {
+                        match device.submit(direction, region.part(0..length), place, terms) {
                             Err(Error::Call {
                                 source: Errno::AGAIN,
                                 ..
@@ -312,7 +312,7 @@ fn open_and_close(lab: &mut Lab) -> Result<&'static str> {
         let buffer = Buffer::new(mover.device(), 8192)?;
         let place = lab.place_of(mover.device(), 8192)?;
         mover
-            .transfer(Direction::Write, &buffer.region, 5, place, 4099)
+            .transfer(Direction::FromFpga, &buffer.region, 5, place, 4099)
             .with_context(|| format!("context {round}"))?;
     }
     Ok("")
@@ -337,7 +337,7 @@ fn unmapped(lab: &mut Lab) -> Result<&'static str> {
             .fpga_write(place, lab.rng.random(), length as u64)?;
         let queue = mover.queue()?;
         let id = queue
-            .submit(Direction::Write, &region, 0, place, length as u64)
+            .submit(Direction::FromFpga, region.part(0..length as u64), place)
             .map_err(told)?;
         drop(memory);
         // Likely to be given the same pages, were they free.

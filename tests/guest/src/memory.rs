@@ -69,7 +69,12 @@ fn content(device: &Device, buffer: &Buffer, range: &Range<u64>) -> Result<Vec<u
         .write(0, &vec![0xa5; usize::try_from(length)?])?;
     let region = &buffer.region;
     let moved = device
-        .submit(Direction::Write, region, 0, range.start, length, terms)
+        .submit(
+            Direction::FromFpga,
+            region.part(0..length),
+            range.start,
+            terms,
+        )
         .and_then(|submitted| submitted.wait(Some(LIMIT)))
         .map_err(told)?;
     ensure!(moved == length, "{moved} bytes of {length}");
@@ -158,14 +163,12 @@ fn zero_again(lab: &mut Lab) -> Result<&'static str> {
         ensure!(before.is_none_or(|before| before == range), "{range:x?}");
         zero(&device, &buffer, &range)?;
         fill(lab, &range)?;
-        lab.check(&mut mover, Direction::Read, &buffer, 0, range.start, 4096)?;
+        lab.check(&mut mover, Direction::ToFpga, &buffer, 0, range.start, 4096)?;
         memory.free().map_err(told)?;
         match device.submit(
-            Direction::Write,
-            &buffer.region,
-            0,
+            Direction::FromFpga,
+            buffer.region.part(0..64),
             range.start,
-            64,
             Terms::default(),
         ) {
             Err(Error::Local { .. }) => {}
@@ -175,7 +178,14 @@ fn zero_again(lab: &mut Lab) -> Result<&'static str> {
     }
     // Both ways in turn are one context's: its queue begins at the first slot of the ring.
     let memory = allocate(&device, GRANULE)?;
-    lab.check(&mut mover, Direction::Write, &buffer, 0, memory.base(), 512)?;
+    lab.check(
+        &mut mover,
+        Direction::FromFpga,
+        &buffer,
+        0,
+        memory.base(),
+        512,
+    )?;
     Ok("")
 }
 
@@ -194,12 +204,12 @@ fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
             let buffer = Buffer::new(&device, 512 << 10)?;
             buffer.memory.write(0, &vec![0x77; 512 << 10])?;
             let region = &buffer.region;
-            mover.transfer(Direction::Read, region, 0, place, 512 << 10)?;
+            mover.transfer(Direction::ToFpga, region, 0, place, 512 << 10)?;
             theirs.signal()?;
             if end == "killed" {
                 // More of it is under way when the end comes.
                 loop {
-                    mover.transfer(Direction::Read, region, 0, place, 512 << 10)?;
+                    mover.transfer(Direction::ToFpga, region, 0, place, 512 << 10)?;
                 }
             }
             Ok(())
@@ -280,10 +290,10 @@ fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     let buffer = Buffer::new(&device, 4096)?;
     let mut page = Page::new(&device)?;
     let peer = buffer.region.att_address();
-    let end = page.run(Direction::Write, peer, memory.base(), 4096)?;
+    let end = page.run(Direction::FromFpga, peer, memory.base(), 4096)?;
     ensure!(end == Ok(()), "{end:?}");
     refused(memory.free(), Errno::BUSY)?;
-    let end = page.run(Direction::Write, peer, device.range().start, 64)?;
+    let end = page.run(Direction::FromFpga, peer, device.range().start, 64)?;
     ensure!(end == Ok(()), "after it was not given back: {end:?}");
     Ok("")
 }
@@ -345,7 +355,14 @@ fn all(lab: &mut Lab) -> Result<&'static str> {
     let buffer = Buffer::new(&holder, GRANULE as usize)?;
     let mut mover = Mover::Slow(holder.clone());
     for range in [&low, &high] {
-        lab.check(&mut mover, Direction::Write, &buffer, 0, range.start, 4096)?;
+        lab.check(
+            &mut mover,
+            Direction::FromFpga,
+            &buffer,
+            0,
+            range.start,
+            4096,
+        )?;
     }
     refused(memory.offer(), Errno::INVAL)?;
     drop((holder, mover, buffer));

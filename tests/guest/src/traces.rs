@@ -96,7 +96,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
              att_address={address:#x} entries=1 page_shift=12 found={found}"
         ));
         let terms = Terms::default();
-        let transfer = device.submit(Direction::Write, &region, 0, place, 4096, terms);
+        let transfer = device.submit(Direction::FromFpga, region.part(0..4096), place, terms);
         let moved = transfer.and_then(|transfer| transfer.wait(Some(LIMIT)));
         ensure!(moved.map_err(told)? == 4096, "a transfer is short");
         match found {
@@ -149,7 +149,7 @@ fn life(lab: &Lab) -> Result<Vec<String>> {
 
 /// A descriptor that must fail: its cookie, and how it ended.
 fn failing(device: &Device, handle: u32, local: u64) -> Result<(u32, uapi::Wait)> {
-    let read = Direction::Read.raw();
+    let read = Direction::ToFpga.raw();
     let mut submit = uapi::Submit {
         direction: read,
         handle,

@@ -168,8 +168,8 @@ fn both_at_once(lab: &mut Lab) -> Result<&'static str> {
     peerlane_guest::pattern(other, &mut bytes);
     from.memory.write(0, &bytes)?;
     let queue = mover.queue()?;
-    let write = queue.submit(Direction::Write, &into.region, 0, source, length)?;
-    let read = queue.submit(Direction::Read, &from.region, 0, target, length)?;
+    let write = queue.submit(Direction::FromFpga, into.region.part(0..length), source)?;
+    let read = queue.submit(Direction::ToFpga, from.region.part(0..length), target)?;
     // The later one first.
     ensure!(
         read.wait(Some(LIMIT)).map_err(told)? == length,
@@ -219,7 +219,12 @@ fn every_interrupt(lab: &mut Lab) -> Result<&'static str> {
                 let length = lab.rng.random_range(1..64);
                 let terms = Terms::default();
                 let moved = device
-                    .submit(Direction::Write, &buffer.region, 0, place, length, terms)
+                    .submit(
+                        Direction::FromFpga,
+                        buffer.region.part(0..length),
+                        place,
+                        terms,
+                    )
                     .and_then(|submitted| submitted.wait(Some(PATIENCE)))
                     .map_err(told)
                     .with_context(|| format!("transfer {transfer}"))?;
@@ -248,11 +253,9 @@ fn many_queued(lab: &mut Lab) -> Result<&'static str> {
         .map(|index| {
             let at = (index * each) as u64;
             queue.submit(
-                Direction::Write,
-                &buffer.region,
-                at,
+                Direction::FromFpga,
+                buffer.region.part(at..at + each as u64),
                 place + at,
-                each as u64,
             )
         })
         .collect::<peerlane_host::Result<Vec<_>>>()?;
@@ -278,19 +281,34 @@ fn chained(lab: &mut Lab) -> Result<&'static str> {
     let length = MIB as u64;
     lab.host.fpga_write(place, seed, length)?;
     let after_write = Terms {
-        after_writes: true,
+        after_from_fpga: true,
         ..Terms::default()
     };
     let after_read = Terms {
-        after_reads: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
     let region = &buffer.region;
     let there = place + 2 * length;
     let steps = [
-        device.submit(Direction::Write, region, 0, place, length, Terms::default())?,
-        device.submit(Direction::Read, region, 0, there, length, after_write)?,
-        device.submit(Direction::Write, region, length, there, length, after_read)?,
+        device.submit(
+            Direction::FromFpga,
+            region.part(0..length),
+            place,
+            Terms::default(),
+        )?,
+        device.submit(
+            Direction::ToFpga,
+            region.part(0..length),
+            there,
+            after_write,
+        )?,
+        device.submit(
+            Direction::FromFpga,
+            region.part(length..length + length),
+            there,
+            after_read,
+        )?,
     ];
     for step in steps {
         ensure!(
@@ -315,27 +333,32 @@ fn chained_with_ends(lab: &mut Lab) -> Result<&'static str> {
     let length = LENGTH as u64;
     lab.host.fpga_write(place, seed, length)?;
     let after_write = Terms {
-        after_writes: true,
+        after_from_fpga: true,
         ..Terms::default()
     };
     let after_read = Terms {
-        after_reads: true,
+        after_to_fpga: true,
         ..Terms::default()
     };
     let (region, there) = (&buffer.region, place + MIB as u64);
     let submit = |direction, offset: usize, local, length, terms| {
-        device.submit(direction, region, offset as u64, local, length, terms)
+        device.submit(
+            direction,
+            region.part(offset as u64..offset as u64 + length),
+            local,
+            terms,
+        )
     };
     for (first, last) in [(1, 3), (2, 0), (3, 2)] {
         let second = MIB + last;
         let steps = [
-            submit(Direction::Write, first, place, length, Terms::default())?,
-            submit(Direction::Read, first, there + 1, length, after_write)?,
-            submit(Direction::Write, second, there + 1, length, after_read)?,
+            submit(Direction::FromFpga, first, place, length, Terms::default())?,
+            submit(Direction::ToFpga, first, there + 1, length, after_write)?,
+            submit(Direction::FromFpga, second, there + 1, length, after_read)?,
             // It ends last, over the beginning of the one before it.
-            submit(Direction::Write, MIB, place, 8, Terms::default())?,
+            submit(Direction::FromFpga, MIB, place, 8, Terms::default())?,
             // Less than a dword, across the end of one.
-            submit(Direction::Write, 2 * MIB - 5, place, 2, Terms::default())?,
+            submit(Direction::FromFpga, 2 * MIB - 5, place, 2, Terms::default())?,
         ];
         for (step, expected) in steps.into_iter().zip([length, length, length, 8, 2]) {
             let moved = step.wait(Some(LIMIT)).map_err(told)?;
@@ -377,7 +400,11 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
     let eventfd = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
     device.set_eventfd(Some(rustix::fd::AsFd::as_fd(&eventfd)))?;
     let queue = mover.queue()?;
-    let id = queue.submit(Direction::Write, &buffer.region, 0, place, MIB as u64)?;
+    let id = queue.submit(
+        Direction::FromFpga,
+        buffer.region.part(0..MIB as u64),
+        place,
+    )?;
     let limit = rustix::event::Timespec::try_from(LIMIT)?;
     let mut files = [rustix::event::PollFd::new(
         &eventfd,
@@ -398,7 +425,7 @@ fn eventfd(lab: &mut Lab) -> Result<&'static str> {
     let moved = id.poll().map_err(told)?;
     ensure!(moved == Some(MIB as u64), "an event before the record");
     device.set_eventfd(None)?;
-    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
+    let id = queue.submit(Direction::FromFpga, buffer.region.part(0..64), place)?;
     id.wait(Some(LIMIT)).map_err(told)?;
     ensure!(
         rustix::event::poll(&mut files, Some(&rustix::event::Timespec::default()))? == 0,
@@ -424,7 +451,7 @@ fn epoll(lab: &mut Lab) -> Result<&'static str> {
         Ok(epoll::wait(&set, &mut events, Some(&limit))?)
     };
     let queue = mover.queue()?;
-    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64)?;
+    let id = queue.submit(Direction::FromFpga, buffer.region.part(0..64), place)?;
     let begin = std::time::Instant::now();
     while id.poll().map_err(told)?.is_none() {
         ensure!(begin.elapsed() < LIMIT, "the transfer does not end");
@@ -459,7 +486,11 @@ fn stop(lab: &mut Lab) -> Result<&'static str> {
         );
         lab.check_some(&mut mover, &buffer, place, 2, 4096)?;
         if let Mover::Fast(queue) = &mut mover {
-            let id = queue.submit(Direction::Write, &buffer.region, 0, place, 4 * MIB as u64)?;
+            let id = queue.submit(
+                Direction::FromFpga,
+                buffer.region.part(0..4 * MIB as u64),
+                place,
+            )?;
             queue.restart().map_err(told)?;
             let stopped = id.poll();
             ensure!(
@@ -513,7 +544,7 @@ fn stopped_by_others(lab: &mut Lab) -> Result<String> {
                 begin.elapsed() < LIMIT,
                 "{refused:?} doorbells were refused"
             );
-            let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
+            let id = queue.submit(Direction::FromFpga, buffer.region.part(0..64), place);
             let ended = id.and_then(|id| match looks {
                 false => id.wait(None),
                 true => loop {
@@ -547,7 +578,7 @@ fn queue_made_while_stopped(lab: &mut Lab) -> Result<&'static str> {
         let queue = beside_a_stopper(&device, || Queue::new(&device).map_err(told))?;
         for _ in 0..2 {
             let length = MIB as u64;
-            let id = queue.submit(Direction::Write, &buffer.region, 0, place, length);
+            let id = queue.submit(Direction::FromFpga, buffer.region.part(0..length), place);
             drop(id.map_err(told)?);
         }
         let given = queue.statistics().descriptors;

@@ -157,12 +157,12 @@ fn check_window(
     window.write(offset, &expected)?;
     window.settle();
     lab.host.fpga_check(local, stored, length as u64)?;
-    mover.transfer(Direction::Write, &buffer.region, 0, local, length)?;
+    mover.transfer(Direction::FromFpga, &buffer.region, 0, local, length)?;
     buffer.memory.read(0, &mut found)?;
     same(&expected, &found, 0).context("what was stored")?;
     pattern(brought, &mut expected);
     buffer.memory.write(0, &expected)?;
-    mover.transfer(Direction::Read, &buffer.region, 0, local, length)?;
+    mover.transfer(Direction::ToFpga, &buffer.region, 0, local, length)?;
     window.read(offset, &mut found)?;
     same(&expected, &found, offset).context("what was brought")
 }
@@ -213,7 +213,7 @@ fn widths(lab: &mut Lab) -> Result<&'static str> {
     let mut mover = Mover::Slow(device.clone());
     let buffer = Buffer::new(&device, LENGTH)?;
     window.settle();
-    mover.transfer(Direction::Write, &buffer.region, 0, place, LENGTH)?;
+    mover.transfer(Direction::FromFpga, &buffer.region, 0, place, LENGTH)?;
     let mut found = vec![0; LENGTH];
     buffer.memory.read(0, &mut found)?;
     same(&expected, &found, 0)?;

@@ -96,7 +96,7 @@ pub fn round_trip(
     buffer.memory.write(0, &bytes)?;
     buffer.memory.write(half, &vec![0; length])?;
     let region = &buffer.region;
-    for (direction, offset) in [(Direction::Read, 0), (Direction::Write, half)] {
+    for (direction, offset) in [(Direction::ToFpga, 0), (Direction::FromFpga, half)] {
         match mover.attempt(direction, region, offset, place, length, BOUND) {
             Ok(moved) => ensure!(moved == length as u64, "{moved} bytes of {length}"),
             Err(error) => return Ok(Err(error)),

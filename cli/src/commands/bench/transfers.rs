@@ -185,8 +185,8 @@ impl Args {
                 false => self.routes.clone(),
             },
             directions: match self.direction {
-                Ways::FpgaToGpu => vec![Direction::Write],
-                Ways::GpuToFpga => vec![Direction::Read],
+                Ways::FpgaToGpu => vec![Direction::FromFpga],
+                Ways::GpuToFpga => vec![Direction::ToFpga],
                 Ways::Both => Direction::BOTH.to_vec(),
             },
             repeat: self.repeat.unwrap_or(if self.simulated { 5 } else { 100 }),
@@ -263,8 +263,8 @@ fn refuse_nothing(options: &Options) -> Result<(), Error> {
     let names: Vec<_> = options.methods.iter().map(|method| method.name()).collect();
     let ways: Vec<_> = (options.directions.iter())
         .map(|way| match way {
-            Direction::Write => "from the FPGA to the GPU",
-            Direction::Read => "from the GPU to the FPGA",
+            Direction::FromFpga => "from the FPGA to the GPU",
+            Direction::ToFpga => "from the GPU to the FPGA",
         })
         .collect();
     Err(refused(

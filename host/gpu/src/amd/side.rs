@@ -63,7 +63,7 @@ impl Side for AmdMemory {
     fn reach(&self, device: &Device, range: Range<u64>, permissions: Permissions) -> Result<Reach> {
         let region = self.0.register(device, range, permissions).map_err(told)?;
         Ok(Reach {
-            region: region.region().clone(),
+            region: region.pages().clone(),
             offset: region.offset(),
         })
     }

@@ -188,7 +188,7 @@ mod tests {
             // SAFETY: the stand-in has no memory.
             let got =
                 unsafe { (self.gpu).register_cached(&self.cache, &self.device, at, length, both) };
-            got.unwrap().region().handle()
+            got.unwrap().pages().handle()
         }
 
         fn known(&self) -> usize {

@@ -186,7 +186,7 @@ impl Side for GmaMemory {
         let region = self.buffer.register(device, range, permissions);
         let region = region.map_err(|error| told(self.buffer.device(), error))?;
         Ok(Reach {
-            region: region.region().clone(),
+            region: region.pages().clone(),
             offset: region.offset(),
         })
     }

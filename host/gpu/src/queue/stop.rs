@@ -41,7 +41,7 @@ mod tests {
         let memory = device.memory(MemoryKind::Host, 4096).unwrap();
         let register = || device.register_all(&memory, Permissions::ReadWrite);
         let [written, read] = [(); 2].map(|()| register().unwrap());
-        for (region, direction) in [(&written, Direction::Write), (&read, Direction::Read)] {
+        for (region, direction) in [(&written, Direction::FromFpga), (&read, Direction::ToFpga)] {
             let request = request(region, direction);
             queue.admit(&mut queue.lock(), &request).unwrap();
         }

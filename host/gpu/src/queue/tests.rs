@@ -98,12 +98,12 @@ fn regions_of_steps_are_held() {
         admitted.map(drop)
     };
     let [written, read, forgotten] = [(); 3].map(|()| register(Permissions::ReadWrite));
-    for direction in [Direction::Read, Direction::Write, Direction::Read] {
+    for direction in [Direction::ToFpga, Direction::FromFpga, Direction::ToFpga] {
         admit(&written, direction).unwrap();
     }
-    admit(&read, Direction::Read).unwrap();
+    admit(&read, Direction::ToFpga).unwrap();
     forgotten.clone().forget().unwrap();
-    let refused = admit(&forgotten, Direction::Read);
+    let refused = admit(&forgotten, Direction::ToFpga);
     assert!(
         matches!(refused, Err(Error::Board(BoardError::Forgotten))),
         "{refused:?}"
@@ -116,7 +116,7 @@ fn regions_of_steps_are_held() {
         );
     }
     let unread = register(Permissions::Write);
-    let refused = admit(&unread, Direction::Write);
+    let refused = admit(&unread, Direction::FromFpga);
     assert!(
         matches!(refused, Err(Error::Board(BoardError::Region(_)))),
         "{refused:?}"
@@ -138,7 +138,7 @@ fn a_step_goes_to_the_queues_context_from_any_thread() {
     let memory = device.memory(MemoryKind::Host, 4096).unwrap();
     let region = device.register_all(&memory, Permissions::Read).unwrap();
     let step = || {
-        let (request, default) = (request(&region, Direction::Read), std::ptr::null_mut());
+        let (request, default) = (request(&region, Direction::ToFpga), std::ptr::null_mut());
         // SAFETY: null is the default stream.
         unsafe { queue.enqueue_on(default, &request, LONGEST) }
     };
@@ -211,7 +211,7 @@ fn a_queue_waits_for_its_own_steps() {
         let step = |which: &str| {
             // The first one goes on; nothing is reached until it is waited for.
             standin::stall();
-            let request = request(&region, Direction::Read);
+            let request = request(&region, Direction::ToFpga);
             // SAFETY: null is the default stream, and the stand-in runs nothing.
             let done = unsafe { queue.enqueue_on(std::ptr::null_mut(), &request, LONGEST) };
             assert_eq!(done.is_err(), which == "event_record", "{which}");
@@ -238,7 +238,7 @@ fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
     // CU_STREAM_CAPTURE_STATUS_NONE, _ACTIVE and _INVALIDATED of cuda.h.
     for (status, launched) in [(0, 0), (1, 1), (2, 1)] {
         standin::capture_streams(status);
-        let request = request(&region, Direction::Read);
+        let request = request(&region, Direction::ToFpga);
         // SAFETY: the stand-in runs nothing.
         let captured = unsafe { queue.capture_on(stream, &request, LONGEST) };
         match status {

@@ -45,7 +45,7 @@ class TooLargeError(Error):
 
 
 class TransferTimeout(Error, TimeoutError):
-    """It has not ended in time, and goes on."""
+    """It has not ended in time, and goes on. Copies (``Queue.copy_to_fpga``) were stopped."""
 
 
 class FaultError(Error):

@@ -215,7 +215,7 @@ fn with_room(bytes: u64) -> (Board, Plain) {
 
 fn copy(ends: (&Board, &Plain), reached: &mut Reached, at: u64, length: u64) -> Result<u64> {
     let job = Job {
-        direction: Direction::Write,
+        direction: Direction::FromFpga,
         fpga: 0,
         at,
         length,
@@ -304,7 +304,7 @@ fn what_a_broken_queue_has_is_under_way() {
     assert!(matches!(error, Error::UnderWay { .. }), "{error}");
     assert!(error.to_string().contains("bookkeeping"), "{error}");
     let region = (board.device()).register_all(&side.memory, Permissions::Write);
-    let transfer = board.queue().write(0, &region.unwrap(), 0, 64);
+    let transfer = board.queue().from_fpga(0, region.unwrap().part(0..64));
     assert!(transfer.is_err(), "nobody uses it on");
 }
 
@@ -324,7 +324,7 @@ fn a_write_whose_flush_fails_is_under_way() {
             cancel: Some(cancel),
         };
         let job = Job {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             fpga: 0,
             at: 0,
             length: 4096,

@@ -56,7 +56,7 @@ fn called_off(routes: &Arc<Routes>) -> Option<Result<Moved>> {
     );
     std::thread::spawn(move || {
         let order = Order {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             fpga: 0,
             at: 0,
             length: 4096,

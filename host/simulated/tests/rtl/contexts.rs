@@ -60,8 +60,8 @@ fn two_contexts_at_once() {
     let mut transfers = Vec::new();
     let start = driver.now();
     for (queue, base, _, _, (_, to), (_, from)) in &work {
-        transfers.push(queue.write(*base, to, 0, length).unwrap());
-        transfers.push(queue.read(from, 0, base + MIB, length).unwrap());
+        transfers.push(queue.from_fpga(*base, to.part(0..length)).unwrap());
+        transfers.push(queue.to_fpga(from.part(0..length), base + MIB).unwrap());
     }
     // Each has its share: nobody waits for the other's whole transfer.
     transfers[0].wait(SECOND).unwrap();
@@ -99,12 +99,12 @@ fn chained_transfers_hand_data_on() {
         };
         queue.submit_with(&request, terms).unwrap()
     };
-    let after_reads = Terms {
-        after_reads: true,
+    let after_to_fpga = Terms {
+        after_to_fpga: true,
         ..Terms::default()
     };
-    let after_writes = Terms {
-        after_writes: true,
+    let after_from_fpga = Terms {
+        after_from_fpga: true,
         ..Terms::default()
     };
     let plain = Terms::default();
@@ -116,12 +116,12 @@ fn chained_transfers_hand_data_on() {
     let middle = (length - 8 * KIB, length - 4 * KIB);
     let head = (0, length - 8 * KIB);
     let transfers = [
-        submit(Direction::Read, &from_region, 0, (0, length), plain),
-        submit(Direction::Write, &to_region, 0, tail, after_reads),
-        submit(Direction::Write, &to_region, 0, rest, plain),
-        submit(Direction::Read, &to_region, MIB, middle, after_writes),
-        submit(Direction::Read, &to_region, MIB, head, plain),
-        submit(Direction::Read, &to_region, MIB, tail, plain),
+        submit(Direction::ToFpga, &from_region, 0, (0, length), plain),
+        submit(Direction::FromFpga, &to_region, 0, tail, after_to_fpga),
+        submit(Direction::FromFpga, &to_region, 0, rest, plain),
+        submit(Direction::ToFpga, &to_region, MIB, middle, after_from_fpga),
+        submit(Direction::ToFpga, &to_region, MIB, head, plain),
+        submit(Direction::ToFpga, &to_region, MIB, tail, plain),
     ];
     for transfer in &transfers {
         assert_eq!(transfer.wait(SECOND).unwrap(), transfer.length());
@@ -138,8 +138,10 @@ fn a_stopped_channel_is_at_rest_and_goes_on() {
     let (_memory, region) = gpu(&device, MIB);
     for round in 0..2 {
         let transfers = [
-            queue.write(0, &region, 0, MIB / 2).unwrap(),
-            queue.read(&region, MIB / 2, MIB, MIB / 2).unwrap(),
+            queue.from_fpga(0, region.part(0..MIB / 2)).unwrap(),
+            queue
+                .to_fpga(region.part(MIB / 2..MIB / 2 + MIB / 2), MIB)
+                .unwrap(),
         ];
         let soon = Duration::from_micros(20);
         assert!(matches!(queue.drain(soon), Err(Error::NotDrained { .. })));
@@ -177,9 +179,9 @@ fn a_restart_ends_one_context_in_bounded_time() {
         let (_, region) = &buffers[index];
         queue.set_piece(16 << 10);
         [
-            queue.write(*place, region, 0, 2 * MIB).unwrap(),
+            queue.from_fpga(*place, region.part(0..2 * MIB)).unwrap(),
             queue
-                .read(region, 4 * MIB, place + 2 * MIB, 2 * MIB)
+                .to_fpga(region.part(4 * MIB..4 * MIB + 2 * MIB), place + 2 * MIB)
                 .unwrap(),
         ]
     };
@@ -212,9 +214,9 @@ fn a_stop_does_not_wait_for_the_link() {
     let (two, others, theirs) = open_with(&driver, MIB);
     let (_memory, region) = gpu(&one, MIB);
     let (_theirs, of_theirs) = gpu(&two, MIB);
-    let read = queue.read(&region, 0, place, MIB).unwrap();
+    let read = queue.to_fpga(region.part(0..MIB), place).unwrap();
     let write = others
-        .write(theirs, &of_theirs, 64 * KIB, 64 * KIB)
+        .from_fpga(theirs, of_theirs.part(64 * KIB..64 * KIB + 64 * KIB))
         .unwrap();
     let start = driver.now();
     queue.restart().unwrap();
@@ -226,7 +228,7 @@ fn a_stop_does_not_wait_for_the_link() {
     assert!(write.wait(SECOND).is_ok() || fault_of(&write).1 == 64 * KIB);
     link_goes_down(&board, &driver);
     one.query().unwrap();
-    let read = queue.read(&region, 0, place, MIB).unwrap();
+    let read = queue.to_fpga(region.part(0..MIB), place).unwrap();
     assert_eq!(read.wait(SECOND).unwrap(), MIB);
 }
 
@@ -244,8 +246,8 @@ fn a_channel_comes_back_when_its_last_handle_goes() {
             Err(Error::ChannelsTaken { channels: 8 })
         ));
         let (scratch, region) = gpu(&device, 4 * MIB);
-        drop(queue.write(0, &region, 0, 4 * MIB).unwrap());
-        drop(queue.read(&region, 0, 8 * MIB, 4 * MIB).unwrap());
+        drop(queue.from_fpga(0, region.part(0..4 * MIB)).unwrap());
+        drop(queue.to_fpga(region.part(0..4 * MIB), 8 * MIB).unwrap());
         drop(region);
         drop(scratch);
         // What is under way is aborted, and the memory goes at once.
@@ -258,7 +260,7 @@ fn a_channel_comes_back_when_its_last_handle_goes() {
     let (memory, region) = gpu(&device, MIB);
     let data = pattern(1, MIB as usize);
     memory.write(0, &data).unwrap();
-    let read = queue.read(&region, 0, 32 * MIB, MIB).unwrap();
+    let read = queue.to_fpga(region.part(0..MIB), 32 * MIB).unwrap();
     assert_eq!(read.wait(SECOND).unwrap(), MIB);
 }
 
@@ -270,14 +272,14 @@ fn a_region_goes_while_others_are_used() {
     queue.set_piece(4096);
     let (_busy, region) = gpu(&device, 2 * MIB);
     let transfers = [
-        queue.write(0, &region, 0, MIB).unwrap(),
-        queue.read(&region, MIB, 4 * MIB, MIB).unwrap(),
+        queue.from_fpga(0, region.part(0..MIB)).unwrap(),
+        queue.to_fpga(region.part(MIB..MIB + MIB), 4 * MIB).unwrap(),
     ];
     for _ in 0..16 {
         let both = Permissions::ReadWrite;
         let (memory, other) = registered(&device, MemoryKind::Host, 256 * KIB, both);
         drop(memory);
-        let transfer = queue.write(0, &other, 0, 64).unwrap();
+        let transfer = queue.from_fpga(0, other.part(0..64)).unwrap();
         drop(other);
         drop(transfer);
     }
@@ -302,10 +304,10 @@ fn a_forgotten_region_is_not_touched_any_more() {
     for round in 0..12u64 {
         let (memory, region) = gpu(&device, 2 * MIB);
         let ended = [
-            queue.write(0, &region, 0, 2 * MIB).unwrap(),
-            queue.read(&region, 0, 8 * MIB, 2 * MIB).unwrap(),
+            queue.from_fpga(0, region.part(0..2 * MIB)).unwrap(),
+            queue.to_fpga(region.part(0..2 * MIB), 8 * MIB).unwrap(),
         ];
-        let goes_on = queue.write(0, &others, 0, 64 * KIB).unwrap();
+        let goes_on = queue.from_fpga(0, others.part(0..64 * KIB)).unwrap();
         let soon = Duration::from_nanos(20_000 + 137 * round);
         assert!(matches!(ended[0].wait(soon), Err(Error::Timeout { .. })));
         region.forget().unwrap();
@@ -326,12 +328,14 @@ fn counters_count_what_was_moved() {
     let (device, queue) = open_all(&driver);
     let (_memory, region) = gpu(&device, MIB);
     let before = driver.counters().unwrap();
-    let write = queue.write(0, &region, 0, 64 * KIB).unwrap();
-    let read = queue.read(&region, 0, MIB, 32 * KIB).unwrap();
+    let write = queue.from_fpga(0, region.part(0..64 * KIB)).unwrap();
+    let read = queue.to_fpga(region.part(0..32 * KIB), MIB).unwrap();
     write.wait(SECOND).unwrap();
     read.wait(SECOND).unwrap();
     // One that the board refuses in the middle.
-    let cut = queue.read(&region, 64 * KIB, MIB, 512 * KIB).unwrap();
+    let cut = queue
+        .to_fpga(region.part(64 * KIB..64 * KIB + 512 * KIB), MIB)
+        .unwrap();
     let soon = Duration::from_micros(20);
     assert!(matches!(cut.wait(soon), Err(Error::Timeout { .. })));
     region.forget().unwrap();

@@ -176,13 +176,15 @@ impl Rig {
         let guard = fpga - 64;
         self.board.fpga_write(guard, &fpga_bytes).unwrap();
         self.queue.set_piece(16 << 10);
-        let transfer = self.queue.submit(direction, &region, offset, fpga, length);
+        let transfer = self
+            .queue
+            .submit(direction, region.part(offset..offset + length), fpga);
         assert_eq!(transfer.unwrap().wait(SECOND).unwrap(), length);
         let peer_part = offset as usize..(offset + length) as usize;
         let fpga_part = 64..64 + length as usize;
         match direction {
-            Direction::Write => peer[peer_part].copy_from_slice(&fpga_bytes[fpga_part]),
-            Direction::Read => fpga_bytes[fpga_part].copy_from_slice(&peer[peer_part]),
+            Direction::FromFpga => peer[peer_part].copy_from_slice(&fpga_bytes[fpga_part]),
+            Direction::ToFpga => fpga_bytes[fpga_part].copy_from_slice(&peer[peer_part]),
         }
         let (mut peer_now, mut fpga_now) = (vec![0; peer.len()], vec![0; fpga_bytes.len()]);
         memory.read(0, &mut peer_now).unwrap();
@@ -232,9 +234,9 @@ fn both_directions_at_once_outgrow_the_queue() {
         from.write(0, &data).unwrap();
         let fpga = index * 64 * MIB;
         board.fpga_write(fpga, &data).unwrap();
-        transfers.push(queue.write(fpga, &to_region, 0, length).unwrap());
+        transfers.push(queue.from_fpga(fpga, to_region.part(0..length)).unwrap());
         let fpga = fpga + 16 * MIB;
-        transfers.push(queue.read(&from_region, 0, fpga, length).unwrap());
+        transfers.push(queue.to_fpga(from_region.part(0..length), fpga).unwrap());
         memories.push((to, from));
     }
     for transfer in transfers.iter().rev() {
@@ -259,7 +261,7 @@ fn a_transfer_takes_one_interrupt() {
     queue.set_piece(1 << 20);
     for direction in Direction::BOTH {
         let before = board.with(|board| board.irqs());
-        let transfer = queue.submit(direction, &region, 0, 0, 4 * MIB).unwrap();
+        let transfer = queue.submit(direction, region.part(0..4 * MIB), 0).unwrap();
         transfer.wait(SECOND).unwrap();
         assert_eq!(board.with(|board| board.irqs()) - before, 1, "{direction}");
     }
@@ -276,7 +278,7 @@ fn data_is_there_when_a_write_has_ended() {
         // The block reads back, or where it may not, the host.
         for permissions in [Permissions::ReadWrite, Permissions::Write] {
             let range = (0, 64, length);
-            rig.round(Direction::Write, MemoryKind::Gpu, range, permissions);
+            rig.round(Direction::FromFpga, MemoryKind::Gpu, range, permissions);
         }
     }
 }
@@ -303,8 +305,8 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
         let (hits, answer) = (Hits::Addresses(hole), Answer::Never);
         board.bus_mut().inject(FaultRule { hits, answer });
     });
-    let read = queue.read(&region, 0, 0, MIB).unwrap();
-    let write = queue.write(0, &region, 0, 64 * KIB).unwrap();
+    let read = queue.to_fpga(region.part(0..MIB), 0).unwrap();
+    let write = queue.from_fpga(0, region.part(0..64 * KIB)).unwrap();
     let error = read.wait(SECOND).unwrap_err();
     let Error::Fault {
         fault,
@@ -321,7 +323,7 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
     // The other direction goes on; reads are refused until the link has been reset.
     assert_eq!(write.wait(SECOND).unwrap(), 64 * KIB);
     assert!(driver.status().unwrap().read_quarantine);
-    let refused = queue.read(&region, 0, 0, 4096).unwrap();
+    let refused = queue.to_fpga(region.part(0..4096), 0).unwrap();
     assert!(matches!(
         refused.wait(SECOND),
         Err(Error::Fault {
@@ -335,7 +337,7 @@ fn a_read_that_is_never_answered_ends_with_its_place() {
     link_goes_down(board, driver);
     device.query().unwrap();
     let (kind, both) = (MemoryKind::Gpu, Permissions::ReadWrite);
-    rig.round(Direction::Read, kind, (0, 64, 64 * KIB), both);
+    rig.round(Direction::ToFpga, kind, (0, 64, 64 * KIB), both);
 }
 
 /// Peers answer again, and the link is reset, which resets hard IP and block.
@@ -354,8 +356,11 @@ fn link_goes_down(board: &SimBoard, driver: &Driver) {
 fn a_reset_ends_what_is_under_way() {
     let rig = Rig::new(&Options::default(), BoardConfig::default());
     let (_memory, region) = gpu(&rig.device, 8 * MIB);
-    let write = rig.queue.write(0, &region, 0, 8 * MIB).unwrap();
-    let read = rig.queue.read(&region, 0, 64 * MIB, 8 * MIB).unwrap();
+    let write = rig.queue.from_fpga(0, region.part(0..8 * MIB)).unwrap();
+    let read = rig
+        .queue
+        .to_fpga(region.part(0..8 * MIB), 64 * MIB)
+        .unwrap();
     let soon = Duration::from_micros(100);
     assert!(matches!(write.wait(soon), Err(Error::Timeout { .. })));
     rig.driver.reset().unwrap();

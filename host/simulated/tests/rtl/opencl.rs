@@ -56,14 +56,18 @@ fn a_kernel_works_on_what_a_transfer_brought() {
     let (memory, region) = registered(&device, MemoryKind::Host, MIB, Permissions::ReadWrite);
     memory.write(0, &data).unwrap();
     let read = queue
-        .submit(Direction::Read, &region, 0, MIB, BYTES)
+        .submit(Direction::ToFpga, region.part(0..BYTES), MIB)
         .unwrap();
     read.wait(SECOND).unwrap();
     start_copy(&*side, BYTES as u32 / 4);
     side.arm().unwrap();
     assert!(side.wait(Some(60 * SECOND)).unwrap());
     assert_eq!(word(&*side, Area::Kernels, 0x1130), 1);
-    let write = queue.submit(Direction::Write, &region, 0x8000, 2 * MIB, BYTES);
+    let write = queue.submit(
+        Direction::FromFpga,
+        region.part(0x8000..0x8000 + BYTES),
+        2 * MIB,
+    );
     write.unwrap().wait(SECOND).unwrap();
     let mut copy = vec![0; BYTES as usize];
     memory.read(0x8000, &mut copy).unwrap();

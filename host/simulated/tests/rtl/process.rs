@@ -40,9 +40,9 @@ fn memory_of_the_process_is_moved_where_it_was_admitted() {
         )
     };
     let (from, to) = (from.unwrap(), to.unwrap());
-    let moved = queue.read(&from, 0, fpga.base(), length).unwrap();
+    let moved = queue.to_fpga(from.part(0..length), fpga.base()).unwrap();
     assert_eq!(moved.wait(SECOND).unwrap(), length);
-    let moved = queue.write(fpga.base(), &to, 0, length).unwrap();
+    let moved = queue.from_fpga(fpga.base(), to.part(0..length)).unwrap();
     assert_eq!(moved.wait(SECOND).unwrap(), length);
     assert_eq!(back[1..=LENGTH], there);
     assert_eq!((back[0], back[LENGTH + 1]), (0xee, 0xee));

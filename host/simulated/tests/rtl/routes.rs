@@ -103,8 +103,8 @@ impl Rig {
         let fpga_part = order.fpga as usize..(order.fpga + order.length) as usize;
         let gpu_part = order.at as usize..(order.at + order.length) as usize;
         match order.direction {
-            Direction::Write => gpu[gpu_part].copy_from_slice(&fpga[fpga_part]),
-            Direction::Read => fpga[fpga_part].copy_from_slice(&gpu[gpu_part]),
+            Direction::FromFpga => gpu[gpu_part].copy_from_slice(&fpga[fpga_part]),
+            Direction::ToFpga => fpga[fpga_part].copy_from_slice(&gpu[gpu_part]),
         }
         let (mut fpga_now, mut gpu_now) = (vec![0; size], vec![0; size]);
         self.board.fpga_read(base, &mut fpga_now).unwrap();
@@ -181,8 +181,8 @@ fn memory_that_is_larger_than_the_bar() {
     (config.gpu.bar_bytes, config.gpu.bar_reserved) = (MIB, 256 * KIB);
     let rig = Rig::new(2 * MIB, config, Platform::Good, CopyEngine::default());
     for (direction, route) in [
-        (Direction::Write, Route::DirectWrite),
-        (Direction::Read, Route::DirectRead),
+        (Direction::FromFpga, Route::DirectWrite),
+        (Direction::ToFpga, Route::DirectRead),
     ] {
         rig.round(&rig.order(direction), route);
     }
@@ -193,9 +193,9 @@ fn memory_that_is_larger_than_the_bar() {
 fn a_route_that_goes_the_other_way_is_refused() {
     let rig = Rig::on(Platform::Good);
     for (direction, route) in [
-        (Direction::Read, Route::DirectWrite),
-        (Direction::Write, Route::DirectRead),
-        (Direction::Write, Route::Push),
+        (Direction::ToFpga, Route::DirectWrite),
+        (Direction::FromFpga, Route::DirectRead),
+        (Direction::FromFpga, Route::Push),
     ] {
         let order = rig.order(direction);
         let error = rig.routes.transfer(&order, route, &Limits::default());
@@ -207,11 +207,11 @@ fn a_route_that_goes_the_other_way_is_refused() {
     for order in [
         Order {
             at: 1,
-            ..rig.order(Direction::Write)
+            ..rig.order(Direction::FromFpga)
         },
         Order {
             fpga: u64::MAX,
-            ..rig.order(Direction::Read)
+            ..rig.order(Direction::ToFpga)
         },
     ] {
         let error = rig.routes.transfer(&order, Route::Auto, &Limits::default());
@@ -226,10 +226,10 @@ fn a_choice_after_a_push_finds_the_window_free() {
     let rig = Rig::on(Platform::Good);
     let order = Order {
         length: 4 * KIB,
-        ..rig.order(Direction::Read)
+        ..rig.order(Direction::ToFpga)
     };
     rig.round(&order, Route::Push);
-    let choice = rig.routes.choose(Direction::Read, order.length).unwrap();
+    let choice = rig.routes.choose(Direction::ToFpga, order.length).unwrap();
     assert!(!choice.why.contains("window"), "{choice}");
     rig.round(&order, Route::Push);
 }
@@ -240,7 +240,7 @@ fn a_choice_after_a_push_finds_the_window_free() {
 fn a_reset_in_the_middle_of_a_push_is_told() {
     let rig = Rig::on(Platform::Good);
     rig.routes.findings().unwrap();
-    let order = rig.order(Direction::Read);
+    let order = rig.order(Direction::ToFpga);
     let base = rig.routes.board().memory().start;
     let data = pattern(7, rig.length as usize);
     rig.board
@@ -397,8 +397,12 @@ fn a_refusal_that_passes_is_not_kept() {
     for verdict in [&findings.write, &findings.read, &findings.push] {
         assert!(matches!(verdict, Verdict::Busy(_)), "{findings:?}");
     }
-    let order = rig.order(Direction::Write);
-    let choose = || rig.routes.choose(Direction::Write, order.length).unwrap();
+    let order = rig.order(Direction::FromFpga);
+    let choose = || {
+        rig.routes
+            .choose(Direction::FromFpga, order.length)
+            .unwrap()
+    };
     assert_eq!(choose().route, Route::Concurrent);
     rig.round(&order, Route::Auto);
     let error = rig
@@ -412,7 +416,7 @@ fn a_refusal_that_passes_is_not_kept() {
     short.store(false, Ordering::Relaxed);
     assert_eq!(choose().route, Route::DirectWrite);
     rig.round(&order, Route::DirectWrite);
-    let read = rig.order(Direction::Read);
+    let read = rig.order(Direction::ToFpga);
     let error = rig.routes.transfer(&read, Route::Push, &Limits::default());
     assert!(matches!(error, Err(Error::Refused { .. })), "{error:?}");
     drop(window);
@@ -435,7 +439,7 @@ fn where_memory_lies_may_be_unknown() {
         assert_eq!(findings.write, Verdict::Works, "{platform:?}");
         assert_eq!(findings.residence, Residence::Unknown, "{platform:?}");
         assert!(findings.unknown(), "{findings:?}");
-        let choice = routes.choose(Direction::Write, rig.length).unwrap();
+        let choice = routes.choose(Direction::FromFpga, rig.length).unwrap();
         let said = choice.why.contains("is not known");
         assert_eq!(said, choice.route == Route::DirectWrite, "{choice}");
     }
@@ -456,8 +460,8 @@ fn what_nothing_orders_is_not_written_directly() {
     let findings = rig.routes.findings().unwrap();
     assert!(matches!(&findings.write, Verdict::Refused(why) if why.contains("orders its writes")));
     assert_eq!(findings.read, Verdict::Works);
-    rig.round(&rig.order(Direction::Read), Route::DirectRead);
-    rig.round(&rig.order(Direction::Write), Route::Auto);
+    rig.round(&rig.order(Direction::ToFpga), Route::DirectRead);
+    rig.round(&rig.order(Direction::FromFpga), Route::Auto);
 }
 
 /// Automatic copies are right on every platform, and what does not work is refused. On a board without tags, a read that is
@@ -494,7 +498,7 @@ fn takes_what_works(tagged: bool) {
             Platform::Translating,
         ];
         let reads_lost = !tagged && unanswered.contains(&platform);
-        for (direction, expected) in [(Direction::Write, write), (Direction::Read, read)] {
+        for (direction, expected) in [(Direction::FromFpga, write), (Direction::ToFpga, read)] {
             let choice = rig.routes.choose(direction, rig.length).unwrap();
             assert!(expected.contains(&choice.route), "{platform:?}: {choice}");
             let line = choice.to_string();
@@ -503,7 +507,7 @@ fn takes_what_works(tagged: bool) {
             // Through the host is right everywhere, unless the board takes no reads any more.
             let order = rig.order(direction);
             match (reads_lost, direction) {
-                (true, Direction::Read) => {
+                (true, Direction::ToFpga) => {
                     let lost = rig
                         .routes
                         .transfer(&order, Route::Concurrent, &Limits::default());
@@ -528,11 +532,14 @@ fn takes_what_works(tagged: bool) {
             Platform::OnePage,
         ];
         if silent_faults.contains(&platform) {
-            assert!(refused(Direction::Read, Route::DirectRead), "{platform:?}");
+            assert!(
+                refused(Direction::ToFpga, Route::DirectRead),
+                "{platform:?}"
+            );
         }
         if [Platform::Forced, Platform::Translating, Platform::OnePage].contains(&platform) {
             assert!(
-                refused(Direction::Write, Route::DirectWrite),
+                refused(Direction::FromFpga, Route::DirectWrite),
                 "{platform:?}"
             );
         }
@@ -553,7 +560,7 @@ fn a_probe_that_does_not_read_loses_no_reads() {
         assert!(matches!(&findings.read, Verdict::Absent(why) if why.contains("not tried")));
         assert!(!findings.reads_lost, "{platform:?}");
         for route in [Route::Concurrent, Route::Sequential, Route::Push] {
-            rig.round(&rig.order(Direction::Read), route);
+            rig.round(&rig.order(Direction::ToFpga), route);
         }
     }
 }
@@ -638,7 +645,7 @@ fn nothing_is_under_way_after_a_deadline() {
 #[ignore = "external tools: cargo xtask test rtl"]
 fn a_deadline_holds_for_probe_and_measurement() {
     let rig = Rig::on(Platform::Good);
-    let order = rig.order(Direction::Read);
+    let order = rig.order(Direction::ToFpga);
     let now = || rig.routes.board().device().now();
     for route in [
         Route::Auto,
@@ -736,7 +743,7 @@ fn those_who_share_a_board_take_turns() {
                         .enumerate()
                     {
                         let order = Order {
-                            direction: Direction::Read,
+                            direction: Direction::ToFpga,
                             fpga: number as u64 * PART,
                             at: 0,
                             length: 8 * KIB + 5,

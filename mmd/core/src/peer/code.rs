@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn memory_that_its_owner_took_back_is_told_from_a_fault() {
         let fault = |fault| Error::Fault {
-            direction: Direction::Write,
+            direction: Direction::FromFpga,
             fault,
             bytes_done: 0,
             length: 1,

@@ -98,8 +98,8 @@ impl Copy {
         }
         if !memory.permits(direction) {
             let cause = match direction {
-                Direction::Write => "the memory was registered for the board to read it only",
-                Direction::Read => "the memory was registered for the board to write it only",
+                Direction::FromFpga => "the memory was registered for the board to read it only",
+                Direction::ToFpga => "the memory was registered for the board to write it only",
             };
             return Err(refused(CL_INVALID_OPERATION, cause));
         }

@@ -39,7 +39,7 @@ macro_rules! extension {
                 let count = num_events_in_wait_list;
                 let events = Events { blocking, count, list: event_wait_list, event };
                 let (from, to) = ((src_buffer, src_offset), (dst_memory, dst_offset));
-                $mmd.copy_buffer(Direction::Write, from, to, size, events)
+                $mmd.copy_buffer(Direction::FromFpga, from, to, size, events)
             }}
             clCopyPeerToBufferPeerlane(
                 src_memory: cl_peer_memory_peerlane, dst_buffer: cl_mem, src_offset: usize,
@@ -49,7 +49,7 @@ macro_rules! extension {
                 let count = num_events_in_wait_list;
                 let events = Events { blocking, count, list: event_wait_list, event };
                 let (from, to) = ((src_memory, src_offset), (dst_buffer, dst_offset));
-                $mmd.copy_buffer(Direction::Read, to, from, size, events)
+                $mmd.copy_buffer(Direction::ToFpga, to, from, size, events)
             }}
             clGetBufferAddressPeerlane(
                 device: cl_device_id, buffer: cl_mem, address: *mut cl_ulong
@@ -59,14 +59,14 @@ macro_rules! extension {
                 size: usize, pfn_notify: Option<Notify>, user_data: *mut c_void
             ) -> cl_int {{
                 let (to, notify) = ((dst_memory, dst_offset), (pfn_notify, user_data));
-                $mmd.copy_address(Direction::Write, src_address, to, size, notify)
+                $mmd.copy_address(Direction::FromFpga, src_address, to, size, notify)
             }}
             clCopyPeerToAddressPeerlane(
                 src_memory: cl_peer_memory_peerlane, dst_address: cl_ulong, src_offset: usize,
                 size: usize, pfn_notify: Option<Notify>, user_data: *mut c_void
             ) -> cl_int {{
                 let (from, notify) = ((src_memory, src_offset), (pfn_notify, user_data));
-                $mmd.copy_address(Direction::Read, dst_address, from, size, notify)
+                $mmd.copy_address(Direction::ToFpga, dst_address, from, size, notify)
             }}
             clSetOpenCLPeerlane(pfn_find: Option<Find>) -> cl_int { $mmd.set_opencl(pfn_find) }
             clGetErrorTextPeerlane(error: cl_int) -> *const c_char { $mmd.error_text(error) }

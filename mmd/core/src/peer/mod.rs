@@ -80,8 +80,8 @@ impl PeerMemory {
     /// Whether the board may move bytes so.
     fn permits(&self, direction: Direction) -> bool {
         match direction {
-            Direction::Write => self.permissions.write(),
-            Direction::Read => self.permissions.read(),
+            Direction::FromFpga => self.permissions.write(),
+            Direction::ToFpga => self.permissions.read(),
         }
     }
 }

@@ -25,17 +25,17 @@ fn answers_of_reads_with_a_status() {
     ] {
         // The second request of the first descriptor, and no other.
         guest.handle.fail_reads(answer, ALL, 1, 1).unwrap();
-        guest.submit(Direction::Read, host, 0, 2048);
+        guest.submit(Direction::ToFpga, host, 0, 2048);
         let record = guest.record();
         assert_eq!(record.outcome, Err(fault));
         assert_eq!(record.bytes_done, 512, "{fault:?}");
-        guest.submit(Direction::Read, host, 0, 2048);
+        guest.submit(Direction::ToFpga, host, 0, 2048);
         assert_eq!(guest.record().outcome, Ok(()), "{fault:?}");
     }
     // As many as were asked for.
     guest.handle.fail_reads(Answer::Abort, ALL, 0, 2).unwrap();
     let outcomes = [0; 3].map(|_| {
-        guest.submit(Direction::Read, host, 0, 64);
+        guest.submit(Direction::ToFpga, host, 0, 64);
         guest.record().outcome
     });
     let abort = Err(Fault::CompleterAbort);
@@ -49,7 +49,7 @@ fn a_lost_answer_on_txs_ends_by_time_out() {
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     guest.handle.fail_reads(Answer::Never, ALL, 0, 1).unwrap();
-    guest.submit(Direction::Read, host, 0, 512);
+    guest.submit(Direction::ToFpga, host, 0, 512);
     assert_eq!(guest.record().outcome, Err(Fault::ReadTimeout));
     guest.settle();
     assert_ne!(
@@ -61,7 +61,7 @@ fn a_lost_answer_on_txs_ends_by_time_out() {
     guest.enable();
     guest.open();
     guest.map(0, RAM + PAGE);
-    guest.submit(Direction::Read, host, 0, 512);
+    guest.submit(Direction::ToFpga, host, 0, 512);
     assert_eq!(guest.record().outcome, Ok(()));
 }
 
@@ -74,14 +74,14 @@ fn a_late_answer_opens_the_quarantine() {
     // 20000 cycles of 4 ns are 80 us.
     let late = Answer::Late(200_000);
     guest.handle.fail_reads(late, ALL, 0, 1).unwrap();
-    guest.submit(Direction::Read, host, 0, 256);
+    guest.submit(Direction::ToFpga, host, 0, 256);
     assert_eq!(guest.record().outcome, Err(Fault::ReadTimeout));
     guest.settle();
     assert_eq!(
         guest.read_csr(csr::STATUS) & csr::STATUS_READ_QUARANTINE_MASK,
         0
     );
-    guest.submit(Direction::Read, host, 0, 256);
+    guest.submit(Direction::ToFpga, host, 0, 256);
     assert_eq!(guest.record().outcome, Ok(()));
 }
 
@@ -95,7 +95,7 @@ fn a_stuck_port_is_found_dead() {
         guest.settle();
         guest.handle.clear_counters().unwrap();
         guest.handle.stick_port(100).unwrap();
-        guest.submit(Direction::Write, host, 0, MIB as u32);
+        guest.submit(Direction::FromFpga, host, 0, MIB as u32);
         guest.settle();
         let status = guest.read_csr(csr::STATUS);
         assert_ne!(status & csr::STATUS_PORT_DEAD_MASK, 0, "{port:?}");
@@ -106,7 +106,7 @@ fn a_stuck_port_is_found_dead() {
         guest.enable();
         guest.open();
         guest.map(0, RAM + PAGE);
-        guest.submit(Direction::Write, host, 0, MIB as u32);
+        guest.submit(Direction::FromFpga, host, 0, MIB as u32);
         assert_eq!(guest.record().outcome, Ok(()), "{port:?}");
     }
 }
@@ -131,7 +131,7 @@ fn a_killed_endpoint_is_gone_at_once() {
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     for _ in 0..8 {
-        guest.submit(Direction::Write, host, 0, MIB as u32);
+        guest.submit(Direction::FromFpga, host, 0, MIB as u32);
     }
     guest.handle.kill().unwrap();
     let written = guest.handle.status().unwrap().host.bytes_written;

@@ -272,8 +272,8 @@ impl Guest {
             cookie: length,
         };
         let (slot, bell) = match direction {
-            Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-            Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+            Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+            Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
         };
         let words = descriptor.encode().unwrap().map(u32::to_le_bytes);
         let base = self.config.layout.chan;

@@ -91,7 +91,7 @@ fn no_message_before_the_line_is_enabled() {
     let mut guest = guest();
     guest.open();
     let host = guest.map(0, RAM + PAGE);
-    guest.submit(Direction::Write, host, 0, 64);
+    guest.submit(Direction::FromFpga, host, 0, 64);
     guest.record();
     assert_eq!(interrupts(&guest), 0);
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_kernel_that_is_not_masked_hides_the_block() {
     enable(&mut guest, KERNEL | DMA);
     guest.handle.set_kernel_irq(true).unwrap();
     guest.interrupt(0);
-    guest.submit(Direction::Write, host, 0, 64);
+    guest.submit(Direction::FromFpga, host, 0, 64);
     guest.record();
     assert_eq!(word(&mut guest, STATUS), KERNEL | DMA);
     assert_eq!(interrupts(&guest), 1);
@@ -230,7 +230,7 @@ fn a_kernel_at_work_ends_with_its_program() {
     // The block went on.
     guest.open();
     let host = guest.map(0, RAM + PAGE);
-    guest.submit(Direction::Write, host, 0, 64);
+    guest.submit(Direction::FromFpga, host, 0, 64);
     assert_eq!(guest.record().outcome, Ok(()));
 }
 

@@ -20,7 +20,7 @@ pub fn both_ways(guest: &mut Guest, vector: usize) {
         let (peer, at) = (peer.checked_add(76).unwrap(), [PAGE, 0][index] + 76);
         let data = noise(BYTES, index as u32);
         guest.handle.write_fpga(0x1003, &data).unwrap();
-        guest.submit(Direction::Write, peer, 0x1003, BYTES as u32);
+        guest.submit(Direction::FromFpga, peer, 0x1003, BYTES as u32);
         guest.interrupt(vector);
         // The interrupt comes behind the record, and that behind the data.
         let record = guest.record();
@@ -33,7 +33,7 @@ pub fn both_ways(guest: &mut Guest, vector: usize) {
         let data = noise(BYTES, 7 + index as u32);
         memory.write(at, &data);
         guest.write_csr(csr::IRQ_STATUS, u32::MAX);
-        guest.submit(Direction::Read, peer, 0x20_0001, BYTES as u32);
+        guest.submit(Direction::ToFpga, peer, 0x20_0001, BYTES as u32);
         guest.interrupt(vector);
         assert_eq!(guest.record().outcome, Ok(()));
         assert!(guest.handle.read_fpga(0x20_0001, BYTES).unwrap() == data);
@@ -95,7 +95,7 @@ fn a_masked_function_keeps_its_interrupts() {
     guest.open();
     let host = guest.map(0, RAM + PAGE);
     guest.write_config(0x68, 0xC000_0000);
-    guest.submit(Direction::Write, host, 0, 64);
+    guest.submit(Direction::FromFpga, host, 0, 64);
     guest.record();
     guest.settle();
     assert!(guest.events[2].read().is_err());
@@ -117,7 +117,7 @@ fn descriptors_outlive_a_function_reset() {
     guest.write_config(0x68, 0x8000_0000);
     guest.open();
     let host = guest.map(0, RAM + PAGE);
-    guest.submit(Direction::Write, host, 0, 64);
+    guest.submit(Direction::FromFpga, host, 0, 64);
     guest.interrupt(2);
 }
 
@@ -147,7 +147,7 @@ fn every_touched_address_is_known() {
         written: Ranges::from_iter([ring.clone(), target.clone()]),
     };
     guest.handle.allow_only(Some(allowed.clone()));
-    guest.submit(Direction::Write, host.checked_add(4).unwrap(), 0, 4000);
+    guest.submit(Direction::FromFpga, host.checked_add(4).unwrap(), 0, 4000);
     guest.record();
     guest.settle();
     let touched = guest.handle.touched();
@@ -156,7 +156,7 @@ fn every_touched_address_is_known() {
     assert_eq!(written, [ring.start..ring.start + 32, target.clone()]);
     assert_eq!(guest.handle.status().unwrap().strays, 0);
     // One dword more is one too many.
-    guest.submit(Direction::Write, host.checked_add(4).unwrap(), 0, 4004);
+    guest.submit(Direction::FromFpga, host.checked_add(4).unwrap(), 0, 4004);
     guest.record();
     guest.settle();
     let status = guest.handle.status().unwrap();
@@ -173,7 +173,7 @@ fn what_is_unmapped_is_not_touched_any_more() {
     let gpu = guest.map(0, GPU);
     guest.client.dma_unmap(GPU, 4 * MIB).unwrap();
     guest.handle.write_fpga(0, &[0x5A; 64]).unwrap();
-    guest.submit(Direction::Write, gpu, 0, 64);
+    guest.submit(Direction::FromFpga, gpu, 0, 64);
     // Nor is the read that would show its arrival.
     assert_eq!(guest.record().outcome, Err(Fault::Flush));
     guest.settle();
@@ -186,7 +186,7 @@ fn what_is_unmapped_is_not_touched_any_more() {
     };
     assert_eq!(status.unmapped.first(), Some(&write));
     // The bridge of this port drops an answer without data. The first such read ends all reads until a reset.
-    guest.submit(Direction::Read, gpu, 0, 64);
+    guest.submit(Direction::ToFpga, gpu, 0, 64);
     assert_eq!(guest.record().outcome, Err(Fault::PortDown));
     assert_eq!(guest.handle.read_fpga(0, 64).unwrap(), [0x5A; 64]);
 }
@@ -201,7 +201,7 @@ fn unmapping_under_load_is_safe() {
     let again = tempfile::tempfile().unwrap();
     again.set_len(RAM_BYTES).unwrap();
     for _ in 0..4 {
-        guest.submit(Direction::Write, host, 0, MIB as u32);
+        guest.submit(Direction::FromFpga, host, 0, MIB as u32);
     }
     // The ring's first page stays; the rest comes and goes.
     guest.client.dma_unmap(RAM, RAM_BYTES).unwrap();
@@ -224,8 +224,8 @@ fn without_bus_mastering_nothing_is_touched() {
     guest.settle();
     guest.handle.clear_counters().unwrap();
     guest.write_config(4, 0x2);
-    guest.submit(Direction::Write, host, 0, 256);
-    guest.submit(Direction::Read, host, 0, 256);
+    guest.submit(Direction::FromFpga, host, 0, 256);
+    guest.submit(Direction::ToFpga, host, 0, 256);
     guest.settle();
     assert!(guest.handle.touched().is_empty());
     assert!(guest.events[2].read().is_err());
@@ -233,7 +233,7 @@ fn without_bus_mastering_nothing_is_touched() {
     // With it, a read is answered as before.
     guest.write_config(4, 0x6);
     guest.open();
-    guest.submit(Direction::Read, host, 0, 256);
+    guest.submit(Direction::ToFpga, host, 0, 256);
     assert_eq!(guest.record().outcome, Ok(()));
 }
 

@@ -98,7 +98,7 @@ pub(super) fn submitted_without_pause(lab: &mut Lab) -> Result<String> {
     );
     for direction in Direction::BOTH {
         let region = &buffer.region;
-        let submitted = device.submit(direction, region, 0, place, 64, Terms::default());
+        let submitted = device.submit(direction, region.part(0..64), place, Terms::default());
         submitted
             .and_then(|one| one.wait(Some(LIMIT)))
             .map_err(told)?;
@@ -259,7 +259,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     // One lap and a half.
     for index in 0..slots * 3 / 2 {
         let region = &buffer.region;
-        let id = queue.submit(Direction::Write, region, 0, place, 64);
+        let id = queue.submit(Direction::FromFpga, region.part(0..64), place);
         let moved = id.and_then(|id| id.wait(Some(LIMIT))).map_err(told);
         ensure!(moved? == 64, "record {index}");
     }
@@ -280,7 +280,7 @@ pub(super) fn emptied_ring(lab: &mut Lab) -> Result<&'static str> {
     reset()?;
     check().context("after a reset")?;
     // Who has the library is told, and goes on.
-    let id = queue.submit(Direction::Write, &buffer.region, 0, place, 64);
+    let id = queue.submit(Direction::FromFpga, buffer.region.part(0..64), place);
     if let Ok(id) = id {
         let _ = id.wait(Some(LIMIT));
     }

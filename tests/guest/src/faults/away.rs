@@ -287,7 +287,7 @@ pub(super) fn reset_by_others(lab: &mut Lab, event: Fault) -> Result<String> {
     // The block takes no doorbell.
     let terms = peerlane_host::Terms::default();
     let ended = slow
-        .submit(Direction::Write, &other.region, 0, place, 64, terms)
+        .submit(Direction::FromFpga, other.region.part(0..64), place, terms)
         .and_then(|submitted| submitted.wait(Some(SOON)));
     let took = begin.elapsed();
     ensure!(took < SOON, "nobody is told: {ended:?}");
@@ -324,7 +324,7 @@ pub(super) fn restarted_after_a_reset_by_others(lab: &mut Lab, event: Fault) -> 
         let before = mover.device().query().map_err(told)?;
         let queue = mover.queue()?;
         let begun = (0..TRANSFERS)
-            .map(|_| queue.submit(Direction::Write, &buffer.region, 0, place, 1 << 20))
+            .map(|_| queue.submit(Direction::FromFpga, buffer.region.part(0..1 << 20), place))
             .collect::<Result<Vec<_>, _>>()
             .map_err(told)?;
         lab.host.fault(event)?;
@@ -578,7 +578,7 @@ fn node_that_goes_in_time(lab: &mut Lab) -> Result<bool> {
         theirs.signal()?;
         theirs.wait()?;
         let _under_way = device
-            .submit(Direction::Write, region, 0, place, 1 << 20, terms)
+            .submit(Direction::FromFpga, region.part(0..1 << 20), place, terms)
             .map_err(told)?;
         theirs.signal()?;
         // It waits for a second, inside of the driver.
@@ -648,7 +648,7 @@ fn longest_opening(lab: &mut Lab) -> Result<Duration> {
         let region = &buffer.region;
         let queue = mover.queue()?;
         let _ = queue
-            .submit(Direction::Write, region, 0, place, 1 << 20)
+            .submit(Direction::FromFpga, region.part(0..1 << 20), place)
             .map_err(told)?;
         theirs.signal()?;
         // Its end closes the channel, which does not come to rest.

@@ -31,7 +31,7 @@ pub(super) fn reads(lab: &mut Lab) -> Result<String> {
         skip: 1,
         times: 1,
     })?;
-    let ended = mover.attempt(Direction::Read, &buffer.region, 0, at, 4096, LIMIT);
+    let ended = mover.attempt(Direction::ToFpga, &buffer.region, 0, at, 4096, LIMIT);
     lab.host.fault(Fault::Clear {})?;
     match ended {
         Err(Error::Restarted)
@@ -102,7 +102,7 @@ fn without_master(lab: &mut Lab, limit: Duration) -> Result<Duration> {
     let device = mover.device().clone();
     let before = device.query().map_err(told)?;
     let ended = while_not_master(|| {
-        mover.attempt(Direction::Write, &buffer.region, 0, at, 1 << 20, limit)
+        mover.attempt(Direction::FromFpga, &buffer.region, 0, at, 1 << 20, limit)
     })?;
     ensure!(ended.is_err(), "a board that is no bus master writes");
     let begin = Instant::now();

@@ -34,7 +34,7 @@ pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     })?;
     let begin = Instant::now();
     let region = &buffer.region;
-    let ended = mover.attempt(Direction::Read, region, 0, at, 4096, LIMIT);
+    let ended = mover.attempt(Direction::ToFpga, region, 0, at, 4096, LIMIT);
     lab.host.fault(Fault::Clear {})?;
     ensure!(ended.is_err(), "an unanswered read has ended well");
     // Until then reads are refused. On a busy host that may take several of the driver's attempts: it has to have looked
@@ -42,7 +42,7 @@ pub(super) fn late_answers(lab: &mut Lab) -> Result<String> {
     while let Err(Error::Fault {
         fault: End::PortDown,
         ..
-    }) = mover.attempt(Direction::Read, region, 0, at, 4096, LIMIT)
+    }) = mover.attempt(Direction::ToFpga, region, 0, at, 4096, LIMIT)
     {
         ensure!(begin.elapsed() < LIMIT, "reads do not go on");
         std::thread::sleep(Duration::from_millis(5));
@@ -75,7 +75,7 @@ pub(super) fn given_up_reads(lab: &mut Lab) -> Result<String> {
             skip: 2,
             times: LOST.into(),
         })?;
-        let ended = mover.attempt(Direction::Read, &buffer.region, 0, at, 8192, LIMIT);
+        let ended = mover.attempt(Direction::ToFpga, &buffer.region, 0, at, 8192, LIMIT);
         lab.host.fault(Fault::Clear {})?;
         ensure!(ended.is_err(), "unanswered reads have ended well");
         // They are given up one behind the other, and the log says each second at most how many they are.

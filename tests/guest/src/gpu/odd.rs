@@ -402,7 +402,7 @@ pub(super) fn stuck(lab: &mut Lab) -> Result<String> {
         let place = lab.place(&device)?;
         lab.host.fault(Fault::StickPort { after: 0 })?;
         let limit = Duration::from_millis(100);
-        let ended = mover.attempt(Direction::Write, &busy.region, 0, place, 1 << 20, limit);
+        let ended = mover.attempt(Direction::FromFpga, &busy.region, 0, place, 1 << 20, limit);
         ensure!(
             ended.is_err(),
             "a write through a stuck port gave {ended:?}"

@@ -82,7 +82,12 @@ pub(super) fn ends(lab: &mut Lab, way: Way) -> Result<&'static str> {
         let place = lab.place(&device)?;
         for (offset, length, whole) in [(4, 8, true), (4, 7, false), (6, 8, false)] {
             let terms = Terms::default();
-            match device.submit(Direction::Write, &region, offset, place, length, terms) {
+            match device.submit(
+                Direction::FromFpga,
+                region.part(offset..offset + length),
+                place,
+                terms,
+            ) {
                 Ok(submitted) if whole => {
                     submitted.wait(Some(LIMIT)).map_err(told)?;
                 }
@@ -117,7 +122,7 @@ pub(super) fn silent(lab: &mut Lab, way: Way) -> Result<String> {
         let mut mover = mover;
         let seed = 77;
         lab.host.fpga_write(place, seed, SIZE as u64)?;
-        mover.transfer(Direction::Write, &written, 0, place, SIZE)?;
+        mover.transfer(Direction::FromFpga, &written, 0, place, SIZE)?;
         written.flush().map_err(told)?;
         written.forget().map_err(told)?;
         let mut expected = vec![0; SIZE];
@@ -189,7 +194,7 @@ pub(super) fn behind_a_lost_flush(lab: &mut Lab, way: Way) -> Result<&'static st
         })?;
         let terms = Terms::default();
         let write = device
-            .submit(Direction::Write, &host.region, 0, place, 4096, terms)
+            .submit(Direction::FromFpga, host.region.part(0..4096), place, terms)
             .map_err(told)?;
         // However the proof ends.
         let proof = refused(name.register(&device, 0, SIZE))?;
@@ -231,7 +236,7 @@ pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
             skip: 0,
             times: 1,
         })?;
-        let ended = mover.attempt(Direction::Read, &host.region, 0, place, 4096, LIMIT);
+        let ended = mover.attempt(Direction::ToFpga, &host.region, 0, place, 4096, LIMIT);
         lab.host.fault(Fault::Clear {})?;
         ensure!(ended.is_err(), "an unanswered read has ended well");
         let begin = Instant::now();
@@ -239,18 +244,18 @@ pub(super) fn doubted(lab: &mut Lab, way: Way) -> Result<&'static str> {
         let line = seen()?;
         ensure!(line.is_empty(), "{line:?} is known still");
         let read = loop {
-            match mover.attempt(Direction::Read, &region, 0, place, 4096, LIMIT) {
+            match mover.attempt(Direction::ToFpga, &region, 0, place, 4096, LIMIT) {
                 Err(Error::Fault { fault, .. }) => break fault,
                 Err(error) => ensure!(begin.elapsed() < LIMIT, "{error}"),
                 Ok(_) => bail!("the GPU is read"),
             }
         };
         ensure!(read == End::AttPermission, "the GPU is not read: {read:?}");
-        mover.transfer(Direction::Write, &region, 0, place, SIZE)?;
+        mover.transfer(Direction::FromFpga, &region, 0, place, SIZE)?;
         region.forget().map_err(told)?;
         ensure!(known(&device, &name)?.is_none(), "a read is permitted");
         let region = name.register(&device, 0, SIZE).map_err(told)?;
-        mover.transfer(Direction::Read, &region, 0, place, SIZE)
+        mover.transfer(Direction::ToFpga, &region, 0, place, SIZE)
     })?;
     Ok("")
 }

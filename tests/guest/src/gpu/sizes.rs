@@ -86,8 +86,8 @@ pub fn all(lab: &mut Lab, way: Way) -> Result<String> {
                 let local = base + (lab.rng.random_range(4096..MIB as u64) | 1);
                 let inside = offset - first..offset - first + length;
                 let bytes = match direction {
-                    Direction::Write => whole(mover.device(), &part.region, inside),
-                    Direction::Read => inside,
+                    Direction::FromFpga => whole(mover.device(), &part.region, inside),
+                    Direction::ToFpga => inside,
                 };
                 if !bytes.is_empty() {
                     let (offset, length) = (first + bytes.start, bytes.len());

@@ -17,7 +17,7 @@ fn start(lab: &mut Lab, queue: &Queue, region: &Region) -> Result<Vec<Transfer>>
     let mut transfers = Vec::new();
     for direction in [Direction::BOTH; 2].concat() {
         let place = lab.place(queue.device())? + u64::from(1 + direction.raw()) * region.length();
-        let transfer = queue.submit(direction, region, 0, place, region.length());
+        let transfer = queue.submit(direction, region.part(0..region.length()), place);
         transfers.push(transfer.map_err(told)?);
     }
     std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..3000)));

@@ -53,7 +53,7 @@ pub(super) fn stop_and_submit(lab: &mut Lab) -> Result<String> {
             let length = 64 << (round % 8);
             let terms = Terms::default();
             let region = &buffer.region;
-            let well = ends(device.submit(direction, region, 0, place, length, terms))
+            let well = ends(device.submit(direction, region.part(0..length), place, terms))
                 .with_context(|| format!("round {round}"))?;
             counts[usize::from(well)] += 1;
             anyhow::Ok(())
@@ -84,7 +84,12 @@ pub(super) fn stop_wakes(lab: &mut Lab) -> Result<&'static str> {
         let terms = Terms::default();
         let region = &buffer.region;
         device
-            .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+            .submit(
+                Direction::FromFpga,
+                region.part(0..BYTES as u64),
+                place,
+                terms,
+            )
             .map_err(told)
     };
     // Of two large ones the second has not begun.
@@ -127,11 +132,9 @@ pub(super) fn held_back(lab: &mut Lab) -> Result<&'static str> {
     let submit = || {
         device
             .submit(
-                Direction::Write,
-                &buffer.region,
-                0,
+                Direction::FromFpga,
+                buffer.region.part(0..64),
                 place,
-                64,
                 Terms::default(),
             )
             .map_err(told)
@@ -203,7 +206,12 @@ fn late_inside(lab: &mut Lab) -> Result<()> {
         let terms = Terms::default();
         let region = &buffer.region;
         device
-            .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+            .submit(
+                Direction::FromFpga,
+                region.part(0..BYTES as u64),
+                place,
+                terms,
+            )
             .map_err(told)
     };
     let [_first, second] = [submit()?, submit()?];
@@ -362,7 +370,12 @@ pub(super) fn untold_events(lab: &mut Lab) -> Result<&'static str> {
     // None of it is filled with zeros, whose ends are news, too, and may come late.
     let place = lab.place_of_all(&device)?;
     let region = &buffer.region;
-    ends(device.submit(Direction::Write, region, 0, place, 64, Terms::default()))?;
+    ends(device.submit(
+        Direction::FromFpga,
+        region.part(0..64),
+        place,
+        Terms::default(),
+    ))?;
     // The interrupt comes behind the record.
     let comes = device.poll(Some(LIMIT)).map_err(told)?;
     let is_news = || device.poll(Some(Duration::ZERO)).map_err(told);
@@ -390,7 +403,12 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
             let region = &buffer.region;
             let terms = Terms::default();
             device
-                .submit(Direction::Write, region, 0, place, BYTES as u64, terms)
+                .submit(
+                    Direction::FromFpga,
+                    region.part(0..BYTES as u64),
+                    place,
+                    terms,
+                )
                 .map_err(told)
         };
         // Enough to last, on the simulated board.
@@ -401,7 +419,7 @@ pub(super) fn wait_is_restarted(lab: &mut Lab) -> Result<&'static str> {
         let begin = Instant::now();
         theirs.signal()?;
         let mut wait = uapi::Wait {
-            direction: Direction::Write.raw(),
+            direction: Direction::FromFpga.raw(),
             cookie: last.cookie(),
             deadline_ns: peerlane_host::deadline(Some(WAIT)),
             ..Default::default()
@@ -443,7 +461,12 @@ pub(super) fn ends_are_submitted_once(lab: &mut Lab) -> Result<String> {
         let submit = |offset, length| {
             let (region, terms) = (&buffer.region, Terms::default());
             device
-                .submit(Direction::Write, region, offset, place, length, terms)
+                .submit(
+                    Direction::FromFpga,
+                    region.part(offset..offset + length),
+                    place,
+                    terms,
+                )
                 .map_err(told)
         };
         let whole = submit(0, BYTES as u64)?;

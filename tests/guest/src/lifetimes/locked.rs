@@ -58,8 +58,8 @@ pub(super) fn of_a_process(lab: &mut Lab) -> Result<&'static str> {
         let mut bytes = vec![0; 64];
         pattern(branch.rng.random(), &mut bytes);
         buffer.memory.write(9, &bytes)?;
-        mover.transfer(Direction::Read, &buffer.region, 9, place, 64)?;
-        mover.transfer(Direction::Write, &buffer.region, 100_000, place, 64)?;
+        mover.transfer(Direction::ToFpga, &buffer.region, 9, place, 64)?;
+        mover.transfer(Direction::FromFpga, &buffer.region, 100_000, place, 64)?;
         let mut found = vec![0; 64];
         buffer.memory.read(100_000, &mut found)?;
         same(&bytes, &found, 100_000)

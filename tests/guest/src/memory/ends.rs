@@ -328,7 +328,14 @@ fn stays(lab: &mut Lab) -> Result<&'static str> {
     let buffer = Buffer::new(&device, GRANULE as usize)?;
     for _ in 0..lab.rounds.min(3) {
         faults::reset()?;
-        lab.check(&mut mover, Direction::Read, &buffer, 0, memory.base(), 4096)?;
+        lab.check(
+            &mut mover,
+            Direction::ToFpga,
+            &buffer,
+            0,
+            memory.base(),
+            4096,
+        )?;
         let other = lab.open()?;
         let others = allocate(&other, GRANULE)?;
         ensure!(others.range() != memory.range(), "{others:?}");

@@ -62,7 +62,7 @@ fn round(lab: &Lab) -> Result<bool> {
     let mut page = Page::new(&next)?;
     // What was kept last goes last.
     for address in addresses.iter().rev().take(8) {
-        for direction in [Direction::Read, Direction::Write] {
+        for direction in [Direction::ToFpga, Direction::FromFpga] {
             let end = page.run(direction, *address, local, 64)?;
             ensure!(
                 end == Err(Fault::AttInvalid),

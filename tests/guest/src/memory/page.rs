@@ -95,8 +95,8 @@ impl Page {
             cookie: self.cookie,
         };
         let (place, doorbell) = match direction {
-            Direction::Write => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
-            Direction::Read => (chan::READ_DESC, chan::READ_DOORBELL),
+            Direction::FromFpga => (chan::WRITE_DESC, chan::WRITE_DOORBELL),
+            Direction::ToFpga => (chan::READ_DESC, chan::READ_DOORBELL),
         };
         let store = |offset: usize, value: u32| {
             // SAFETY: a word of the page.

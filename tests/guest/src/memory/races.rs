@@ -117,7 +117,7 @@ fn secrets(lab: &Lab) -> Result<(Mover, Buffer)> {
 fn plant(mover: &mut Mover, secret: &Buffer) -> Result<()> {
     let memory = mover.device().allocate(BYTES).map_err(told)?;
     let region = &secret.region;
-    mover.transfer(Direction::Read, region, 0, memory.base(), BYTES as usize)?;
+    mover.transfer(Direction::ToFpga, region, 0, memory.base(), BYTES as usize)?;
     memory.free().map_err(told)
 }
 

@@ -125,7 +125,7 @@ pub(super) fn calibration(lab: &mut Lab) -> Result<&'static str> {
     lab.host.fault(Fault::Calibration { after: None })?;
     ensure!(dword(&*side, Area::Status, 0)? != 0);
     let terms = Terms::default();
-    let write = device.submit(Direction::Write, &region, 0, place, BYTES, terms);
+    let write = device.submit(Direction::FromFpga, region.part(0..BYTES), place, terms);
     let write = write.map_err(told)?;
     let early = write.wait(Some(Duration::from_millis(500)));
     ensure!(
@@ -137,7 +137,7 @@ pub(super) fn calibration(lab: &mut Lab) -> Result<&'static str> {
     let query = device.query().map_err(told)?;
     // It is lost with a configuration, and comes by itself.
     while dword(&*side, Area::Status, 0)? != 0 {}
-    let again = device.submit(Direction::Write, &region, 0, place, BYTES, terms);
+    let again = device.submit(Direction::FromFpga, region.part(0..BYTES), place, terms);
     let moved = again.and_then(|again| again.wait(Some(crate::lab::LIMIT)));
     ensure!(moved.map_err(told)? == BYTES);
     let mut found = vec![0; BYTES as usize];

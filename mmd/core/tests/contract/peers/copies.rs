@@ -17,7 +17,10 @@ fn bytes_are_copied_both_ways_at_every_alignment() {
             program.set_board(0, &[0xee; 512]);
             program.set_board(at, &data);
             peer.memory.write(0, &[0xdd; 512]).unwrap();
-            assert_eq!(program.copy(Direction::Write, &peer, (at, to), length), 0);
+            assert_eq!(
+                program.copy(Direction::FromFpga, &peer, (at, to), length),
+                0
+            );
             let mut expected = [0xdd; 512];
             expected[to..to + length].copy_from_slice(&data);
             assert!(
@@ -25,7 +28,7 @@ fn bytes_are_copied_both_ways_at_every_alignment() {
                 "{length} bytes, {at} to {to}"
             );
             program.set_board(0, &[0xee; 512]);
-            assert_eq!(program.copy(Direction::Read, &peer, (at, to), length), 0);
+            assert_eq!(program.copy(Direction::ToFpga, &peer, (at, to), length), 0);
             let mut expected = [0xee; 512];
             expected[at..at + length].copy_from_slice(&data);
             assert!(
@@ -44,23 +47,23 @@ fn all_sizes_are_copied_both_ways() {
     for length in [0, 1, 63, 64, 65, 4095, 4096, 65_537, 300_001, MIB - 1, MIB] {
         let data = pattern(length as u8, length);
         program.set_board(3, &data);
-        assert_eq!(program.copy(Direction::Write, &peer, (3, 7), length), 0);
+        assert_eq!(program.copy(Direction::FromFpga, &peer, (3, 7), length), 0);
         assert!(peer.bytes(7, length) == data, "{length} bytes");
         program.set_board(3, &vec![0; length]);
-        assert_eq!(program.copy(Direction::Read, &peer, (3, 7), length), 0);
+        assert_eq!(program.copy(Direction::ToFpga, &peer, (3, 7), length), 0);
         assert!(program.on_board(3, length) == data, "{length} bytes");
     }
     // Nothing is to be copied, but from where there is something.
     assert_eq!(
-        program.copy(Direction::Read, &peer, (2 * MIB, MIB + 100), 0),
+        program.copy(Direction::ToFpga, &peer, (2 * MIB, MIB + 100), 0),
         0
     );
     assert_eq!(
-        program.copy(Direction::Read, &peer, (2 * MIB + 1, 0), 0),
+        program.copy(Direction::ToFpga, &peer, (2 * MIB + 1, 0), 0),
         VALUE
     );
     assert_eq!(
-        program.copy(Direction::Read, &peer, (0, MIB + 101), 0),
+        program.copy(Direction::ToFpga, &peer, (0, MIB + 101), 0),
         VALUE
     );
     program.runtime.close();
@@ -74,15 +77,18 @@ fn a_copy_that_the_board_cannot_write_is_refused_before_anything_is_moved() {
     let data = pattern(3, 4096);
     program.set_board(0, &data);
     for (to, size) in [(1, 3), (0, 3), (2, 8), (5, 4091)] {
-        assert_eq!(program.copy(Direction::Write, &peer, (0, to), size), VALUE);
-        let begun = program.begin(Direction::Write, &peer, (0, to), size, &[]);
+        assert_eq!(
+            program.copy(Direction::FromFpga, &peer, (0, to), size),
+            VALUE
+        );
+        let begun = program.begin(Direction::FromFpga, &peer, (0, to), size, &[]);
         assert_eq!(begun.err(), Some(VALUE), "no event is left behind");
     }
     assert!(peer.bytes(0, 4096) == [0; 4096]);
     // From any byte of the board's, and back from any of the peer's.
-    assert_eq!(program.copy(Direction::Write, &peer, (3, 8), 64), 0);
+    assert_eq!(program.copy(Direction::FromFpga, &peer, (3, 8), 64), 0);
     assert!(peer.bytes(8, 64) == data[3..67]);
-    assert_eq!(program.copy(Direction::Read, &peer, (101, 9), 5), 0);
+    assert_eq!(program.copy(Direction::ToFpga, &peer, (101, 9), 5), 0);
     assert!(program.on_board(101, 5) == data[4..9]);
     program.runtime.close();
 }
@@ -93,7 +99,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
     let peer = program.peer(4096);
     let own = (handle(program.buffer), 0);
     let call =
-        |buffer, peer, size| program.call(Direction::Write, buffer, peer, size, true, &[], None);
+        |buffer, peer, size| program.call(Direction::FromFpga, buffer, peer, size, true, &[], None);
     let before = program.given();
     for (offset, to, size) in [
         (0, 0, 4097),
@@ -122,11 +128,11 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
     let only_read = program.peer_with(4, 4096);
     let only_written = program.peer_with(2, 4096);
     assert_eq!(
-        program.copy(Direction::Write, &only_read, (0, 0), 1),
+        program.copy(Direction::FromFpga, &only_read, (0, 0), 1),
         OPERATION
     );
     assert_eq!(
-        program.copy(Direction::Read, &only_written, (0, 0), 1),
+        program.copy(Direction::ToFpga, &only_written, (0, 0), 1),
         OPERATION
     );
     // A byte was read of a buffer for its address; but nothing goes to the peer.
@@ -135,8 +141,11 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
         words.iter().all(|(_, _, words)| words[4] == 1),
         "{words:x?}"
     );
-    assert_eq!(program.copy(Direction::Read, &only_read, (0, 0), 1), 0);
-    assert_eq!(program.copy(Direction::Write, &only_written, (0, 0), 1), 0);
+    assert_eq!(program.copy(Direction::ToFpga, &only_read, (0, 0), 1), 0);
+    assert_eq!(
+        program.copy(Direction::FromFpga, &only_written, (0, 0), 1),
+        0
+    );
     // Lists that make no sense, and a copy that nobody would hear of.
     let events = |blocking, count, list, event| Events {
         blocking,
@@ -152,7 +161,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
     ] {
         // SAFETY: the list is not looked into.
         let copied = unsafe {
-            (program.mmd).copy_buffer(Direction::Write, own, (peer.handle(), 0), 1, events)
+            (program.mmd).copy_buffer(Direction::FromFpga, own, (peer.handle(), 0), 1, events)
         };
         assert_eq!(copied, error);
     }
@@ -167,7 +176,13 @@ fn an_event_ends_when_the_bytes_are_there() {
     // FPGA to GPU: what starts with the event finds the bytes in the GPU's memory.
     program.set_board(1, &data);
     let gate = program.context.event();
-    let copy = program.begin(Direction::Write, &peer, (1, 5), data.len(), &[handle(gate)]);
+    let copy = program.begin(
+        Direction::FromFpga,
+        &peer,
+        (1, 5),
+        data.len(),
+        &[handle(gate)],
+    );
     let copy = copy.unwrap();
     let (sender, found) = channel();
     let memory = peer.memory.clone();
@@ -183,7 +198,13 @@ fn an_event_ends_when_the_bytes_are_there() {
     // GPU to FPGA: in the board's memory.
     program.set_board(1, &vec![0; data.len()]);
     let gate = program.context.event();
-    let copy = program.begin(Direction::Read, &peer, (1, 5), data.len(), &[handle(gate)]);
+    let copy = program.begin(
+        Direction::ToFpga,
+        &peer,
+        (1, 5),
+        data.len(),
+        &[handle(gate)],
+    );
     let copy = copy.unwrap();
     let (sender, found) = channel();
     let fake = program.toys.fake.clone();
@@ -212,14 +233,14 @@ fn a_copy_waits_for_all_its_events() {
     let list = [handle(first), handle(second)];
     // Two that wait, one of them for the other.
     let one = program
-        .begin(Direction::Write, &peer, (0, 0), 3, &list)
+        .begin(Direction::FromFpga, &peer, (0, 0), 3, &list)
         .unwrap();
     let two = program
-        .begin(Direction::Write, &peer, (0, 100), 3, &[handle(one)])
+        .begin(Direction::FromFpga, &peer, (0, 100), 3, &[handle(one)])
         .unwrap();
     // One that waits for nothing overtakes them.
     let free = program
-        .begin(Direction::Write, &peer, (0, 200), 3, &[])
+        .begin(Direction::FromFpga, &peer, (0, 200), 3, &[])
         .unwrap();
     assert_eq!(free.wait(), 0);
     assert_eq!(peer.bytes(200, 3), b"old");
@@ -243,7 +264,15 @@ fn a_copy_waits_for_all_its_events() {
         let mut event = null_mut();
         let (own, to) = ((handle(program.buffer), 0), (peer.handle(), 300));
         let list = [handle(third)];
-        let copied = program.call(Direction::Write, own, to, 3, true, &list, Some(&mut event));
+        let copied = program.call(
+            Direction::FromFpga,
+            own,
+            to,
+            3,
+            true,
+            &list,
+            Some(&mut event),
+        );
         assert_eq!((copied, third.now()), (0, 0));
         // SAFETY: events are the stub's.
         let event: &Event = unsafe { object(event) };
@@ -254,12 +283,12 @@ fn a_copy_waits_for_all_its_events() {
     failed.set(-7);
     let list = [handle(failed)];
     let copy = program
-        .begin(Direction::Write, &peer, (0, 400), 3, &list)
+        .begin(Direction::FromFpga, &peer, (0, 400), 3, &list)
         .unwrap();
     assert_eq!(copy.wait(), EVENT_FAILED);
     let own = (handle(program.buffer), 0);
     let copied = program.call(
-        Direction::Write,
+        Direction::FromFpga,
         own,
         (peer.handle(), 400),
         3,
@@ -272,7 +301,7 @@ fn a_copy_waits_for_all_its_events() {
     let list = [handle(other)];
     let mut waiting = Vec::new();
     let refused = loop {
-        match program.begin(Direction::Write, &peer, (0, 0), 3, &list) {
+        match program.begin(Direction::FromFpga, &peer, (0, 0), 3, &list) {
             Ok(event) => waiting.push(event),
             Err(error) => break error,
         }
@@ -297,11 +326,11 @@ fn threads_copy_both_ways_at_once() {
                     let data = pattern((2 * round + thread) as u8, length);
                     program.set_board(at, &data);
                     let copied = match round % 2 {
-                        0 => program.copy(Direction::Write, peer, (at, round), length),
+                        0 => program.copy(Direction::FromFpga, peer, (at, round), length),
                         _ => {
                             let at = (at, round);
                             program
-                                .begin(Direction::Write, peer, at, length, &[])
+                                .begin(Direction::FromFpga, peer, at, length, &[])
                                 .unwrap()
                                 .wait()
                         }
@@ -310,7 +339,7 @@ fn threads_copy_both_ways_at_once() {
                     program.set_board(at, &vec![0; length]);
                     let at_both = (at, round);
                     let back = program
-                        .begin(Direction::Read, peer, at_both, length, &[])
+                        .begin(Direction::ToFpga, peer, at_both, length, &[])
                         .unwrap();
                     assert!(back.wait() == 0 && program.on_board(at, length) == data);
                 }
@@ -333,7 +362,7 @@ fn a_copy_too_many_is_refused_and_leaves_no_event_behind() {
     let program = Program::new();
     let peer = program.peer(4096);
     let gate = program.context.event();
-    let wait = || program.begin(Direction::Read, &peer, (0, 0), 1, &[handle(gate)]);
+    let wait = || program.begin(Direction::ToFpga, &peer, (0, 0), 1, &[handle(gate)]);
     let copies: Vec<_> = (0..64).map(|_| wait().unwrap()).collect();
     assert_eq!(wait().err(), Some(NO_RESOURCES));
     gate.set(0);
@@ -363,12 +392,12 @@ fn a_driver_around_the_runtime_gives_its_functions() {
     assert_eq!(unsafe { program.mmd.set_opencl(Some(functions)) }, 0);
     let peer = program.peer(4096);
     peer.memory.write(0, &pattern(7, 4096)).unwrap();
-    let copy = program.begin(Direction::Read, &peer, (0, 0), 4096, &[]);
+    let copy = program.begin(Direction::ToFpga, &peer, (0, 0), 4096, &[]);
     assert_eq!(copy.unwrap().wait(), 0);
     assert!(program.on_board(0, 4096) == pattern(7, 4096));
     // SAFETY: none are.
     assert_eq!(unsafe { program.mmd.set_opencl(None) }, 0);
-    let copy = program.begin(Direction::Read, &peer, (0, 0), 1, &[]);
+    let copy = program.begin(Direction::ToFpga, &peer, (0, 0), 1, &[]);
     assert_eq!(copy.err(), Some(NO_OPENCL));
     program.runtime.close();
 }
@@ -411,8 +440,15 @@ fn copies_by_address_need_no_opencl() {
         event: null_mut(),
     };
     // SAFETY: the buffer is the stub's.
-    let copied =
-        unsafe { mmd.copy_buffer(Direction::Write, (handle(buffer), 0), (peer, 0), 1, events) };
+    let copied = unsafe {
+        mmd.copy_buffer(
+            Direction::FromFpga,
+            (handle(buffer), 0),
+            (peer, 0),
+            1,
+            events,
+        )
+    };
     assert_eq!(copied, NO_OPENCL);
     let data = pattern(3, 100_000);
     toys.fake.fpga_write(0x401, &data);
@@ -422,7 +458,13 @@ fn copies_by_address_need_no_opencl() {
         let none = (None, null_mut());
         // SAFETY: nobody is called.
         let copied = unsafe {
-            mmd.copy_address(Direction::Write, 0x401 | bits, (peer, 9), data.len(), none)
+            mmd.copy_address(
+                Direction::FromFpga,
+                0x401 | bits,
+                (peer, 9),
+                data.len(),
+                none,
+            )
         };
         let mut found = vec![0; data.len()];
         memory.read(9, &mut found).unwrap();
@@ -432,7 +474,7 @@ fn copies_by_address_need_no_opencl() {
     // SAFETY: the function is called once, with this.
     let begun = unsafe {
         let told = (Some(heard as _), user);
-        mmd.copy_address(Direction::Read, 0x50_0000, (peer, 9), data.len(), told)
+        mmd.copy_address(Direction::ToFpga, 0x50_0000, (peer, 9), data.len(), told)
     };
     assert_eq!((begun, end.recv_timeout(LIMIT).unwrap()), (0, 0));
     let mut found = vec![0; data.len()];
@@ -447,7 +489,7 @@ fn copies_by_address_need_no_opencl() {
         // SAFETY: nobody is called.
         let copied = unsafe {
             mmd.copy_address(
-                Direction::Read,
+                Direction::ToFpga,
                 address,
                 (peer, offset),
                 size,

@@ -6,7 +6,7 @@ use super::*;
 fn a_revoked_memory_is_told_and_can_be_registered_anew() {
     let program = Program::new();
     let mut peer = program.peer(4 * MIB);
-    assert_eq!(program.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
     // Under a copy that waits for the board.
     program.toys.fake.lock().tricks.stuck = true;
     program.toys.fake.lock().tricks.frozen = true;
@@ -29,13 +29,13 @@ fn a_revoked_memory_is_told_and_can_be_registered_anew() {
     for copy in copies {
         assert_eq!(copy.recv_timeout(LIMIT).unwrap(), REVOKED);
     }
-    assert_eq!(program.copy(Direction::Read, &peer, (0, 0), 1), REVOKED);
+    assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), 1), REVOKED);
     let remedy = text(program.mmd, REVOKED);
     assert!(remedy.contains("export the memory again"), "{remedy}");
     assert_eq!(program.mmd.release_peer(peer.handle()), 0);
     let anew = program.by_pointer(0, peer.memory.address(), 4 * MIB);
     peer.number = anew.unwrap().addr();
-    assert_eq!(program.copy(Direction::Read, &peer, (0, 0), MIB), 0);
+    assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), MIB), 0);
     program.runtime.close();
 }
 
@@ -51,20 +51,20 @@ fn a_fault_and_a_lost_board_are_codes() {
         }
     };
     // A read that nobody answers, and a write whose arrival cannot be confirmed.
-    for (direction, side, fault) in [(Direction::Read, 1, 7), (Direction::Write, 0, 11)] {
+    for (direction, side, fault) in [(Direction::ToFpga, 1, 7), (Direction::FromFpga, 0, 11)] {
         program.toys.fake.lock().tricks.fault = Some((side, 0, fault, 100));
         assert_eq!(address(direction), FAILED);
         assert_eq!(address(direction), 0, "it was one fault");
     }
     // What the queue's restart for another transfer has ended is moved again.
-    for (direction, side) in [(Direction::Read, 1), (Direction::Write, 0)] {
+    for (direction, side) in [(Direction::ToFpga, 1), (Direction::FromFpga, 0)] {
         program.toys.fake.lock().tricks.fault = Some((side, 0, 9, 100));
         assert_eq!(address(direction), 0);
     }
     // Somebody else has the board started anew: FPGA memory may have lost its contents.
     program.toys.driver.reset().unwrap();
-    assert_eq!(address(Direction::Write), RESTARTED);
-    assert_eq!(address(Direction::Write), 0);
+    assert_eq!(address(Direction::FromFpga), RESTARTED);
+    assert_eq!(address(Direction::FromFpga), 0);
     // One that is gone ends a program that waits for its kernels, but not this one.
     let toys = Toys::of_bytes();
     let mmd = toys.load();
@@ -79,7 +79,7 @@ fn a_fault_and_a_lost_board_are_codes() {
     let copied = unsafe {
         let peer = mmd.peer_from_pointer(null_mut(), 0, pointer, 64, 0, &raw mut error);
         toys.fake.lock().tricks.gone = true;
-        mmd.copy_address(Direction::Read, 0x400, (peer, 0), 64, none)
+        mmd.copy_address(Direction::ToFpga, 0x400, (peer, 0), 64, none)
     };
     assert_eq!((error, copied), (0, LOST));
     assert_eq!(mmd.close(board), 0);
@@ -100,7 +100,7 @@ fn programming_ends_copies() {
     // SAFETY: the function is called once, with this.
     let begun = unsafe {
         let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
-        (program.mmd).copy_address(Direction::Write, PLACE as u64, to, MIB, told)
+        (program.mmd).copy_address(Direction::FromFpga, PLACE as u64, to, MIB, told)
     };
     assert_eq!(begun, 0);
     program.until_given(before + 1);
@@ -110,7 +110,7 @@ fn programming_ends_copies() {
     assert_eq!(end.recv_timeout(LIMIT).unwrap(), RESTARTED);
     program.toys.fake.lock().tricks.stuck = false;
     // The memory is registered as before.
-    assert_eq!(program.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
     program.runtime.close();
 }
 
@@ -121,13 +121,13 @@ fn closing_the_board_ends_copies_and_gives_memory_back() {
     let peer = program.peer(MIB);
     let gate = program.context.event();
     let waits = program
-        .begin(Direction::Write, &peer, (0, 0), 100, &[handle(gate)])
+        .begin(Direction::FromFpga, &peer, (0, 0), 100, &[handle(gate)])
         .unwrap();
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.frozen = true;
     let before = program.given();
     // One under way each way, and one behind.
-    let copies: Vec<_> = [Direction::Write, Direction::Read, Direction::Write]
+    let copies: Vec<_> = [Direction::FromFpga, Direction::ToFpga, Direction::FromFpga]
         .into_iter()
         .map(|direction| {
             let (user, end) = listen();
@@ -161,13 +161,13 @@ fn closing_the_board_ends_copies_and_gives_memory_back() {
     };
     let own = (handle(again.buffer), 0);
     for handle in [peer.handle(), other.handle()] {
-        let copied = again.call(Direction::Write, own, (handle, 0), 1, true, &[], None);
+        let copied = again.call(Direction::FromFpga, own, (handle, 0), 1, true, &[], None);
         assert_eq!(copied, NO_PEER);
     }
     gate.set(0);
     assert_eq!(waits.wait(), CLOSED);
     let peer = again.peer(MIB);
-    assert_eq!(again.copy(Direction::Write, &peer, (0, 0), MIB), 0);
+    assert_eq!(again.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
     again.runtime.close();
 }
 
@@ -230,7 +230,7 @@ fn a_forked_child_gets_codes() {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let refused = program.by_pointer(0, peer.memory.address(), 64) == Err(OPERATION)
-                && program.copy(Direction::Write, &peer, (0, 0), 1) == OPERATION
+                && program.copy(Direction::FromFpga, &peer, (0, 0), 1) == OPERATION
                 && program.mmd.release_peer(peer.handle()) == OPERATION;
             // SAFETY: nothing of the parent's is to be undone.
             unsafe { libc::_exit(i32::from(!refused)) };
@@ -239,7 +239,7 @@ fn a_forked_child_gets_codes() {
         // SAFETY: it writes the status.
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert_eq!(status, 0);
-        assert_eq!(program.copy(Direction::Write, &peer, (0, 0), 1), 0);
+        assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), 1), 0);
         program.runtime.close();
     });
     let output = output.unwrap();
@@ -276,7 +276,7 @@ fn call_back(callback: unsafe extern "C" fn(i32, *mut c_void)) {
     // SAFETY: the function can be called with anything.
     let begun = unsafe {
         let (to, told) = ((peer.handle(), 0), (Some(callback as _), null_mut()));
-        (program.mmd).copy_address(Direction::Write, PLACE as u64, to, 64, told)
+        (program.mmd).copy_address(Direction::FromFpga, PLACE as u64, to, 64, told)
     };
     assert_eq!(begun, 0);
 }

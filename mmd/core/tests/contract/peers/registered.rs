@@ -51,7 +51,7 @@ fn memory_is_registered_by_dma_buf_pointer_and_buffer() {
         program.set_board(0, &[0; 1000]);
         let buffer = (handle(program.buffer), 0);
         let copied = program.call(
-            Direction::Read,
+            Direction::ToFpga,
             buffer,
             (peer, offset),
             1000,
@@ -326,7 +326,15 @@ fn each_of_two_boards_has_its_own() {
             event: null_mut(),
         };
         // SAFETY: the buffer is the stub's.
-        unsafe { mmd.copy_buffer(Direction::Write, (handle(buffer), 0), (peer, 0), 5, events) }
+        unsafe {
+            mmd.copy_buffer(
+                Direction::FromFpga,
+                (handle(buffer), 0),
+                (peer, 0),
+                5,
+                events,
+            )
+        }
     };
     assert_eq!(copy(context.elsewhere(1, 0x2000, 4096)), 0);
     let mut found = [0; 5];
@@ -521,22 +529,25 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     let call = |direction, offset, size| {
         program.call(direction, own, (peer, offset), size, true, &[], None)
     };
-    assert_eq!(call(Direction::Write, 0, 1000), 0);
+    assert_eq!(call(Direction::FromFpga, 0, 1000), 0);
     let mut found = vec![9; 1002];
     memory.read(at - 1, &mut found).unwrap();
     assert!(found[1..1001] == data && (found[0], found[1001]) == (0, 0));
     // The board may reach the rest of the page, but no copy does.
-    assert_eq!(call(Direction::Write, 1, 1000), VALUE);
+    assert_eq!(call(Direction::FromFpga, 1, 1000), VALUE);
     program.set_board(0, &[0; 1000]);
-    assert_eq!(call(Direction::Read, 10, 990), 0);
+    assert_eq!(call(Direction::ToFpga, 10, 990), 0);
     assert!(program.on_board(0, 990) == data[10..]);
     assert_eq!(program.mmd.release_peer(peer), 0);
     // The queue keeps its memory for ends.
     assert_eq!(toys.fake.lock().valid_entries(), before + 1);
     // Other memory than CUDA's is asked of the driver, and so is one past an allocation's end. CUDA fails there.
     let other = program.peer(4096);
-    assert_eq!(program.copy(Direction::Write, &other, (0, 0), 100), 0);
-    assert_eq!(program.copy(Direction::Write, &other, (0, 0), 99), FAILED);
+    assert_eq!(program.copy(Direction::FromFpga, &other, (0, 0), 100), 0);
+    assert_eq!(
+        program.copy(Direction::FromFpga, &other, (0, 0), 99),
+        FAILED
+    );
     let past = base + 5 * MIB as u64 - 10;
     assert_eq!(program.by_pointer(0, past, 11), Err(VALUE));
     assert_eq!(CONTEXTS.take(), [1]);
@@ -563,7 +574,7 @@ fn memory_of_several_pieces_is_registered_by_one_dma_buf() {
             program.call(direction, own, (peer, offset), size, true, &[], None)
         };
         let offset = bytes - 4096;
-        assert_eq!(call(Direction::Write, offset, 4096), 0);
+        assert_eq!(call(Direction::FromFpga, offset, 4096), 0);
         let mut found = vec![0; 4096];
         memory.read(at + offset, &mut found).unwrap();
         assert!(found == data);

@@ -8,13 +8,13 @@ type Refused = (fn(&Program, &Peer) -> i32, i32, &'static str);
 /// A blocking copy to the peer's memory.
 fn copies(program: &Program, buffer: *mut c_void, memory: *mut c_void, size: usize) -> i32 {
     let (from, to) = ((buffer, 0), (memory, 0));
-    program.call(Direction::Write, from, to, size, true, &[], None)
+    program.call(Direction::FromFpga, from, to, size, true, &[], None)
 }
 
 fn with_events(program: &Program, peer: &Peer, events: Events) -> i32 {
     let (from, to) = ((handle(program.buffer), 0), (peer.handle(), 0));
     // SAFETY: the list is not looked into.
-    unsafe { (program.mmd).copy_buffer(Direction::Write, from, to, 1, events) }
+    unsafe { (program.mmd).copy_buffer(Direction::FromFpga, from, to, 1, events) }
 }
 
 fn error<T>(made: Result<T, i32>) -> i32 {
@@ -102,7 +102,7 @@ const REFUSED: &[Refused] = &[
     (
         |program, _| {
             let written = program.peer_with(2, 4096);
-            program.copy(Direction::Read, &written, (0, 0), 1)
+            program.copy(Direction::ToFpga, &written, (0, 0), 1)
         },
         OPERATION,
         "for the board to write it only",
