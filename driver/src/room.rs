@@ -197,7 +197,8 @@ impl<'a> Room<'a> {
     /// Evicts regions for a run of entries.
     fn make_entries(&mut self, count: u32) -> Result<Done> {
         let (board, own) = (&self.context.board, self.context.channel);
-        let entries = board.capabilities.att_entries();
+        // The driver's own lie behind these.
+        let (entries, _) = board.entries();
         let snapshot = Snapshot::of(board)?;
         if snapshot.taken.free_run(entries, count).is_some() {
             return Ok(Done::Wait);
@@ -292,7 +293,8 @@ impl<'a> Room<'a> {
 impl Snapshot {
     /// What is taken, without the entries that come free by themselves: those that descriptors may still name.
     fn of(board: &Board) -> Result<Self> {
-        let words = EntrySet::<KVVec<u64>>::words(board.capabilities.att_entries());
+        let (entries, _) = board.entries();
+        let words = EntrySet::<KVVec<u64>>::words(entries);
         let storage = KVVec::from_elem(0, words, GFP_KERNEL)?;
         let (mut taken, quota) = board.entries_taken(storage);
         let mut quota = KBox::new(quota, GFP_KERNEL)?;

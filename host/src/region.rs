@@ -122,7 +122,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Bounds`], [`Error::Empty`]; [`Error::Call`] with `ENOSPC`, `EDQUOT` or `ENOMEM` if there is no
-    /// room, and [`Error::AttFull`] of a driver in the process.
+    /// room, and [`Error::AttFull`] of a driver in the process; [`Error::TooLarge`] if there never is: such memory is copied by
+    /// [`Queue::copy_to_fpga`](crate::Queue::copy_to_fpga) and [`copy_from_fpga`](crate::Queue::copy_from_fpga).
     pub fn register(
         &self,
         memory: &Memory,

@@ -79,8 +79,15 @@ unsafe impl Send for Import {}
 unsafe impl Sync for Import {}
 
 /// Who exports a dma-buf: a module that stays as long as the buffer, or null, and its functions.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Exporter(*mut bindings::module, *const bindings::dma_buf_ops);
+
+impl PartialEq for Exporter {
+    /// A module may have several kinds of buffers. Those that are built into the kernel have no module.
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 && (!self.0.is_null() || self.1 == other.1)
+    }
+}
 
 /// `FMODE_WRITE` of include/linux/fs.h.
 const FMODE_WRITE: u32 = 1 << 1;

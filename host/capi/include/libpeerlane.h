@@ -312,7 +312,7 @@ int pl_allocate(const struct pl_device *device,
  * access: PL_READ, PL_WRITE, or both.
  * region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
  *
- * Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
+ * Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_TOO_LARGE, PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
  * PL_INVALID. Thread-safe.
  *
  * # Safety
@@ -487,7 +487,9 @@ int pl_submit(const struct pl_queue *queue,
  *
  * Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
  * PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
- * some of the bytes may have been moved, and the board does not reach the memory any more. Thread-safe.
+ * some of the bytes may have been moved, and the board does not reach the memory any more. To stop what is under way takes up
+ * to a second beside the limit. If it has not ended then, the queue is restarted, and its other transfers end with PL_STOPPED.
+ * Thread-safe.
  *
  * # Safety
  * The handle was not ended. The bytes are mapped, and nobody writes them before this returns.

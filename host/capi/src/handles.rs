@@ -222,7 +222,7 @@ pub unsafe extern "C" fn pl_allocate(
 /// access: PL_READ, PL_WRITE, or both.
 /// region: where the handle goes; null after an error. The caller ends it by `pl_unregister`.
 ///
-/// Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
+/// Returns PL_OK, PL_BUSY (no room in the board's table, or a limit), PL_TOO_LARGE, PL_UNSUPPORTED, PL_REFUSED, PL_GONE,
 /// PL_INVALID. Thread-safe.
 ///
 /// # Safety

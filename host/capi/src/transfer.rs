@@ -195,7 +195,9 @@ pub unsafe extern "C" fn pl_submit(
 ///
 /// Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
 /// PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
-/// some of the bytes may have been moved, and the board does not reach the memory any more. Thread-safe.
+/// some of the bytes may have been moved, and the board does not reach the memory any more. To stop what is under way takes up
+/// to a second beside the limit. If it has not ended then, the queue is restarted, and its other transfers end with PL_STOPPED.
+/// Thread-safe.
 ///
 /// # Safety
 /// The handle was not ended. The bytes are mapped, and nobody writes them before this returns.

@@ -51,7 +51,7 @@ class Device:
         Transfers to the FPGA read the memory. Not every computer passes reads from one PCIe device to another, and some
         send those of a GPU's memory elsewhere, without an error: see ``Region.probe``.
 
-        Raises InvalidError, BusyError, UnsupportedError, RefusedError.
+        Raises InvalidError, BusyError, TooLargeError, UnsupportedError, RefusedError.
         """
     def register_dmabuf(
         self, file: FileDescriptorLike, length: int, *, offset: int = 0, read: bool = True, write: bool = True
@@ -64,7 +64,7 @@ class Device:
         offset: first byte in the dma-buf; no alignment is needed.
         read, write: as those of ``register``.
 
-        Raises InvalidError, BusyError, UnsupportedError, RefusedError.
+        Raises InvalidError, BusyError, TooLargeError, UnsupportedError, RefusedError.
         """
     def queue(self) -> Queue:
         """Makes the device's queue, of which it has one in its life.
@@ -189,8 +189,10 @@ class Queue:
         fpga: FPGA memory, or an FPGA address.
         timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
 
-        Raises InvalidError, TransferTimeout, FaultError, RestartedError, StoppedError, BusyError, TooLargeError, GoneError,
-        BrokenError. Some of the bytes may have been moved then; the board does not reach the memory any more.
+        Raises InvalidError, UnsupportedError (a GPU's memory), RefusedError, BusyError, TooLargeError, TransferTimeout,
+        FaultError, RestartedError, StoppedError, GoneError, BrokenError. Some of the bytes may have been moved then, and the
+        board does not reach the memory any more. To stop what is under way takes up to a second beside the timeout. If it has
+        not ended then, the queue is restarted, and its other transfers raise StoppedError.
         """
     def copy_from_fpga(self, destination: Any, fpga: FpgaMemory | int, timeout: float | None = None) -> None:
         """Copies FPGA memory to host memory of any size. Arguments and errors as those of ``copy_to_fpga``; the destination

@@ -91,9 +91,8 @@ pub(super) fn of_hugetlb(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A shortage of a control group is one of its own processes: others keep what they cache.
-pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
-    const LENGTH: usize = 8 * MIB;
+/// The root of the control groups, with groups that have memory of their own.
+fn control_groups() -> Result<&'static Path> {
     let root = Path::new("/sys/fs/cgroup");
     if !root.join("cgroup.controllers").exists() {
         let mounted = std::process::Command::new("mount")
@@ -104,6 +103,86 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
         }
     }
     std::fs::write(root.join("cgroup.subtree_control"), "+memory")?;
+    Ok(root)
+}
+
+/// Groups go while boards are open that were opened in them, and others take their numbers. The kernel complains where one is
+/// taken for another.
+pub(super) fn control_groups_come_and_go(lab: &mut Lab) -> Result<&'static str> {
+    let root = control_groups()?;
+    let user = |lab: &mut Lab, group: &Path| -> Result<_> {
+        std::fs::create_dir_all(group)?;
+        let (ours, theirs) = pair()?;
+        let (branch, procs) = (lab.branch(), group.join("cgroup.procs"));
+        let child = fork("user", move || {
+            std::fs::write(&procs, "0").with_context(|| procs.display().to_string())?;
+            let device = branch.open()?;
+            let memory = Memory::new(MIB)?;
+            drop(register(&device, &memory)?);
+            theirs.signal()?;
+            theirs.wait()?;
+            drop(device);
+            theirs.signal()?;
+            theirs.wait()
+        })?;
+        ours.wait()?;
+        Ok((child, ours))
+    };
+    for _ in 0..3 {
+        let (first, second) = (root.join("first"), root.join("second"));
+        let (child, signals) = user(lab, &first)?;
+        std::fs::write(root.join("cgroup.procs"), child.id()?.to_string())?;
+        std::fs::remove_dir(&first)?;
+        let (other, others) = user(lab, &second)?;
+        let _ = std::fs::write(second.join("memory.reclaim"), "1M");
+        for (child, signals) in [(child, signals), (other, others)] {
+            // It closes, and ends later.
+            signals.signal()?;
+            signals.wait()?;
+            signals.signal()?;
+            child.wait()?;
+        }
+        std::fs::remove_dir(&second)?;
+    }
+    Ok("")
+}
+
+/// Threads that register at the same time all have room in a new context.
+pub(super) fn registered_at_once(lab: &mut Lab) -> Result<&'static str> {
+    const THREADS: usize = 8;
+    let lab = lab.branch();
+    // In a process of its own, which may have threads.
+    fork("threads", move || {
+        for round in 0..10 {
+            let device = lab.open()?;
+            let begin = std::sync::Barrier::new(THREADS);
+            let failed = std::thread::scope(|scope| {
+                let one = || {
+                    let memory = Memory::new(4096)?;
+                    begin.wait();
+                    (0..20).try_for_each(|_| register(&device, &memory).map(drop))
+                };
+                let threads = [(); THREADS].map(|()| scope.spawn(one));
+                threads.map(|thread| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|_| Err(anyhow!("it panicked")))
+                })
+            });
+            for one in failed {
+                one.with_context(|| format!("round {round}"))?;
+            }
+        }
+        Ok(())
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// A shortage of a control group is one of its own processes: others keep what they cache.
+pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
+    const LENGTH: usize = 8 * MIB;
+    let root = control_groups()?;
     let mut users = Vec::new();
     for name in ["short", "rich"] {
         let group = root.join(name);
