@@ -81,9 +81,18 @@ fn reprogrammed_by_a_user() {
 fn the_board_libraries_for_opencl() {
     Setup::default()
         .with(libraries::files)
-        // Transfers of more than 512 KiB go in windows.
-        .parameter("memory_pool_mib=16 context_entries=128")
+        .parameter("memory_pool_mib=16")
         .run("peerlane-guest libraries");
+}
+
+/// Transfers of more than 512 KiB go in windows.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn the_board_libraries_with_few_entries() {
+    Setup::default()
+        .with(libraries::files)
+        .parameter("memory_pool_mib=16 context_entries=128")
+        .run("peerlane-guest libraries --filter contract");
 }
 
 /// Loads the driver `$1`, with the parameters `$2`: it must leave the board alone and say `$3`.
