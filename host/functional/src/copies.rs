@@ -2,7 +2,9 @@
 
 use crate::{Bench, LIMIT, Work, bytes, pattern, same, told};
 use anyhow::{Result, ensure};
-use peerlane_host::{CopyOptions, Direction, Error, MemoryKind, Queue, Result as BoardResult};
+use peerlane_host::{
+    CopyOptions, Direction, Error, Memory, MemoryKind, Queue, Result as BoardResult,
+};
 
 /// More than nine windows of the least size.
 const LENGTH: usize = 600 << 10;
@@ -23,8 +25,12 @@ unsafe fn copy(
 /// Copies to the FPGA and back, from places inside of a page, in more windows than can be under way.
 pub fn there_and_back(bench: &dyn Bench) -> Result<()> {
     let work = Work::with(bench, LENGTH as u64)?;
-    let [from, to] = [(); 2].map(|()| work.device.memory(MemoryKind::Host, LENGTH));
-    let (from, to) = (from.map_err(told)?, to.map_err(told)?);
+    // The library writes the ends of the process's own memory by its address.
+    let memory = || match bench.takes_addresses() {
+        true => Memory::new(LENGTH),
+        false => work.device.memory(MemoryKind::Host, LENGTH),
+    };
+    let (from, to) = (memory().map_err(told)?, memory().map_err(told)?);
     let data = pattern(0x31, LENGTH);
     from.write(0, &data).map_err(told)?;
     let mut options = CopyOptions::default();
