@@ -457,10 +457,9 @@ impl Board {
         entries.quota.most(channel).min(entries.allocator.entries())
     }
 
-    /// Returns the entries that are taken, in this storage, and what users have of them.
-    pub(crate) fn entries_taken(&self, storage: KVVec<u64>) -> (EntrySet<KVVec<u64>>, Quota) {
-        let entries = self.entries.lock();
-        (entries.allocator.taken(storage), entries.quota.clone())
+    /// Returns the entries that are taken, in this storage.
+    pub(crate) fn entries_taken(&self, storage: KVVec<u64>) -> EntrySet<KVVec<u64>> {
+        self.entries.lock().allocator.taken(storage)
     }
 
     /// Looks at what users may have, which nobody changes meanwhile.

@@ -81,8 +81,8 @@ impl Region {
         }
     }
 
-    /// The board has entries for it, or may have.
-    pub(crate) fn is_placed(&mut self) {
+    /// Takes note that the board has entries for it, or may have.
+    pub(crate) fn note_placed(&mut self) {
         self.retired = false;
     }
 
@@ -259,23 +259,22 @@ impl Regions {
         &self.kept
     }
 
-    /// Regions of the same dma-buf.
-    fn of_buffer(&self, buffer: u64) -> usize {
-        let held = self.held.iter().map(|held| &held.region);
-        let all = Iterator::chain(held, &self.kept);
-        all.filter(|region| region.memory.buffer().is_some_and(|of| of.identity() == buffer)).count()
+    /// All regions, with a handle and without one.
+    fn all(&self) -> impl Iterator<Item = &Region> {
+        Iterator::chain(self.held.iter().map(|held| &held.region), &self.kept)
     }
 
-    /// Every dma-buf of which there is a region, once for each.
+    /// The dma-buf of each region that has one.
     pub(crate) fn buffers(&self) -> impl Iterator<Item = u64> + '_ {
-        let held = self.held.iter().map(|held| &held.region);
-        let all = Iterator::chain(held, &self.kept);
-        all.filter_map(|region| Some(region.memory.buffer()?.identity()))
+        self.all().filter_map(|region| Some(region.memory.buffer()?.identity()))
     }
 
     /// Whether a region would be found again, and may stay mapped until then.
     fn may_keep(&self, region: &Region) -> bool {
-        let is_named = |buffer: &dmabuf::Buffer| buffer.has_more_users_than(self.of_buffer(buffer.identity()) + 1);
+        let is_named = |buffer: &dmabuf::Buffer| {
+            let others = self.buffers().filter(|other| *other == buffer.identity());
+            buffer.has_more_users_than(others.count() + 1)
+        };
         region.memory.may_stay() && region.memory.buffer().is_none_or(is_named)
     }
 
@@ -415,8 +414,7 @@ impl Regions {
 
     /// Writes the entries of all once more.
     pub(crate) fn restore(&self, epoch: Epoch) -> Result<(), Failure> {
-        let held = self.held.iter().map(|held| &held.region);
-        Iterator::chain(held, &self.kept).try_for_each(|region| region.mapping.restore(epoch))
+        self.all().try_for_each(|region| region.mapping.restore(epoch))
     }
 
     /// Regions and bytes that have a handle, and those that are kept.

@@ -78,8 +78,6 @@ impl Context {
         if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
             return Err(EINVAL);
         }
-        // Whatever their pages are: longer ones are not pinned at all.
-        self.check_entries(arguments, arguments.length.div_ceil(PageSize::Mib2.bytes()))?;
         let permissions = permissions(arguments.access)?;
         let buffer = match arguments.provider {
             provider::DMABUF => Some(dmabuf::Buffer::from_fd(arguments.fd)?),
@@ -167,6 +165,8 @@ impl Context {
 
     /// Makes a region and hands it out.
     fn make(&self, wanted: &Wanted, arguments: &mut Register) -> Result {
+        // Memory that never fits, in the largest pages either, is not pinned at all.
+        self.check_entries(arguments, wanted.key.length.div_ceil(PageSize::Mib2.bytes()))?;
         let mut room = Room::new(self);
         // Pages may take as long to come as their owner likes: a user's page fault handler, a
         // file system in user space. Nobody waits for that inside of the gate.
@@ -190,9 +190,9 @@ impl Context {
         let pinned = match wanted.kind() {
             Kind::Host => None,
             Kind::DmaBuf | Kind::Nvidia => {
-                let most = self.board.with_quota(|quota| quota.most_pinned(self.channel));
-                let fits = pinned_bytes <= most;
-                let short = |error| (error == EDQUOT && fits).then_some(Short::Pinned);
+                let most = || self.board.with_quota(|quota| quota.most_pinned(self.channel));
+                let fits = || pinned_bytes <= most();
+                let short = |error| (error == EDQUOT && fits()).then_some(Short::Pinned);
                 Some(room.find(short, || self.board.pin(self.channel, pinned_bytes))?)
             }
         };
@@ -214,7 +214,8 @@ impl Context {
         let mut region = Region::new(board, mapping, memory, pinned, wanted.key, space);
         let mapping = region.mapping().clone();
         let layout = mapping.lay_out(&segments, offset, wanted.key.length)?;
-        self.check_entries(arguments, layout.map_or_else(|entries| entries, |layout| layout.entries.into()))?;
+        let entries = layout.map_or_else(|entries| entries, |layout| layout.entries.into());
+        self.check_entries(arguments, entries)?;
         let layout = layout.map_err(|_| EFBIG)?;
         let short = |error| match error {
             error if error == ENOSPC => Some(Short::Entries(layout.entries)),
@@ -223,7 +224,7 @@ impl Context {
         };
         let place = || mapping.place(&mut segments, offset, &layout, wanted.permissions);
         room.find(short, place)?;
-        region.is_placed();
+        region.note_placed();
         if wanted.permissions.read() && wanted.kind().is_peer() && self.board.proves_peers() {
             let prove = |proofs: &mut Proofs<'_>| mapping.prove(proofs);
             self.board.with_proofs(inside.device(), wanted.may_risk, prove)?;
@@ -240,8 +241,8 @@ impl Context {
         let Key {
             address, length, ..
         } = wanted.key;
-        let fits = host::may_be_locked(length);
-        let short = |error| (error == ENOMEM && fits).then_some(Short::Locked);
+        let fits = || host::may_be_locked(length);
+        let short = |error| (error == ENOMEM && fits()).then_some(Short::Locked);
         room.find(short, || {
             let space = || self.space_of_caller();
             host::Pinned::new(&self.board, space, address, length, wanted.permissions)

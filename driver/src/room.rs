@@ -7,7 +7,7 @@
 //! first, then the oldest of the others, and of them only those that lie where the new region goes.
 
 use crate::{
-    board::{Board, Need},
+    board::Need,
     context::Context,
     ffi::peerlane_is_killed,
     logic::{att::EntrySet, kept, quota::Quota},
@@ -64,12 +64,6 @@ pub(crate) struct Room<'a> {
     tries: u32,
     /// Bytes of others' that were evicted for room in a BAR.
     evicted: u64,
-}
-
-/// The entries of the ATT and what users have of them, at one moment.
-struct Snapshot {
-    taken: EntrySet<KVVec<u64>>,
-    quota: KBox<Quota>,
 }
 
 /// A cached region that may be evicted.
@@ -138,9 +132,8 @@ impl<'a> Room<'a> {
 
     /// Evicts regions. One thread at a time does this: what another evicts is gone afterwards.
     fn make(&mut self, short: Short) -> Result<Done> {
-        let (board, context) = (self.context.board.clone(), self.context);
-        let payer = Payer::caller()?;
-        board.let_go(|| {
+        let context = self.context;
+        context.board.let_go(|| {
             // Of use to nobody, and perhaps not evicted yet.
             if context.evict(|region, _| region.is_useless()) {
                 return Ok(Done::Evicted);
@@ -153,6 +146,7 @@ impl<'a> Room<'a> {
                     Ok(self.make_if(is_ours, |region| region.kind().is_peer()))
                 }
                 Short::Locked => {
+                    let payer = Payer::caller()?;
                     Ok(self.make_if(|_| true, |region| region.memory().weighs_on(&payer)))
                 }
                 Short::Bar(exporter, bytes) => Ok(self.make_bar(exporter, bytes)),
@@ -160,19 +154,26 @@ impl<'a> Room<'a> {
         })
     }
 
-    /// Evicts all regions of the context that help. If there are none, those of the others that do.
-    fn make_if(&mut self, who: impl Fn(&Context) -> bool, mut helps: impl FnMut(&Region) -> bool) -> Done {
-        if self.context.evict(|region, _| helps(region)) {
-            return Done::Evicted;
-        }
+    /// Evicts all cached regions that `goes` accepts, of all contexts.
+    fn evict(&mut self, mut goes: impl FnMut(&Context, &Region) -> bool) -> Done {
         let mut done = Done::Nothing;
-        self.context.board.for_each_user(|other| {
-            if who(other) && other.evict(|region, _| helps(region)) {
-                self.need.press(other.channel);
+        self.context.board.for_each_user(|user| {
+            if user.evict(|region, _| goes(user, region)) {
+                if user.channel != self.context.channel {
+                    self.need.press(user.channel);
+                }
                 done = Done::Evicted;
             }
         });
         done
+    }
+
+    /// Evicts all regions of the context that help. If there are none, evicts those of other contexts.
+    fn make_if(&mut self, who: impl Fn(&Context) -> bool, mut helps: impl FnMut(&Region) -> bool) -> Done {
+        match self.context.evict(|region, _| helps(region)) {
+            true => Done::Evicted,
+            false => self.evict(|user, region| who(user) && helps(region)),
+        }
     }
 
     /// Evicts dma-bufs of an exporter. Its driver does not say how much room it has: what is twice as large as the region, and
@@ -197,17 +198,21 @@ impl<'a> Room<'a> {
     /// Evicts regions for a run of entries.
     fn make_entries(&mut self, count: u32) -> Result<Done> {
         let (board, own) = (&self.context.board, self.context.channel);
-        // The driver's own lie behind these.
+        // The driver's own entries lie behind these.
         let (entries, _) = board.entries();
-        let snapshot = Snapshot::of(board)?;
-        if snapshot.taken.free_run(entries, count).is_some() {
+        let storage = || {
+            let words = EntrySet::<KVVec<u64>>::words(entries);
+            KVVec::from_elem(0, words, GFP_KERNEL)
+        };
+        let mut taken = board.entries_taken(storage()?);
+        board.each_lingering(|_, run| taken.remove(run));
+        if taken.free_run(entries, count).is_some() {
             return Ok(Done::Wait);
         }
         let candidates = self.candidates(|_| true)?;
-        let words = EntrySet::<KVVec<u64>>::words(entries);
-        let mut after = EntrySet::new(KVVec::from_elem(0, words, GFP_KERNEL)?);
+        let mut after = EntrySet::new(storage()?);
         let mut run = |first: usize| {
-            after.copy_from(&snapshot.taken);
+            after.copy_from(&taken);
             for candidate in &candidates[..first] {
                 after.remove(candidate.entries.clone());
             }
@@ -219,21 +224,24 @@ impl<'a> Room<'a> {
         let (Some(run), Some(last)) = (run(first), candidates[..first].last()) else {
             return Ok(Done::Evicted);
         };
-        let goes = |region: &Region, place: u64| {
+        let last = last.place;
+        Ok(self.evict(|user, region| {
             let entries = region.entries();
-            place <= last.place && entries.start < run.end && run.start < entries.end
-        };
-        Ok(self.evict_at(own, goes))
+            place(region, user.channel == own) <= last
+                && entries.start < run.end
+                && run.start < entries.end
+        }))
     }
 
     /// Evicts regions of the context's user for its share of the entries.
     fn make_share(&mut self, count: u32) -> Result<Done> {
         let (context, own) = (self.context, self.context.channel);
-        let snapshot = Snapshot::of(&context.board)?;
-        let is_ours = |other: &Context| context.has_user_of(other);
+        let mut quota = context.board.with_quota(Quota::clone);
+        context.board.each_lingering(|channel, run| quota.give(channel, run.len() as u32));
+        let is_ours = |user: &Context| context.has_user_of(user);
         let candidates = self.candidates(is_ours)?;
         let may_have = |first: usize| {
-            let mut after = snapshot.quota.clone();
+            let mut after = quota.clone();
             for candidate in &candidates[..first] {
                 after.give(candidate.channel, candidate.entries.len() as u32);
             }
@@ -242,25 +250,13 @@ impl<'a> Room<'a> {
         let Some(first) = least(candidates.len(), may_have) else {
             return Ok(Done::Nothing);
         };
-        Ok(match candidates[..first].last() {
-            None => Done::Wait,
-            Some(last) => self.evict_at(own, |_, place| place <= last.place),
-        })
-    }
-
-    /// Evicts the regions of which `goes` says so, by their place among the candidates.
-    fn evict_at(&mut self, own: u32, goes: impl Fn(&Region, u64) -> bool) -> Done {
-        let mut done = Done::Nothing;
-        self.context.board.for_each_user(|other| {
-            let is_own = other.channel == own;
-            if other.evict(|region, _| goes(region, place(region, is_own))) {
-                if !is_own {
-                    self.need.press(other.channel);
-                }
-                done = Done::Evicted;
-            }
-        });
-        done
+        let Some(last) = candidates[..first].last() else {
+            return Ok(Done::Wait);
+        };
+        let last = last.place;
+        Ok(self.evict(|user, region| {
+            is_ours(user) && place(region, user.channel == own) <= last
+        }))
     }
 
     /// All that is cached and has entries, of these contexts, in the order in which it goes.
@@ -287,22 +283,6 @@ impl<'a> Room<'a> {
         });
         kept::sort(&mut candidates, |candidate| candidate.place);
         Ok(candidates)
-    }
-}
-
-impl Snapshot {
-    /// What is taken, without the entries that come free by themselves: those that descriptors may still name.
-    fn of(board: &Board) -> Result<Self> {
-        let (entries, _) = board.entries();
-        let words = EntrySet::<KVVec<u64>>::words(entries);
-        let storage = KVVec::from_elem(0, words, GFP_KERNEL)?;
-        let (mut taken, quota) = board.entries_taken(storage);
-        let mut quota = KBox::new(quota, GFP_KERNEL)?;
-        board.each_lingering(|channel, run| {
-            quota.give(channel, run.len() as u32);
-            taken.remove(run);
-        });
-        Ok(Self { taken, quota })
     }
 }
 

@@ -49,18 +49,14 @@ impl Default for CopyOptions {
     }
 }
 
-/// A window that the board can reach. It has forgotten it when this is dropped, however that comes about.
+/// A window that the board can reach. The board has forgotten the window when this is dropped, also after a panic.
 #[derive(Debug)]
-struct Window(Option<Region>);
+struct Window(Region);
 
 impl Window {
-    fn forget(&mut self) -> Result<()> {
-        let Some(region) = &self.0 else {
-            return Ok(());
-        };
-        region.clone().forget()?;
-        self.0 = None;
-        Ok(())
+    /// Takes the memory from the board, once.
+    fn forget(&self) -> Result<()> {
+        self.0.clone().forget()
     }
 }
 
@@ -175,14 +171,15 @@ impl Queue {
             return Err(Error::Empty { what: "a copy" });
         }
         self.device().0.check_local(fpga_address, length)?;
+        let window = options.window.clamp(LEAST, MOST).next_power_of_two();
         Ok(Copying {
             queue: self.clone(),
             direction,
             address,
             length,
             fpga_address,
-            most: options.window.clamp(LEAST, MOST).next_power_of_two(),
-            window: options.window.clamp(LEAST, MOST).next_power_of_two(),
+            most: window,
+            window,
             terms: options.terms,
             short: None,
             begun: 0,
@@ -218,7 +215,7 @@ impl Copying {
             if may_begin && self.begin_window(now())? {
                 continue;
             }
-            match self.moving.front_mut() {
+            match self.moving.front() {
                 Some(first) => match first.transfer.wait(left) {
                     Ok(moved) => {
                         first.window.forget()?;
@@ -231,6 +228,7 @@ impl Copying {
                     Err(error) => return Err(self.of_whole(error)),
                 },
                 // No window has room before other transfers have ended.
+                None if left == Some(Duration::ZERO) => return Err(self.late(spent)),
                 None => {
                     let pause = left.map_or(PAUSE, |left| left.min(PAUSE));
                     queue.turn()?;
@@ -286,8 +284,8 @@ impl Copying {
                 .device()
                 .register_address(first, length, permissions)
         };
-        let region = match region {
-            Ok(region) => region,
+        let window = match region {
+            Ok(region) => Window(region),
             Err(error @ Error::TooLarge { .. }) if self.window <= LEAST => return Err(error),
             Err(Error::TooLarge { .. }) => {
                 self.window /= 2;
@@ -307,10 +305,8 @@ impl Copying {
                 return waits.then_some(false).ok_or(error);
             }
         };
-        let window = Window(Some(region.clone()));
-        region.do_not_keep();
         let fpga_address = self.fpga_address + self.begun;
-        let request = Request::new(self.direction, &region, fpga_address);
+        let request = Request::new(self.direction, &window.0, fpga_address);
         let terms = std::mem::take(&mut self.terms);
         let transfer = self.queue.submit_with(&request, terms)?;
         self.moving.push_back(Moving { transfer, window });

@@ -400,6 +400,12 @@ impl Error {
             || matches!(self, Self::Call { call, source: Errno::OPNOTSUPP } if *call == uapi::Register::NAME)
     }
 
+    /// Whether it leaves open what the transfers of a queue do: the driver has refused a call for the queue. A refused
+    /// registration is not such an error, and nor is the end of the board.
+    pub fn leaves_transfers_open(&self) -> bool {
+        matches!(self, Self::Call { call, source } if *call != uapi::Register::NAME && *source != Errno::NODEV)
+    }
+
     /// The error of a mapping that the driver makes.
     pub(crate) fn map(what: &'static str, length: usize, source: Errno) -> Self {
         match source {

@@ -565,7 +565,7 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     let region = region.unwrap();
     // Without room for the memory that ends need nothing is begun.
     *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
-    let refused = queue.from_fpga(0, region.part(1..1 + 2));
+    let refused = queue.from_fpga(0, region.part(1..3));
     assert!(matches!(
         refused,
         Err(Error::Map {
@@ -574,12 +574,12 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
         })
     ));
     assert_eq!(queue.statistics().descriptors, 0);
-    let write = queue.from_fpga(0, region.part(2..2 + 9)).unwrap();
+    let write = queue.from_fpga(0, region.part(2..11)).unwrap();
     assert_eq!(write.wait(WHILE).unwrap(), 9);
     // SAFETY: as above.
     let found = unsafe { std::slice::from_raw_parts(base.cast::<u8>(), 16) };
     assert_eq!(found, [7, 7, 0, 0, 7, 7, 7, 7, 0, 0, 0, 7, 7, 7, 7, 7]);
-    let write = queue.from_fpga(0, region.part(2..2 + 9)).unwrap();
+    let write = queue.from_fpga(0, region.part(2..11)).unwrap();
     // As if it was unmapped, but so that no other thread gets its place.
     // SAFETY: nobody has a reference to it.
     unsafe { rustix::mm::mprotect(base, PAGE, rustix::mm::MprotectFlags::empty()) }.unwrap();

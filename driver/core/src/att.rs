@@ -361,7 +361,11 @@ impl<S: Deref<Target = [u64]> + DerefMut> EntrySet<S> {
 
     /// Makes it the same as another set.
     pub fn copy_from(&mut self, other: &Self) {
-        for (word, other) in self.words.iter_mut().zip(other.words.iter()) {
+        self.copy(&other.words);
+    }
+
+    fn copy(&mut self, words: &[u64]) {
+        for (word, other) in self.words.iter_mut().zip(words) {
             *word = *other;
         }
     }
@@ -373,17 +377,19 @@ impl<S: Deref<Target = [u64]> + DerefMut> EntrySet<S> {
 
     /// Returns the first run of `count` entries that are not in it, of a table of so many.
     pub fn free_run(&self, entries: u32, count: u32) -> Option<Range<u32>> {
-        let mut at = 0;
-        while at < entries {
-            let first = bits::find(&self.words, at, entries, false);
-            let end = bits::find(&self.words, first, entries, true);
-            if end - first >= count {
-                return Some(first..first + count);
-            }
-            at = end;
-        }
-        None
+        let run = free_runs(&self.words, entries).find(|run| run.len() >= count as usize)?;
+        Some(run.start..run.start + count)
     }
+}
+
+/// Returns the longest runs of bits that are clear, by rising index, of so many.
+fn free_runs(words: &[u64], entries: u32) -> impl Iterator<Item = Range<u32>> + '_ {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let first = bits::find(words, at, entries, false);
+        at = bits::find(words, first, entries, true);
+        (at > first).then_some(first..at)
+    })
 }
 
 /// Allocator of runs of ATT entries: best fit, lowest index among equals.
@@ -437,34 +443,23 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         self.storage.split_at_mut(half)
     }
 
-    /// Calls `f(first, count)` for each longest free run, by rising index.
-    fn free_runs(&self, mut f: impl FnMut(u32, u32)) {
-        let (used, _) = self.split();
-        let mut at = 0;
-        while at < self.entries {
-            let first = bits::find(used, at, self.entries, false);
-            let end = bits::find(used, first, self.entries, true);
-            if end > first {
-                f(first, end - first);
-            }
-            at = end;
-        }
+    /// The longest free runs, by rising index.
+    fn free_runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        free_runs(self.split().0, self.entries)
     }
 
     /// The longest free run, 0 if the table is full.
     pub fn largest_free(&self) -> u32 {
-        let mut largest = 0;
-        self.free_runs(|_, count| largest = largest.max(count));
-        largest
+        self.free_runs()
+            .map(|run| run.len() as u32)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Returns the entries that are taken, in other storage.
     pub fn taken<T: Deref<Target = [u64]> + DerefMut>(&self, storage: T) -> EntrySet<T> {
         let mut taken = EntrySet::new(storage);
-        let (used, _) = self.split();
-        for (word, used) in taken.words.iter_mut().zip(used) {
-            *word = *used;
-        }
+        taken.copy(self.split().0);
         taken
     }
 
@@ -473,18 +468,11 @@ impl<S: Deref<Target = [u64]> + DerefMut> AttAllocator<S> {
         if count == 0 {
             return Err(AllocError::Zero);
         }
-        let mut best: Option<(u32, u32)> = None;
-        let mut largest = 0;
-        self.free_runs(|first, length| {
-            largest = largest.max(length);
-            if length >= count && best.is_none_or(|(_, shortest)| length < shortest) {
-                best = Some((first, length));
-            }
-        });
-        let Some((first, _)) = best else {
+        let fitting = self.free_runs().filter(|run| run.len() >= count as usize);
+        let Some(Range { start: first, .. }) = fitting.min_by_key(|run| run.len()) else {
             return Err(AllocError::Full {
                 wanted: count,
-                largest,
+                largest: self.largest_free(),
                 free: self.free,
             });
         };

@@ -21,14 +21,6 @@ impl Direction {
     /// Both directions.
     pub const BOTH: [Self; 2] = [Self::FromFpga, Self::ToFpga];
 
-    /// Decodes the register map's number. A number without a meaning comes back as the error.
-    pub const fn from_raw(raw: u32) -> Result<Self, u32> {
-        match regs::Direction::from_raw(raw) {
-            Ok(direction) => Ok(Self::of_board(direction)),
-            Err(raw) => Err(raw),
-        }
-    }
-
     /// Translates what the board calls it.
     pub const fn of_board(direction: regs::Direction) -> Self {
         match direction {

@@ -31,8 +31,7 @@ use super::{
     Board,
 };
 use crate::{ffi::peerlane_new_shrinker, logic::kept::Tally, regions::Region};
-use core::ptr;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use kernel::{
     bindings,
     ffi::{c_int, c_long, c_ulong},
@@ -61,9 +60,8 @@ impl Board {
     /// to be done later.
     pub(super) fn look_for_orphans(self: &Arc<Self>) {
         let mut some = self.unfinished.xchg(false, ordering::Relaxed);
-        self.for_each_user(|user| {
-            some |= user.regions.lock().cached().iter().any(|region| region.memory().buffer().is_some());
-        });
+        let is_buffer = |region: &Region| region.memory().buffer().is_some();
+        self.for_each_user(|user| some = some || user.regions.lock().cached().iter().any(is_buffer));
         if some {
             self.relieve();
         }

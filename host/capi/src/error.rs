@@ -64,14 +64,7 @@ impl Failure {
     /// The failure of what looks at transfers or begins them. What the driver says is none of the program's arguments, and
     /// leaves open what the board does: the queue has to be restarted.
     pub(crate) fn of_transfer(error: Error) -> Self {
-        let broken = match &error {
-            // That of the memory that a copy moves, or that ends need.
-            Error::Call {
-                call: "REGISTER", ..
-            } => false,
-            Error::Call { source, .. } => *source != Errno::NODEV,
-            _ => false,
-        };
+        let broken = error.leaves_transfers_open();
         let failure = Self::from(error);
         let code = if broken { PL_BROKEN } else { failure.code };
         Self { code, ..failure }

@@ -468,16 +468,14 @@ mod tests {
             call: "copy_in",
             which: 1..2,
         });
-        let write = queue
-            .from_fpga(0, regions[0].pages().part(1..1 + 2))
-            .unwrap();
+        let write = queue.from_fpga(0, regions[0].pages().part(1..3)).unwrap();
         let error = write.wait(limit).unwrap_err().to_string();
         assert!(error.contains("cuMemcpyHtoDAsync"), "{error}");
         // An address is another buffer's by then.
         let region = regions.into_iter().next().unwrap();
         drop((buffer, cache));
         standin::copied();
-        let write = queue.from_fpga(0, region.pages().part(1..1 + 2)).unwrap();
+        let write = queue.from_fpga(0, region.pages().part(1..3)).unwrap();
         assert!(matches!(
             write.wait(limit),
             Err(peerlane_host::Error::Fault { .. })

@@ -94,11 +94,7 @@ fn told_as<T>(
 /// and leaves open what the board does: the queue has to be restarted.
 fn class_of_transfer(error: &Error) -> &'static str {
     match error {
-        // That of the memory that a copy moves, or that ends need.
-        Error::Call {
-            call: "REGISTER", ..
-        } => class(error),
-        Error::Call { source, .. } if *source != Errno::NODEV => "BrokenError",
+        error if error.leaves_transfers_open() => "BrokenError",
         error => class(error),
     }
 }

@@ -5,7 +5,6 @@ use crate::exit::{detached, is_exiting};
 use crate::fpga::{FpgaMemory, Place};
 use crate::region::{Region, Registered};
 use crate::source::{Kind, Source};
-
 use peerlane_host::{CopyOptions, Direction, Error, Request, Terms};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};

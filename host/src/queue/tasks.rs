@@ -127,7 +127,7 @@ impl Queue {
     ///
     /// ```no_run
     /// # async fn run(queue: &peerlane_host::Queue, region: &peerlane_host::Region) -> peerlane_host::Result<()> {
-    /// let (input, output) = (queue.to_fpga(region.part(0..4096), 0)?, queue.from_fpga(8192, region.part(4096..4096 + 4096))?);
+    /// let (input, output) = (queue.to_fpga(region.part(0..4096), 0)?, queue.from_fpga(8192, region.part(4096..8192))?);
     /// let bytes = input.ended().await? + output.ended().await?;
     /// # assert_eq!(bytes, 8192);
     /// # Ok(())

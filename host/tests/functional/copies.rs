@@ -69,6 +69,13 @@ fn a_copy_without_room_leaves_nothing_behind() {
     let whole = memory(&device, 5 * MIB);
     let error = copy(&queue, Direction::ToFpga, &whole, None).unwrap_err();
     assert!(matches!(error, Error::AttFull(_)), "{error:?}");
+    // The limit holds where not even the first window has room.
+    let limit = Some(Duration::from_millis(20));
+    let error = copy(&queue, Direction::ToFpga, &whole, limit).unwrap_err();
+    assert!(
+        matches!(error, Error::Timeout { bytes_done: 0, .. }),
+        "{error:?}"
+    );
     assert_eq!(fake.lock().valid_entries(), 245);
 }
 

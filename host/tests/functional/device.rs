@@ -452,10 +452,10 @@ fn what_was_refused_is_not_made() {
     clock.query().unwrap();
     assert!(clock.poll(Some(SECOND)).unwrap());
     // The submission finds the record.
-    let refused = queue.from_fpga(0, region.part(8192..8192 + 64));
+    let refused = queue.from_fpga(0, region.part(8192..8256));
     assert!(matches!(refused, Err(Error::Broken { .. })), "{refused:?}");
     queue.restart().unwrap();
-    let next = queue.from_fpga(0, region.part(4096..4096 + 64)).unwrap();
+    let next = queue.from_fpga(0, region.part(4096..4160)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 64);
     for (offset, byte) in [(4096, 7), (8192, 0)] {
         let mut found = [9; 64];

@@ -114,7 +114,7 @@ fn memory_that_nobody_else_writes_takes_whole_dwords_only() {
     }
     assert_eq!(queue.statistics().descriptors, 0);
     assert_eq!(found(&memory, 0..1024), [GUARD; 1024]);
-    let write = queue.from_fpga(3, region.part(4..4 + 8)).unwrap();
+    let write = queue.from_fpga(3, region.part(4..12)).unwrap();
     assert_eq!(write.wait(SECOND).unwrap(), 8);
     assert_eq!(found(&memory, 68..76), (3..11).collect::<Vec<u8>>());
     // Nothing copies the ends of a descriptor that bypasses the queue, also in host memory.
@@ -175,14 +175,14 @@ fn the_memorys_owner_copies_the_ends() {
         reason: "CUDA_ERROR_ECC_UNCORRECTABLE".into(),
     };
     *gpu.fails.lock().unwrap() = Some(gone);
-    let failing = queue.from_fpga(0, region.part(1..1 + 8)).unwrap();
-    let behind = queue.from_fpga(0, region.part(100..100 + 8)).unwrap();
+    let failing = queue.from_fpga(0, region.part(1..9)).unwrap();
+    let behind = queue.from_fpga(0, region.part(100..108)).unwrap();
     assert_eq!(behind.wait(SECOND).unwrap(), 8);
     let error = failing.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("ECC_UNCORRECTABLE"), "{error}");
     // Memory that is not there any more ends it as the board would.
     *gpu.fails.lock().unwrap() = Some(Error::Forgotten);
-    let write = queue.from_fpga(0, region.part(4..4 + 7)).unwrap();
+    let write = queue.from_fpga(0, region.part(4..11)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             fault: Fault::AttInvalid,
@@ -209,11 +209,11 @@ fn a_function_that_panics_ends_its_write() {
     let (fake, device, queue) = open_coarse();
     let (_memory, region) = behind_a_dma_buf(&fake, &device);
     region.set_patch(Arc::new(Panics));
-    let write = queue.from_fpga(7, region.part(1..1 + 2)).unwrap();
+    let write = queue.from_fpga(7, region.part(1..3)).unwrap();
     let error = write.wait(SECOND).unwrap_err();
     assert!(error.to_string().ends_with("panicked"), "{error}");
     // Others do not wait for it.
-    let next = queue.from_fpga(0, region.part(100..100 + 8)).unwrap();
+    let next = queue.from_fpga(0, region.part(100..108)).unwrap();
     assert_eq!(next.wait(SECOND).unwrap(), 8);
 }
 
@@ -222,7 +222,7 @@ fn ends_are_copied_when_the_queue_goes() {
     let (_fake, device, queue) = open_coarse();
     let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
     memory.write(0, &[GUARD; 16]).unwrap();
-    drop(queue.from_fpga(7, region.part(1..1 + 2)).unwrap());
+    drop(queue.from_fpga(7, region.part(1..3)).unwrap());
     assert!(device.poll(Some(SECOND)).unwrap());
     drop(queue);
     assert_eq!(found(&memory, 0..4), [GUARD, 7, 8, GUARD]);
@@ -233,7 +233,7 @@ fn a_region_that_is_forgotten_gets_no_end() {
     let (fake, device, queue) = open_coarse();
     let (memory, region) = registered(&device, MemoryKind::Host, 4096, Permissions::Write);
     fake.lock().tricks.stuck = true;
-    let write = queue.from_fpga(0, region.part(1..1 + 2)).unwrap();
+    let write = queue.from_fpga(0, region.part(1..3)).unwrap();
     region.clone().forget().unwrap();
     fake.lock().tricks.stuck = false;
     // The board knows nothing of it: its descriptor names the queue's memory.
@@ -249,7 +249,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
     memory.write(0, &[GUARD; 64]).unwrap();
     // Head, tail, and the middle fails after 8 bytes.
     fake.lock().tricks.fault = Some((0, 2, 8, 8));
-    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
+    let write = queue.from_fpga(10, region.part(3..21)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             bytes_done: 9,
@@ -265,7 +265,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
     assert_eq!(found(&memory, 12..64), [GUARD; 52]);
     // The head fails.
     fake.lock().tricks.fault = Some((0, 0, 8, 0));
-    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
+    let write = queue.from_fpga(10, region.part(3..21)).unwrap();
     match write.wait(SECOND) {
         Err(Error::Fault {
             bytes_done: 0,
@@ -275,7 +275,7 @@ fn a_fault_in_the_middle_leaves_a_head_that_is_there() {
         other => panic!("{other:?}"),
     }
     fake.lock().tricks.stuck = true;
-    let write = queue.from_fpga(10, region.part(3..3 + 18)).unwrap();
+    let write = queue.from_fpga(10, region.part(3..21)).unwrap();
     match write.wait(Duration::from_millis(1)) {
         Err(Error::Timeout { bytes_done: 0, .. }) => {}
         other => panic!("{other:?}"),
@@ -301,7 +301,7 @@ fn whole_dwords_cost_nothing() {
     }
     assert_eq!((regions(), descriptors(&queue)), (before, 10));
     for _ in 0..3 {
-        let write = queue.from_fpga(0, region.part(1..1 + 400)).unwrap();
+        let write = queue.from_fpga(0, region.part(1..401)).unwrap();
         write.wait(SECOND).unwrap();
     }
     assert_eq!((regions(), descriptors(&queue)), (before + 1, 10 + 3 * 3));

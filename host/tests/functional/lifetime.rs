@@ -272,9 +272,7 @@ fn a_query_beside_a_queue_does_not_make_a_transfer_end_with_anothers_record() {
     fake.fpga_write(place, &[1; 64]);
     fake.fpga_write(place + 4096, &[2; 64]);
     fake.lock().tricks.stuck = true;
-    let lost = queue
-        .from_fpga(place, region.part(8192..8192 + 64))
-        .unwrap();
+    let lost = queue.from_fpga(place, region.part(8192..8256)).unwrap();
     driver.reset().unwrap();
     // It admits the channel.
     assert_eq!(device.query().unwrap().generation, 1);
@@ -283,7 +281,7 @@ fn a_query_beside_a_queue_does_not_make_a_transfer_end_with_anothers_record() {
     let soon = Duration::from_micros(1);
     assert!(matches!(first.wait(soon), Err(Error::Timeout { .. })));
     let second = queue
-        .from_fpga(place + 4096, region.part(4096..4096 + 64))
+        .from_fpga(place + 4096, region.part(4096..4160))
         .unwrap();
     fake.lock().tricks.stuck = false;
     assert_eq!(second.wait(SECOND).unwrap(), 64);
@@ -366,7 +364,7 @@ fn memory_is_registered_by_a_dma_buf_until_its_owner_takes_it_back() {
     // It lives on when the file is closed.
     drop(dmabuf);
     memory.write(65_539, b"by a dma-buf").unwrap();
-    let transfer = queue.to_fpga(region.part(3..3 + 12), 0x1001).unwrap();
+    let transfer = queue.to_fpga(region.part(3..15), 0x1001).unwrap();
     assert_eq!(transfer.wait(SECOND).unwrap(), 12);
     let mut found = [0; 12];
     fake.fpga_read(0x1001, &mut found);

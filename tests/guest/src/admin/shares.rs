@@ -128,6 +128,19 @@ fn entries() -> Result<&'static str> {
     /// As the parameter `user_entries` says.
     const PART: usize = 64;
     for_all()?;
+    // Somebody else's, cached before: it is no help to the user.
+    let other = Device::first().map_err(told)?;
+    let cached = Memory::new(4096)?;
+    // SAFETY: nobody has references into the memory. A fork would change it.
+    unsafe {
+        let place = cached.address() as *mut std::ffi::c_void;
+        rustix::mm::madvise(place, 4096, rustix::mm::Advice::LinuxDontFork)?;
+    }
+    drop(
+        other
+            .register(&cached, 0..4096, Permissions::Read)
+            .map_err(told)?,
+    );
     let (ours, theirs) = pair()?;
     let one = fork("user", move || {
         become_user(USERS[0])?;
@@ -159,6 +172,12 @@ fn entries() -> Result<&'static str> {
         theirs.wait()
     })?;
     ours.wait().context("the first user")?;
+    let regions = other.query().map_err(told)?.regions;
+    ensure!(
+        regions == [0, 1],
+        "somebody else's region was evicted for the user's part"
+    );
+    drop(other);
     fork("other user", move || {
         become_user(USERS[1])?;
         let device = Device::first().map_err(told)?;
