@@ -141,7 +141,7 @@ pub(crate) struct Board {
     lingering: lingering::Lingering,
     #[pin]
     users: Mutex<Users>,
-    /// Where contexts show what they cache, as soon as the board has a shrinker.
+    /// How much each context caches; set when the board has a shrinker.
     keepers: SetOnce<Arc<Keepers>>,
     #[pin]
     watchdog: DelayedWork<Board>,
@@ -451,7 +451,7 @@ impl Board {
         }
     }
 
-    /// Returns the most entries that a channel can hold, whatever is given back.
+    /// Returns the most entries that a channel can ever hold.
     pub(crate) fn most_entries(&self, channel: u32) -> u32 {
         let entries = self.entries.lock();
         entries.quota.most(channel).min(entries.allocator.entries())

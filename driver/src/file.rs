@@ -74,7 +74,7 @@ impl MiscDevice for Operations {
         let done = context.ioctl(code, argument);
         let releases = uapi::UNREGISTER.is(code) || uapi::STOP.is(code);
         if releases && done == Err(ENODEV) {
-            // Whoever takes memory back is told of the board's end when it reaches none of it any more.
+            // These calls report the end of the board only when the board reaches none of the memory any more.
             context.board.gate.wait_for_the_end();
         }
         done.map(|()| 0)

@@ -11,7 +11,7 @@ use kernel::{
 
 struct State {
     open: bool,
-    /// What was done inside is undone.
+    /// The board is stopped, and has forgotten all memory.
     over: bool,
     inside: usize,
 }
@@ -58,13 +58,13 @@ impl Gate {
         }
     }
 
-    /// The board is at rest for good, and nothing of anybody's is known to it any more.
+    /// Notes that the board is stopped for good, and has forgotten all memory.
     pub(crate) fn end(&self) {
         self.state.lock().over = true;
         self.left.notify_all();
     }
 
-    /// Waits until that is so, if the gate is closed. Not for who is inside.
+    /// Waits for that if the gate is closed. A caller inside of the gate would wait for itself.
     pub(crate) fn wait_for_the_end(&self) {
         let mut state = self.state.lock();
         while !state.open && !state.over {

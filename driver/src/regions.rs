@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The regions of a context: those with a handle, and the cached ones, which were given back and stay mapped for use
+//! The regions of a context: those with a handle, and the cached ones, which were unregistered and stay mapped for use
 //! again.
 
 use crate::{
@@ -27,7 +27,7 @@ use kernel::{
     },
 };
 
-/// By what a cached region is found again.
+/// Key of a cached region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Whose addresses they are, where they are a process's.
@@ -119,7 +119,7 @@ impl Region {
         &self.memory
     }
 
-    /// When it was given back last, among all regions: no other has the same.
+    /// Its number among all regions that were unregistered: no other region has the same.
     pub(crate) fn given_back(&self) -> u64 {
         self.given_back
     }
@@ -135,7 +135,7 @@ impl Region {
         !self.memory.is_stale() && !self.mapping.is_revoked() && !self.mapping.is_in_doubt()
     }
 
-    /// Whether it is of no use any more, and whoever evicts it releases its memory. Pages that are NVIDIA's by their address
+    /// Whether it is of no use any more, and its eviction releases its memory. Pages that are NVIDIA's by their address
     /// are released only by their own process, or by their owner ([`crate::memory::nvidia`]).
     pub(crate) fn is_useless(&self) -> bool {
         match self.kind() {
@@ -198,7 +198,7 @@ impl Lists {
     }
 }
 
-/// Exchanges two lists, of which the second is empty and has more room, with what the first holds.
+/// Moves the items of a list to an empty one with more room, and exchanges the two lists.
 fn move_all<T>(from: &mut KVVec<T>, to: &mut KVVec<T>) {
     for item in from.drain_all() {
         // There is room.
@@ -221,7 +221,7 @@ pub(crate) struct Regions {
     account: Account,
     limits: Limits,
     next: u32,
-    /// Where the account is shown to who is short of memory.
+    /// Shows the account to the shrinker.
     keeper: Option<Keeper>,
     /// The address space of which memory was registered last.
     pub(crate) space: Option<Arc<Space>>,
@@ -242,19 +242,19 @@ impl Regions {
         }
     }
 
-    /// Shows what is cached now.
+    /// Shows the shrinker how much is cached now.
     fn show_weight(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.show(self.account.weight());
         }
     }
 
-    /// Takes note of how much others want of what is cached.
+    /// Returns how much of the cache the shrinker has asked for since the last call.
     pub(crate) fn wanted(&self) -> u64 {
         self.keeper.as_ref().map_or(0, Keeper::take_wanted)
     }
 
-    /// What is cached, the one that was given back first at the beginning.
+    /// The cached regions, the oldest first.
     pub(crate) fn cached(&self) -> &[Region] {
         &self.kept
     }
@@ -373,7 +373,7 @@ impl Regions {
         if !keep || !self.may_keep(&region) || self.kept.len() == self.kept.capacity() {
             return Ok(Some(region));
         }
-        // Who takes the memory away from now on has it evicted. Who has done so before is seen here.
+        // An invalidation from now on has the region evicted. An earlier one is seen here.
         region.memory.note_kept(true);
         if !region.is_usable() {
             return Ok(Some(region));
@@ -392,8 +392,8 @@ impl Regions {
         self.kept.iter().any(over)
     }
 
-    /// Moves cached regions to a list until that is full, the oldest first: those of which `wanted` says so, which is also
-    /// told whether the limits ask for it. Returns whether it has looked at all.
+    /// Moves cached regions that `wanted` accepts to a list until that is full, the oldest first. The second argument
+    /// of `wanted` is whether the limits ask for it. Returns whether it has looked at all regions.
     fn take(&mut self, taken: &mut KVVec<Region>, wanted: &mut impl FnMut(&Region, bool) -> bool) -> bool {
         let mut index = 0;
         while index < self.kept.len() {
@@ -428,10 +428,10 @@ impl Regions {
 }
 
 impl Context {
-    /// Evicts cached regions, the oldest first: those of which `wanted` says so, which is also told whether the limits ask for
-    /// it. Returns whether there were any. For [`Board::let_go`].
+    /// Evicts cached regions that `wanted` accepts, the oldest first. The second argument of `wanted` is whether the
+    /// limits ask for it. Returns whether there were any. For [`Board::let_go`].
     pub(crate) fn evict(&self, mut wanted: impl FnMut(&Region, bool) -> bool) -> bool {
-        // What is cached from now on is not looked at: else a process could see to it that this never ends.
+        // Regions that are cached from now on are skipped: else a process could keep this going for ever.
         let end = GIVEN_BACK.load(ordering::Relaxed);
         let mut wanted = |region: &Region, over| region.given_back < end && wanted(region, over);
         let mut went = false;

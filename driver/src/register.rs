@@ -53,7 +53,7 @@ struct Mapped {
     offset: u64,
 }
 
-/// What the bits of `access` permit.
+/// Decodes the bits of `access`.
 fn permissions(bits: u32) -> Result<Permissions> {
     match bits {
         access::READ => Ok(Permissions::Read),
@@ -73,7 +73,7 @@ impl Drop for Promise<'_> {
 }
 
 impl Context {
-    /// Makes memory reachable, or finds it among what is cached.
+    /// Makes memory reachable, or finds its cached region.
     pub(crate) fn register(&self, arguments: &mut Register) -> Result {
         if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
             return Err(EINVAL);
@@ -123,7 +123,7 @@ impl Context {
         Ok(())
     }
 
-    /// `EFBIG`: the context can never hold so many entries, whatever it gives back. The answer says how many are needed.
+    /// `EFBIG`: the context can never hold so many entries. The answer says how many are needed.
     fn check_entries(&self, arguments: &mut Register, entries: u64) -> Result {
         if entries > u64::from(self.board.most_entries(self.channel)) {
             arguments.entries = u32::try_from(entries).unwrap_or(u32::MAX);

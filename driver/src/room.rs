@@ -2,8 +2,9 @@
 
 //! Room for a region: cached regions are evicted for it.
 //!
-//! Nobody's regions are evicted for entries of the ATT before the driver has worked out that this helps, and how many it takes:
-//! none if all would not be enough, or if entries are about to come free that descriptors may still name. The context's own go
+//! Before regions are evicted for entries of the ATT, the driver works out whether that helps, and how many it takes.
+//! It evicts none if all would not be enough, or if the entries are about to come free by themselves because only old
+//! descriptors name them. The context's own go
 //! first, then the oldest of the others, and of them only those that lie where the new region goes.
 
 use crate::{
@@ -31,18 +32,18 @@ pub(crate) enum Short {
     Pinned,
     /// Memory that the calling process or its user may lock.
     Locked,
-    /// Room in the BAR of whoever exports the memory, for so many bytes; `None`: not known.
+    /// Room in the exporter's BAR, for so many bytes; `None`: the exporter is not known.
     Bar(Option<Exporter>, u64),
 }
 
-/// What was done about it.
+/// Result of a search for room.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     /// Nothing helps.
     Nothing,
     /// Regions were evicted, or are not needed any more.
     Evicted,
-    /// What is needed comes free by itself.
+    /// Enough comes free by itself.
     Wait,
 }
 
@@ -53,7 +54,7 @@ const PATIENCE: Delta = Delta::from_secs(1);
 /// How often at least: on a busy machine one try can take longer than [`PATIENCE`].
 const LEAST_TRIES: u32 = 16;
 
-/// Between two looks for what comes free by itself.
+/// Pause between two looks for entries that come free by themselves.
 const PAUSE: Delta = Delta::from_millis(2);
 
 /// The search of one call for room. While it lives, those whose regions were evicted cache nothing.
@@ -130,11 +131,11 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Evicts regions. One thread at a time does this: what another evicts is gone afterwards.
+    /// Evicts regions. One thread at a time does this: regions that another thread evicts are gone afterwards.
     fn make(&mut self, short: Short) -> Result<Done> {
         let context = self.context;
         context.board.let_go(|| {
-            // Of use to nobody, and perhaps not evicted yet.
+            // Useless regions that the work item has not evicted yet.
             if context.evict(|region, _| region.is_useless()) {
                 return Ok(Done::Evicted);
             }
@@ -176,8 +177,8 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// Evicts dma-bufs of an exporter. Its driver does not say how much room it has: what is twice as large as the region, and
-    /// does not help, is all that others lose by it.
+    /// Evicts dma-bufs of an exporter. Its driver does not report how much room it has. So one call evicts at most
+    /// twice the bytes that it needs.
     fn make_bar(&mut self, exporter: Option<Exporter>, bytes: u64) -> Done {
         let mut left = (2 * bytes).saturating_sub(self.evicted);
         let before = left;
@@ -198,7 +199,7 @@ impl<'a> Room<'a> {
     /// Evicts regions for a run of entries.
     fn make_entries(&mut self, count: u32) -> Result<Done> {
         let (board, own) = (&self.context.board, self.context.channel);
-        // The driver's own entries lie behind these.
+        // The driver's own entries follow these.
         let (entries, _) = board.entries();
         let storage = || {
             let words = EntrySet::<KVVec<u64>>::words(entries);
@@ -270,7 +271,7 @@ impl<'a> Room<'a> {
                 return;
             }
             for region in other.regions.lock().cached() {
-                // What is cached meanwhile is as good as used.
+                // A region that was cached meanwhile counts as used.
                 if candidates.len() < candidates.capacity() {
                     let candidate = Candidate {
                         channel: other.channel,

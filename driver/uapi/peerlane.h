@@ -199,10 +199,7 @@ struct peerlane_info {
 	__u64 window_bytes;
 	/* As peerlane_query.resets; to ask here acknowledges nothing. */
 	__u64 resets;
-	/*
-	 * The most ATT entries that the context can hold, whatever is given back. 0: the driver
-	 * does not report it.
-	 */
+	/* The most ATT entries that the context can ever hold. 0: the driver does not report it. */
 	__u64 most_entries;
 	/* Zero. */
 	__u64 reserved[2];

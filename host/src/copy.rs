@@ -106,7 +106,7 @@ impl Queue {
     /// Copies memory of this process, of any size, to FPGA memory, and returns when all of it is there. The memory is not
     /// registered before: this registers a part of it, has the board move that, and meanwhile registers the next part.
     ///
-    /// What is copied often is better registered once ([`Device::register_address`](crate::Device::register_address),
+    /// Memory that is copied often is better registered once ([`Device::register_address`](crate::Device::register_address),
     /// [`Device::memory`](crate::Device::memory)). A few KiB are moved faster by way of memory that the board knows.
     ///
     /// ```no_run
@@ -120,7 +120,8 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, [`Error::Timeout`] too, some of the bytes may
-    /// have been moved, and the board has forgotten the memory. To stop a window takes up to a second beside the limit. If it
+    /// have been moved, and the board has forgotten the memory. Stopping a window takes up to a second more than the
+    /// limit. If it
     /// has not ended then, the queue is [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a
     /// board does not answer, this returns when it does, or when its driver reports that it is gone.
     pub fn copy_to_fpga(
@@ -156,7 +157,8 @@ impl Queue {
     /// its address and its length. Nothing is moved but in [`Copying::wait`].
     ///
     /// # Safety
-    /// Until the copy has ended, or is dropped, nobody else holds references into the memory, or if it is only read, changes it.
+    /// Until the copy has ended, or is dropped, no other thread holds references into the memory, or, if the board only
+    /// reads it, changes it.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`]: the bytes cannot be moved so.
@@ -248,7 +250,7 @@ impl Copying {
         }
     }
 
-    /// What a fault of the first window is to the whole.
+    /// Translates an error of the first window to one of the whole copy.
     fn of_whole(&self, error: Error) -> Error {
         match error {
             Error::Fault {
@@ -293,7 +295,7 @@ impl Copying {
                 return Ok(true);
             }
             Err(error) if !error.no_room() => return Err(error),
-            // The one that is being moved may have what this one needs.
+            // The window that is being moved may hold the entries that this one needs.
             Err(_) if !self.moving.is_empty() => return Ok(false),
             Err(_) if self.window > LEAST => {
                 self.window /= 2;
@@ -312,7 +314,7 @@ impl Copying {
         self.moving.push_back(Moving { transfer, window });
         self.begun += length;
         self.short = None;
-        // What was short may not be any more.
+        // There may be more room by now.
         self.window = (2 * self.window).min(self.most);
         Ok(true)
     }

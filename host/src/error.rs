@@ -216,7 +216,7 @@ pub enum Error {
     /// The memory cannot be mapped.
     #[error("cannot map the memory: {0}")]
     Layout(#[source] LayoutError),
-    /// The region can never fit, whatever else is given back.
+    /// The region can never fit the board's address table.
     #[error(
         "a region of {length} bytes needs {entries} entries of the board's address table or more, and this context can hold {most}"
     )]

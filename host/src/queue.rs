@@ -583,7 +583,7 @@ impl Shared {
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
         let mut state = self.lock();
         let done = f();
-        // One that begins later sees what `f` has changed.
+        // A write whose rest begins later sees the change of `f`.
         let began = state.flow.finishing();
         while began.is_some() && state.flow.finishing() == began {
             state = self.follow(state, waits::LOOK);

@@ -57,7 +57,8 @@ pub struct Terms {
     /// not: their data have arrived, or their faults are told.
     pub after_from_fpga: bool,
     /// Start when all transfers to the FPGA that were submitted to the channel before have ended, well or
-    /// not: their data are in FPGA memory, or their faults are told. For a transfer from the FPGA that is so if the board's BSP has no
+    /// not: their data are in FPGA memory, or their faults are reported. For a transfer from the FPGA that is so if the
+    /// board's BSP has no
     /// interconnect stage between the block and FPGA memory. This is Peerlane's default; `peerlane check` of the BSP says so
     /// where it is otherwise, and there the program has to wait.
     pub after_to_fpga: bool,

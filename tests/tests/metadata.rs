@@ -10,7 +10,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../driver/dkms/metada
 
 const RUSTC: &str = "rustc 1.85.0 (4d91de4e4 2025-02-17)";
 
-/// A kernel's headers with its compiled crates, a compiler that reports a version, and what the script then says.
+/// Runs the script with headers that have compiled crates, and a compiler of this version. Returns the script's output.
 fn made(options: &[&str], compiler: Option<&str>) -> Result<String, String> {
     let work = tempfile::tempdir().unwrap();
     let (headers, programs) = (work.path().join("headers"), work.path().join("bin"));

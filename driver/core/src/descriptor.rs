@@ -21,7 +21,7 @@ impl Direction {
     /// Both directions.
     pub const BOTH: [Self; 2] = [Self::FromFpga, Self::ToFpga];
 
-    /// Translates what the board calls it.
+    /// Translates the register map's direction.
     pub const fn of_board(direction: regs::Direction) -> Self {
         match direction {
             regs::Direction::Write => Self::FromFpga,
@@ -29,7 +29,7 @@ impl Direction {
         }
     }
 
-    /// Returns what the board calls it.
+    /// Returns the register map's direction.
     pub const fn board(self) -> regs::Direction {
         match self {
             Self::FromFpga => regs::Direction::Write,

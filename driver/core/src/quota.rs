@@ -307,8 +307,7 @@ impl Quota {
         Ok(())
     }
 
-    /// Returns the most entries that a channel can hold, whatever others give back: the limit of the channel, and that of
-    /// its user.
+    /// Returns the most entries that a channel can ever hold: the smaller of the channel's limit and its user's.
     pub fn most(&self, channel: u32) -> u32 {
         let limits = &self.limits;
         match self.users.get(channel as usize) {
@@ -317,7 +316,7 @@ impl Quota {
         }
     }
 
-    /// Returns the most bytes of other devices' memory that a channel can have pinned, whatever others give back.
+    /// Returns the most bytes of other devices' memory that a channel can ever have pinned.
     pub fn most_pinned(&self, channel: u32) -> u64 {
         match self.users.get(channel as usize) {
             Some(Some(user)) if !user.exempt => self.limits.user_gpu,

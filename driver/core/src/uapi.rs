@@ -215,7 +215,7 @@ pub struct Info {
     pub window_bytes: u64,
     /// As [`Query::resets`]; to ask here acknowledges nothing.
     pub resets: u64,
-    /// The most ATT entries that the context can hold, whatever is given back. 0: the driver does not report it.
+    /// The most ATT entries that the context can ever hold. 0: the driver does not report it.
     pub most_entries: u64,
     /// Zero.
     pub reserved: [u64; 2],

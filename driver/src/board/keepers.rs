@@ -4,9 +4,10 @@
 //!
 //! The kernel calls a shrinker for a control group only where a list of it has items of that group
 //! (`include/linux/list_lru.h`, `shrink_slab_memcg` in `mm/shrinker.c`). A context has one item, in the group that its memory is
-//! charged to, from its beginning to its end: how much it caches changes all the time, and is only a number. When a group goes,
-//! its items and what is charged to it become its parent's, so the kernel is never asked for a group by its number, which may be
-//! another's by then. The item is on the memory node that it was allocated on. A shortage of another node alone does not ask for it.
+//! charged to, from its beginning to its end: how much it caches changes all the time, and is only a number. When a
+//! group is removed, its items and its memory become its parent's. So the driver never names a group by its number,
+//! which another group may have by then. The item is on the memory node that it was allocated on. A shortage of another
+//! node alone does not ask for it.
 
 use super::Board;
 use crate::ffi::{peerlane_new_cache, peerlane_new_keeper};
@@ -38,7 +39,7 @@ struct Item {
 /// The lists of a board.
 pub(crate) struct Keepers {
     list: KBox<Opaque<bindings::list_lru>>,
-    /// What items are allocated of: only such memory makes sure that a list has a part for each control group.
+    /// The items' allocator. An allocation from it makes sure that the list has a part for the control group.
     cache: NonNull<bindings::kmem_cache>,
 }
 
@@ -106,7 +107,7 @@ impl Keepers {
     /// Does something to each item of a group. A spinlock is held meanwhile.
     fn each<F: FnMut(&Item)>(&self, asked: Asked, mut f: F) {
         /// # Safety
-        /// Called by the kernel with the link of an item, the list locked, and what is to be done.
+        /// Called by the kernel with the link of an item, the list locked, and the function to call.
         unsafe extern "C" fn step<F: FnMut(&Item)>(
             link: *mut bindings::list_head,
             _: *mut bindings::list_lru_one,
@@ -119,7 +120,7 @@ impl Keepers {
             bindings::lru_status::LRU_SKIP
         }
         let mut count: c_ulong = c_ulong::MAX;
-        // SAFETY: the list was initialised, and the callback gets what it expects.
+        // SAFETY: the list was initialised, and the callback gets its own argument.
         unsafe {
             bindings::list_lru_walk_one(
                 self.list.get(),
@@ -189,7 +190,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         let item = self.item.as_ptr();
-        // SAFETY: the link was added to this list. Then nobody has the item any more.
+        // SAFETY: the link was added to this list. No thread uses the item after that.
         unsafe {
             bindings::list_lru_del_obj(self.keepers.list.get(), &raw mut (*item).link);
             bindings::kmem_cache_free(self.keepers.cache.as_ptr(), item.cast());

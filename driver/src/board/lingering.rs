@@ -70,7 +70,7 @@ impl Board {
         let _ = runs.push(reserved, GFP_KERNEL);
     }
 
-    /// Does something to each run of entries that is nobody's yet, with its channel.
+    /// Calls `f` with the channel and the entries of each run that descriptors may still name.
     pub(crate) fn each_lingering(&self, mut f: impl FnMut(u32, Range<u32>)) {
         for held in self.lingering.runs.lock().iter() {
             f(held.channel, held.run.indices());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Cached regions are evicted when nobody can use them any more, and when memory is short.
+//! Evicts cached regions that no process can use any more, and others when memory is short.
 //!
 //! A region is of no use any more when its process has given the addresses other memory, when the owner of the memory has
-//! taken it back, or when nobody can name its dma-buf. Of the first two the kernel informs the driver, from within any call and
+//! taken it back, or when no process can name its dma-buf. Of the first two the kernel informs the driver, from within
+//! any call and
 //! with any lock held ([`crate::memory::space`], [`crate::memory::dmabuf`]). For the third the watchdog looks.
 //!
 //! When memory is short the kernel calls a shrinker, also from within any allocation. Evicting a region
@@ -44,8 +45,8 @@ use kernel::{
 pub(super) const WORK: u64 = 1;
 
 impl Board {
-    /// Has cached regions evicted that are of no use any more, or wanted back: soon, and by another thread. Whoever calls may
-    /// hold any lock.
+    /// Has cached regions evicted that are of no use any more, or wanted back: soon, and by another thread. The caller
+    /// may hold any lock.
     pub(crate) fn relieve(self: &Arc<Self>) {
         // It may be waiting already.
         let _ = workqueue::system_long().enqueue::<_, WORK>(self.clone());
@@ -56,7 +57,7 @@ impl Board {
         self.unfinished.store(true, ordering::Relaxed);
     }
 
-    /// Has the same done if dma-bufs are cached: nobody informs the driver when their last descriptor is closed. And if it was
+    /// Has the same done if dma-bufs are cached: no event reports that their last descriptor was closed. And if it was
     /// to be done later.
     pub(super) fn look_for_orphans(self: &Arc<Self>) {
         let mut some = self.unfinished.xchg(false, ordering::Relaxed);
@@ -74,7 +75,7 @@ impl Board {
         let mut buffers = KVVec::with_capacity(count, GFP_KERNEL)?;
         self.for_each_user(|user| {
             for buffer in user.regions.lock().buffers() {
-                // One that is too many has just been registered by somebody who can name it.
+                // A buffer without room in the list has just been registered, so a process can name it.
                 if buffers.len() < buffers.capacity() {
                     let _ = buffers.push(buffer, GFP_NOWAIT);
                 }
@@ -83,7 +84,7 @@ impl Board {
         Ok(Tally::new(buffers))
     }
 
-    /// Evicts what is of no use any more, and what is wanted back.
+    /// Evicts useless regions, and as many others as the shrinker has asked for.
     fn evict(&self) {
         let buffers = self.buffers().ok();
         let is_orphan = |region: &Region| {
@@ -117,7 +118,7 @@ impl WorkItem<WORK> for Board {
     }
 }
 
-/// What the shrinker's callbacks get.
+/// The argument of the shrinker's callbacks.
 struct Relief {
     board: Arc<Board>,
     keepers: Arc<Keepers>,
@@ -139,7 +140,7 @@ impl Shrinker {
     pub(crate) fn new(board: &Arc<Board>, number: u32) -> Result<Self> {
         // SAFETY: any number does.
         let raw = NonNull::new(unsafe { peerlane_new_shrinker(number) }).ok_or(ENOMEM)?;
-        // SAFETY: just made. Once it is freed nobody opens the board any more.
+        // SAFETY: just made. No process opens the board after it is freed.
         let relief = unsafe { Keepers::new(raw) }.and_then(|keepers| {
             let board = board.clone();
             Ok(KBox::new(Relief { board, keepers }, GFP_KERNEL)?)
@@ -169,8 +170,9 @@ impl Shrinker {
 
 impl Drop for Shrinker {
     fn drop(&mut self) {
-        // SAFETY: registered by `new`; the call waits until nobody is in it any more. Nobody else has the work run, since all
-        // contexts are closed, and it holds itself until it has run, which takes the gate's word only.
+        // SAFETY: registered by `new`; the call waits for its callbacks to end. Nothing else queues the work, since all
+        // contexts are closed. The work holds a reference to the board until it has run, and then finds the gate
+        // closed.
         unsafe {
             bindings::shrinker_free(self.raw.as_ptr());
             let work = Work::raw_get(&raw const self.relief.board.relief);

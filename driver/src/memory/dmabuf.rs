@@ -78,7 +78,7 @@ unsafe impl Send for Import {}
 // SAFETY: as above.
 unsafe impl Sync for Import {}
 
-/// Who exports a dma-buf: a module that stays as long as the buffer, or null, and its functions.
+/// Exporter of a dma-buf: a module that stays as long as the buffer, or null, and its functions.
 #[derive(Clone, Copy)]
 pub(crate) struct Exporter(*mut bindings::module, *const bindings::dma_buf_ops);
 
@@ -131,7 +131,7 @@ impl Buffer {
     }
 
     /// Whether it has more references than so many. A buffer to which only its importers hold references cannot be
-    /// registered again: nobody has a descriptor of it.
+    /// registered again: no process has a descriptor of it.
     pub(crate) fn has_more_users_than(&self, count: usize) -> bool {
         // SAFETY: as above.
         unsafe { peerlane_references((*self.0).file) as usize > count }

@@ -42,7 +42,7 @@ impl Memory {
         }
     }
 
-    /// Whether it may stay mapped when it has been given back. Huge pages of hugetlb go back to a pool that their users
+    /// Whether it may stay mapped when its region was unregistered. Huge pages of hugetlb go back to a pool that their users
     /// count on: the next `mmap` would not find them there.
     pub(crate) fn may_stay(&self) -> bool {
         match self {

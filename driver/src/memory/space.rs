@@ -302,7 +302,8 @@ impl Watch {
 
     /// Takes note of a change. Called by the kernel, which may hold any lock.
     fn note_stale(&self) {
-        // A full barrier: either this sees that the region is cached, or who caches it sees that it is stale.
+        // A full barrier: either this sees that the region is cached, or the thread that caches the region sees that it
+        // is stale.
         self.stale.xchg(true, ordering::Full);
         if self.kept.load(ordering::Relaxed) {
             self.board.relieve();

@@ -477,8 +477,8 @@ int pl_submit(const struct pl_queue *queue,
 
 /**
  * Copies memory of the program, of any size, to FPGA memory. The memory is not registered: the library registers a part of it,
- * has the board move that, and meanwhile registers the next part. Only host memory can be copied so. What is moved often is
- * better registered once.
+ * has the board move that, and meanwhile registers the next part. Only host memory can be copied so. Register memory
+ * that is moved often instead.
  *
  * fpga_address: first byte in FPGA memory.
  * memory: first byte.
@@ -487,12 +487,13 @@ int pl_submit(const struct pl_queue *queue,
  *
  * Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
  * PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
- * some of the bytes may have been moved, and the board does not reach the memory any more. To stop what is under way takes up
- * to a second beside the limit. If it has not ended then, the queue is restarted, and its other transfers end with PL_STOPPED.
+ * some of the bytes may have been moved, and the board does not reach the memory any more. Stopping a transfer takes
+ * up to a second more than the limit. If it has not ended then, the queue is restarted, and its other transfers end
+ * with PL_STOPPED.
  * Thread-safe.
  *
  * # Safety
- * The handle was not ended. The bytes are mapped, and nobody writes them before this returns.
+ * The handle was not ended. The bytes are mapped, and no other thread writes them before this returns.
  */
 int pl_copy_to_fpga(const struct pl_queue *queue,
                     uint64_t fpga_address,
@@ -504,7 +505,7 @@ int pl_copy_to_fpga(const struct pl_queue *queue,
  * Copies FPGA memory to memory of the program, of any size, as `pl_copy_to_fpga` does it the other way.
  *
  * # Safety
- * The handle was not ended. The bytes are mapped, and nobody else reads or writes them before this returns.
+ * The handle was not ended. The bytes are mapped, and no other thread reads or writes them before this returns.
  */
 int pl_copy_from_fpga(const struct pl_queue *queue,
                       uint64_t fpga_address,

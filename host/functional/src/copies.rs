@@ -48,7 +48,7 @@ pub fn there_and_back(bench: &dyn Bench) -> Result<()> {
         let places = [(Direction::ToFpga, &from), (Direction::FromFpga, &to)];
         for (direction, memory) in places {
             let address = memory.address() + first as u64;
-            // SAFETY: the memory outlives the call, and nobody looks at it meanwhile.
+            // SAFETY: the memory outlives the call, and no thread looks at it meanwhile.
             let copied = unsafe {
                 copy(
                     &work.queue,
@@ -72,7 +72,7 @@ pub fn there_and_back(bench: &dyn Bench) -> Result<()> {
     Ok(())
 }
 
-/// A copy that cannot be moves nothing, and leaves nothing behind.
+/// A refused copy moves nothing, and leaves no region.
 pub fn wrong(bench: &dyn Bench) -> Result<()> {
     let work = Work::with(bench, 64 << 10)?;
     let memory = work

@@ -159,7 +159,7 @@ impl Queue {
         let step = |slice| (copying.lock().unwrap_or_else(PoisonError::into_inner)).wait(slice);
         let copied = wait(py, limit, step, stopped_late);
         if copied.is_err() {
-            // What is under way is stopped, for which the board may need time.
+            // Transfers that have not ended are stopped. The board may need time for that.
             let stop = move || {
                 drop(copying);
                 drop(source);

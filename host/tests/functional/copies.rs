@@ -120,7 +120,7 @@ fn a_copy_goes_on_beside_other_transfers() {
             let next = || queue.from_fpga(0, region.part(0..4096)).unwrap();
             let mut under_way = next();
             while !ends.load(Ordering::Relaxed) {
-                // The channel is never at rest.
+                // The channel is never idle.
                 let following = next();
                 under_way.wait(SECOND).unwrap();
                 under_way = following;

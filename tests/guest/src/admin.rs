@@ -311,7 +311,12 @@ fn fdinfo(lab: &mut Lab) -> Result<&'static str> {
     let one = Buffer::new(&device, MIB)?;
     let two = Buffer::new(&device, 3 * MIB)?;
     expect(&device, [2, 0], [4 * MIB, 0])?;
-    drop(two);
+    // A cached region is evicted when its memory is unmapped.
+    let Buffer {
+        memory: _mapped,
+        region,
+    } = two;
+    drop(region);
     expect(&device, [1, 1], [MIB, 3 * MIB])?;
     expect(&other, [0, 0], [0, 0])?;
     let entries =
@@ -452,7 +457,11 @@ fn shrunk(lab: &mut Lab) -> Result<String> {
     lab.check_some(&mut mover, &held, place, 4, 50_000)?;
     // While transfers run, and what is kept comes and goes.
     for round in 0..lab.rounds {
-        drop(Buffer::new(&device, MIB)?);
+        let Buffer {
+            memory: _mapped,
+            region,
+        } = Buffer::new(&device, MIB)?;
+        drop(region);
         std::fs::write("/proc/sys/vm/drop_caches", "2")?;
         lab.check_some(&mut mover, &held, place, 2, 50_000)
             .with_context(|| format!("round {round}"))?;

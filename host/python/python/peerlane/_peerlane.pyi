@@ -191,7 +191,7 @@ class Queue:
 
         Raises InvalidError, UnsupportedError (a GPU's memory), RefusedError, BusyError, TooLargeError, TransferTimeout,
         FaultError, RestartedError, StoppedError, GoneError, BrokenError. Some of the bytes may have been moved then, and the
-        board does not reach the memory any more. To stop what is under way takes up to a second beside the timeout. If it has
+        board does not reach the memory any more. Stopping a transfer takes up to a second more than the timeout. If it has
         not ended then, the queue is restarted, and its other transfers raise StoppedError.
         """
     def copy_from_fpga(self, destination: Any, fpga: FpgaMemory | int, timeout: float | None = None) -> None:

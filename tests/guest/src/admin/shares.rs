@@ -128,7 +128,7 @@ fn entries() -> Result<&'static str> {
     /// As the parameter `user_entries` says.
     const PART: usize = 64;
     for_all()?;
-    // Somebody else's, cached before: it is no help to the user.
+    // Another user's region, cached before: its eviction does not help.
     let other = Device::first().map_err(told)?;
     let cached = Memory::new(4096)?;
     // SAFETY: nobody has references into the memory. A fork would change it.

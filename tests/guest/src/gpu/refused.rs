@@ -68,7 +68,7 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
             let other = fork("other", move || {
                 let gpu = crate::fakegpu::Gpu::open()?;
                 let (device, buffer) = (branch.open()?, gpu.buffer(SIZE, 0, 1, None)?);
-                // As long as it is open somebody can register it again.
+                // An open descriptor can be registered again.
                 let name = Name::of(&buffer, Way::DmaBuf)?;
                 let region = name.register(&device, 0, SIZE).map_err(told)?;
                 theirs.signal()?;
@@ -95,7 +95,7 @@ pub(super) fn bar_is_full(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Nobody can register a dma-buf again whose descriptors are all closed: its memory is released.
+/// A dma-buf whose descriptors are all closed cannot be registered again: its memory is released.
 pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
     with_gpu(|gpu| {
         let (device, other) = (lab.open()?, lab.open()?);
@@ -104,7 +104,7 @@ pub(super) fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
             let regions = device.query().map_err(told)?.regions;
             Ok::<_, anyhow::Error>(regions[1])
         };
-        // Closed before the region is given back, and after that: in one context, and in two.
+        // Closed before the region is unregistered, and after that: in one context, and in two.
         drop(registered(&device, &buffer, Way::DmaBuf)?);
         ensure!(cached(&device)? == 0, "it is cached");
         let name = Name::of(&buffer, Way::DmaBuf)?;

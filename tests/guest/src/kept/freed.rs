@@ -1,4 +1,4 @@
-//! Cached regions that nobody can use any more, or that others need more: the driver releases their memory by itself.
+//! Cached regions whose memory the driver releases by itself: they are useless, or memory or entries are short.
 
 use super::{MIB, register};
 use crate::lab::{Lab, entries_free, huge, told};
@@ -43,7 +43,7 @@ fn cached(device: &Device) -> Result<u32> {
     Ok(device.query().map_err(told)?.regions[1])
 }
 
-/// What a process unmaps is released although the process makes no call, and although each of its calls finds what it looks for.
+/// Memory that a process unmaps is released: without a call of the process, and with calls that find other cached regions.
 pub(super) fn by_its_process(lab: &mut Lab) -> Result<String> {
     const LENGTH: usize = 32 * MIB;
     let device = lab.open()?;
@@ -179,7 +179,7 @@ pub(super) fn registered_at_once(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A shortage of a control group is one of its own processes: others keep what they cache.
+/// A shortage of a control group is one of its own processes: other groups keep their cached regions.
 pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     const LENGTH: usize = 8 * MIB;
     let root = control_groups()?;
@@ -222,7 +222,7 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// Memory of pages of which no two lie one behind the other on the bus.
+/// Memory whose pages are not contiguous on the bus.
 pub(crate) fn scattered(pages: usize) -> Result<Memory> {
     let memory = Memory::new(pages * 4096)?;
     // SAFETY: nobody has references into the memory.
@@ -238,7 +238,7 @@ pub(crate) fn scattered(pages: usize) -> Result<Memory> {
     Ok(memory)
 }
 
-/// A user who asks for a run of entries that nobody can make does not have others' regions evicted.
+/// A request for a run of entries that can never be made evicts no regions.
 pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
     const CACHED: usize = 50;
     let (victim, attacker) = (lab.open()?, lab.open()?);
@@ -250,12 +250,12 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
             .map_err(told)
     };
     let mut cache = (0..CACHED).map(page).collect::<Result<Vec<_>>>()?;
-    // The first to go is beside the free entries.
+    // The first to be evicted is next to the free entries.
     while cache.pop().is_some() {}
     let all = scattered(free)?;
     let some =
         |device: &Device, pages: usize| device.register(&all, 0..pages * 4096, Permissions::Read);
-    // One entry in the middle of the table is somebody's.
+    // One entry in the middle of the table is taken.
     let first = some(&attacker, free / 2).map_err(told)?;
     let middle = some(&attacker, 1).map_err(told)?;
     first.forget().map_err(told)?;
@@ -270,7 +270,7 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
         }
     }
     middle.forget().map_err(told)?;
-    // What can be made is made, and no more goes for it than has to.
+    // A run that can be made is made, and only as many regions are evicted as it needs.
     let region = some(&attacker, free - 10).map_err(told)?;
     let left = cached(&victim)?;
     ensure!(

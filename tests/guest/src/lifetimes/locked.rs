@@ -113,7 +113,7 @@ pub(super) fn elsewhere(lab: &mut Lab) -> Result<&'static str> {
     let devices = [lab.open()?, lab.open()?];
     let other = lab.open()?;
     let memory = Memory::new(MIB)?;
-    // A fork changes what it copies.
+    // A fork invalidates the memory that it copies.
     let whole = Memory::new(MIB)?;
     // SAFETY: nobody has references into the memory.
     unsafe {
