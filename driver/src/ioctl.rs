@@ -356,7 +356,6 @@ impl Context {
             code,
             argument,
             |arguments: &mut uapi::Register| {
-                zero(&[arguments.reserved])?;
                 self.register(arguments)?;
                 handle = Some(arguments.handle);
                 Ok(())

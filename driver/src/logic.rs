@@ -30,6 +30,8 @@ pub(crate) mod descriptor;
 pub(crate) mod ends;
 #[path = "../core/src/events.rs"]
 pub(crate) mod events;
+#[path = "../core/src/extent.rs"]
+pub(crate) mod extent;
 #[path = "../core/src/fault.rs"]
 pub(crate) mod fault;
 #[path = "../core/src/fences.rs"]

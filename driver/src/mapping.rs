@@ -10,7 +10,7 @@ use crate::{
     logic::{
         att::Permissions,
         kept::Kind,
-        layout::{self, Layout, LayoutError, Segment},
+        layout::{self, Layout, LayoutError, Page, Segment},
         lifecycle::Epoch,
         owners::Owners,
         region::Region,
@@ -65,10 +65,10 @@ struct Placed {
 }
 
 impl Placed {
-    fn pages(&self) -> impl Iterator<Item = u64> + '_ {
+    fn pages(&self) -> impl Iterator<Item = Page> + '_ {
         // The layout was made of the same segments, so every page is aligned.
         let segments = self.segments.iter().copied();
-        layout::pages(segments, self.offset, &self.region.layout())
+        layout::pages(segments, self.offset, self.region.layout())
     }
 
     /// All that the board may do there now.
@@ -119,13 +119,14 @@ impl Mapping {
         );
     }
 
-    /// Works out the entries for `length` bytes at `offset` of the memory in these segments. If those are more than any table
+    /// Works out the entries for `length` bytes at `offset` of the memory in these segments, in pages of one size or `mixed`. If those are more than any table
     /// has, their number comes back instead.
     pub(crate) fn lay_out(
         &self,
         segments: &[Segment],
         offset: u64,
         length: u64,
+        mixed: bool,
     ) -> Result<Result<Layout, u64>> {
         let reach = segments.iter().all(|segment| {
             // No segment is empty.
@@ -135,7 +136,7 @@ impl Mapping {
         if !reach {
             return Err(ERANGE);
         }
-        match layout::layout(segments.iter().copied(), offset, length) {
+        match layout::layout(segments.iter().copied(), offset, length, mixed) {
             Ok(layout) => Ok(Ok(layout)),
             Err(error) => {
                 self.explain_refusal(length, error);
@@ -189,7 +190,7 @@ impl Mapping {
         let doubts = self.board.doubts();
         let mut is_a_peer = false;
         for page in placed.pages() {
-            is_a_peer |= proofs.may_read(page)?;
+            is_a_peer |= proofs.may_read(page.address)?;
         }
         placed.proof = is_a_peer.then_some(doubts);
         Ok(())

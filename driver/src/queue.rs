@@ -180,7 +180,7 @@ impl Context {
         };
         let peer = mapping.region(|region| {
             region.check(direction, offset, u64::from(length))?;
-            region.att_address(offset)
+            region.place(offset, u64::from(length))
         })?;
         // An ATT page begins with a whole dword.
         let peer = peer.map_err(|_| EINVAL)?.raw();
@@ -302,7 +302,7 @@ impl Context {
         self.post(held, beside, order, Share::process, |hand_over| {
             mapping.region(|region| {
                 let checked = region.check(direction, offset, u64::from(length));
-                let peer = checked.and_then(|()| region.att_address(offset));
+                let peer = checked.and_then(|()| region.place(offset, u64::from(length)));
                 hand_over(peer.map_err(|_| EINVAL)?)
             })?
         })

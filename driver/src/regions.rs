@@ -144,13 +144,21 @@ impl Region {
         }
     }
 
+    /// Whether its pages are of several sizes.
+    fn is_mixed(&self) -> bool {
+        let layout = self.mapping.region(|region| *region.layout());
+        layout.is_ok_and(|layout| layout.head + layout.tail > 0)
+    }
+
     /// Says where it is, in the ATT.
     pub(crate) fn describe(&self, arguments: &mut Register) -> Result {
         arguments.proof = self.mapping.proof();
         self.mapping.region(|region| {
-            arguments.page_shift = region.page_size().shift();
+            arguments.page_shift = region.layout().page_size.shift();
             arguments.entries = region.run().count();
-            arguments.att_address = region.att_address(0).map_or(0, |address| address.raw());
+            if let Some(extents) = region.extents() {
+                arguments.set_extents(&extents);
+            }
         })
     }
 
@@ -296,10 +304,12 @@ impl Regions {
         Ok(region)
     }
 
-    /// Looks for a region among those that are cached and gives it a handle: at once, as a restart of
-    /// the board writes the entries of what it finds here.
-    pub(crate) fn reuse(&mut self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let matches = |region: &Region| region.key == *key && region.is_usable();
+    /// Looks for a region among those that are cached, with pages of one size or `mixed`, and gives it a handle: at once, as a
+    /// restart of the board writes the entries of what it finds here.
+    pub(crate) fn reuse(&mut self, key: &Key, mixed: bool, arguments: &mut Register) -> Result<bool> {
+        let matches = |region: &Region| {
+            region.key == *key && region.is_usable() && (mixed || !region.is_mixed())
+        };
         let Some(index) = self.kept.iter().position(matches) else {
             return Ok(false);
         };

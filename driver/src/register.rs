@@ -32,6 +32,8 @@ struct Wanted {
     permissions: Permissions,
     /// A first read from a device may be tried.
     may_risk: bool,
+    /// Its pages may be of two sizes.
+    mixed: bool,
     buffer: Option<dmabuf::Buffer>,
 }
 
@@ -75,7 +77,7 @@ impl Drop for Promise<'_> {
 impl Context {
     /// Makes memory reachable, or finds its cached region.
     pub(crate) fn register(&self, arguments: &mut Register) -> Result {
-        if arguments.length == 0 || arguments.flags & !register::PROVED_ONLY != 0 {
+        if arguments.length == 0 || arguments.flags & !(register::PROVED_ONLY | register::MIXED) != 0 {
             return Err(EINVAL);
         }
         let permissions = permissions(arguments.access)?;
@@ -110,11 +112,12 @@ impl Context {
             space,
             permissions,
             may_risk: arguments.flags & register::PROVED_ONLY == 0,
+            mixed: arguments.flags & register::MIXED != 0,
             buffer,
         };
         // A region that no context knows must not outlive the gate.
         let inside = self.board.gate.enter()?;
-        arguments.found = u32::from(self.find(&wanted.key, arguments)?);
+        arguments.found = u32::from(self.find(&wanted, arguments)?);
         drop(inside);
         if arguments.found == 0 {
             self.make(&wanted, arguments)?;
@@ -133,8 +136,8 @@ impl Context {
     }
 
     /// Looks for a region among those that are cached.
-    fn find(&self, key: &Key, arguments: &mut Register) -> Result<bool> {
-        let found = self.regions.lock().reuse(key, arguments)?;
+    fn find(&self, wanted: &Wanted, arguments: &mut Register) -> Result<bool> {
+        let found = self.regions.lock().reuse(&wanted.key, wanted.mixed, arguments)?;
         if found {
             self.board.kept_less();
         }
@@ -213,7 +216,7 @@ impl Context {
         let (board, space) = (self.board.clone(), wanted.space.clone());
         let mut region = Region::new(board, mapping, memory, pinned, wanted.key, space);
         let mapping = region.mapping().clone();
-        let layout = mapping.lay_out(&segments, offset, wanted.key.length)?;
+        let layout = mapping.lay_out(&segments, offset, wanted.key.length, wanted.mixed)?;
         let entries = layout.map_or_else(|entries| entries, |layout| layout.entries.into());
         self.check_entries(arguments, entries)?;
         let layout = layout.map_err(|_| EFBIG)?;

@@ -331,9 +331,12 @@ struct peerlane_register {
 	__u32 flags;
 	/* Out: names the region; never 0. */
 	__u32 handle;
-	/* Out: log2 of the ATT pages. */
+	/* Out: log2 of the ATT pages; with PEERLANE_REGISTER_MIXED, of the largest. */
 	__u32 page_shift;
-	/* Out: the ATT address of the first byte. */
+	/*
+	 * Out: the ATT address of the first byte. The addresses of the next bytes follow, up to
+	 * the second extent if there is one.
+	 */
 	__u64 att_address;
 	/* Out: ATT entries; with EFBIG, as many as the region needs at least. */
 	__u32 entries;
@@ -344,8 +347,17 @@ struct peerlane_register {
 	 * not at all. Else the proof holds as long as peerlane_query.doubts is less than this.
 	 */
 	__u64 proof;
-	/* Zero. */
-	__u64 reserved;
+	/*
+	 * Out: bytes at the end of the region that are a second and a third extent, in this order,
+	 * with ATT addresses of their own; 0: there is none. Only with PEERLANE_REGISTER_MIXED.
+	 */
+	__u64 second_length;
+	/* Out: the ATT address of the second extent's first byte. */
+	__u64 second_att_address;
+	/* Out: as second_length. */
+	__u64 third_length;
+	/* Out: as second_att_address. */
+	__u64 third_att_address;
 };
 
 /* Bits of peerlane_register.flags. */
@@ -355,6 +367,13 @@ struct peerlane_register {
  * Drivers that do not know that feature refuse the bit (EINVAL).
  */
 #define PEERLANE_REGISTER_PROVED_ONLY 1
+/*
+ * The ATT pages may be of two sizes: of 4 KiB at the start and at the end, and larger ones
+ * between. Memory of a process often lies so, and would take an entry for each 4 KiB. The
+ * region has up to three extents then, and a descriptor must not cross from one to the next:
+ * PEERLANE_IOC_SUBMIT refuses such bytes (EINVAL).
+ */
+#define PEERLANE_REGISTER_MIXED 2
 
 /* Argument of PEERLANE_IOC_UNREGISTER. */
 struct peerlane_unregister {
@@ -376,8 +395,8 @@ struct peerlane_unregister {
  * Argument of PEERLANE_IOC_SUBMIT. EAGAIN also means that the channel has as many descriptors
  * of this direction under way as it can: PEERLANE_IOC_WAIT for one of them. ENOENT: there is
  * no such region; ESTALE: its owner has taken the memory back; EINVAL: the bytes are not all
- * in the region, or not all in the context's FPGA memory; EBUSY: the process writes
- * descriptors itself.
+ * in the region, or not all in one of its extents (PEERLANE_REGISTER_MIXED), or not all in the
+ * context's FPGA memory; EBUSY: the process writes descriptors itself.
  *
  * A board whose CAPS2 says a granularity of writes of 4 bytes writes whole dwords of the bus.
  * Where a write to host memory begins or ends inside of one, the driver writes these 1 to 3
@@ -1326,7 +1345,7 @@ PEERLANE_PLACE_(peerlane_info, window_bytes, 88);
 PEERLANE_PLACE_(peerlane_info, resets, 96);
 PEERLANE_PLACE_(peerlane_info, most_entries, 104);
 PEERLANE_PLACE_(peerlane_info, reserved, 112);
-PEERLANE_SIZE_(peerlane_register, 80);
+PEERLANE_SIZE_(peerlane_register, 104);
 PEERLANE_PLACE_(peerlane_register, provider, 0);
 PEERLANE_PLACE_(peerlane_register, access, 4);
 PEERLANE_PLACE_(peerlane_register, address, 8);
@@ -1340,7 +1359,10 @@ PEERLANE_PLACE_(peerlane_register, att_address, 48);
 PEERLANE_PLACE_(peerlane_register, entries, 56);
 PEERLANE_PLACE_(peerlane_register, found, 60);
 PEERLANE_PLACE_(peerlane_register, proof, 64);
-PEERLANE_PLACE_(peerlane_register, reserved, 72);
+PEERLANE_PLACE_(peerlane_register, second_length, 72);
+PEERLANE_PLACE_(peerlane_register, second_att_address, 80);
+PEERLANE_PLACE_(peerlane_register, third_length, 88);
+PEERLANE_PLACE_(peerlane_register, third_att_address, 96);
 PEERLANE_SIZE_(peerlane_unregister, 8);
 PEERLANE_PLACE_(peerlane_unregister, handle, 0);
 PEERLANE_PLACE_(peerlane_unregister, flags, 4);

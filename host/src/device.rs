@@ -10,10 +10,10 @@ use crate::memory::{Memory, MemoryKind};
 use crate::queue::{self, Queue};
 use crate::sys::Process;
 use crate::transfer::Request;
-use peerlane_core::att::AttAddress;
 use peerlane_core::capability::{Capabilities, Identity};
 use peerlane_core::channel::Moderation;
 use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction};
+use peerlane_core::extent::Extents;
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -39,15 +39,16 @@ const LONGEST_DRAIN: Duration = Duration::from_secs(1);
 /// may do little before it calls `execve`, and a drop can be too much: another thread may have held a
 /// lock (POSIX.1-2017, `fork`).
 #[derive(Debug, Clone)]
-pub struct Device(pub(crate) Arc<Shared>, Reads);
+pub struct Device(pub(crate) Arc<Shared>, Registrations);
 
-/// Whether memory of other devices is registered for reading without a proof that the board can read it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    /// The driver makes the proof.
-    Risked,
-    /// Only if there is one.
-    Proved,
+/// How memory is registered by this value.
+#[derive(Debug, Clone, Copy, Default)]
+struct Registrations {
+    /// Memory of other devices is registered for reading only if there is a proof that the board can read it. Else the
+    /// driver makes the proof.
+    proved_only: bool,
+    /// All ATT pages of a region have the same size.
+    one_page_size: bool,
 }
 
 /// What the clones share.
@@ -145,7 +146,7 @@ impl Device {
                     changes_range: Mutex::new(()),
                     context: Box::new(context),
                 };
-                Ok(Self(Arc::new(shared), Reads::Risked))
+                Ok(Self(Arc::new(shared), Registrations::default()))
             }
             Err(source) => Err(Error::Identity {
                 board: context.name(),
@@ -186,13 +187,43 @@ impl Device {
     /// seen to read from that device before: [`Error::Call`] with `EXDEV` otherwise.
     #[must_use]
     pub fn proved_only(&self) -> Self {
-        Self(Arc::clone(&self.0), Reads::Proved)
+        let proved_only = true;
+        Self(
+            Arc::clone(&self.0),
+            Registrations {
+                proved_only,
+                ..self.1
+            },
+        )
     }
 
-    /// Flags of a registration ([`uapi::Register::flags`]). Drivers without the feature know none.
-    pub(crate) fn register_flags(&self) -> u32 {
-        match self.1 == Reads::Proved && self.has(uapi::feature::PROVED_PEERS) {
+    /// The same device, for regions whose bytes have ATT addresses that follow each other. It is for programs that compute
+    /// addresses ([`Region::att_address`]). Otherwise memory of a process may have pages of two sizes, which takes fewer ATT entries by
+    /// far: huge pages have an entry of 2 MiB although the memory does not begin or end with one.
+    #[must_use]
+    pub fn one_page_size(&self) -> Self {
+        let one_page_size = true;
+        Self(
+            Arc::clone(&self.0),
+            Registrations {
+                one_page_size,
+                ..self.1
+            },
+        )
+    }
+
+    /// The flag of a registration that risks no read. Drivers without the feature do not know the flag.
+    pub(crate) fn proof_flag(&self) -> u32 {
+        match self.1.proved_only && self.has(uapi::feature::PROVED_PEERS) {
             true => uapi::register::PROVED_ONLY,
+            false => 0,
+        }
+    }
+
+    /// The flag of a registration whose pages may be of two sizes. Programs on a GPU compute the addresses of its memory.
+    pub(crate) fn mixed_flag(&self, provider: u32) -> u32 {
+        match provider == uapi::provider::HOST && !self.1.one_page_size {
+            true => uapi::register::MIXED,
             false => 0,
         }
     }
@@ -223,7 +254,8 @@ impl Device {
     /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
     /// [`Error::Forgotten`]. [`Error::Granularity`]: the library does not do the ends of this write.
     pub fn describe(&self, request: &Request<'_>, cookie: u32) -> Result<[u32; DWORDS]> {
-        let peer = self.check(request)?;
+        self.check(request)?;
+        let peer = request.region.place(request.offset, request.length)?;
         if request.direction == Direction::FromFpga {
             (request.region).check_ends(peer, request.length, |_| false)?;
         }
@@ -248,15 +280,15 @@ impl Device {
         })
     }
 
-    /// Checks a request, and says where it begins in the region.
-    pub(crate) fn check(&self, request: &Request<'_>) -> Result<AttAddress> {
+    /// Checks a request, and says where the bytes of the region are.
+    pub(crate) fn check(&self, request: &Request<'_>) -> Result<Extents> {
         request.region.check_device(self)?;
         self.0.check_local(request.fpga_address, request.length)?;
         self.check_peer(request)
     }
 
-    /// Checks the region's side of a request, and says where it begins in the region.
-    pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<AttAddress> {
+    /// Checks the region's side of a request, and says where the bytes are.
+    pub(crate) fn check_peer(&self, request: &Request<'_>) -> Result<Extents> {
         let &Request {
             direction,
             region,
@@ -269,18 +301,18 @@ impl Device {
         if direction == Direction::ToFpga && region.is_doubted() {
             return Err(Error::Doubted);
         }
-        let peer = region.at(offset)?;
+        let places = region.places(offset, length)?;
         if direction == Direction::FromFpga {
-            region.check_ends(peer, length, |_| true)?;
+            region.check_ends(places.first(), length, |_| true)?;
         }
-        Ok(peer)
+        Ok(places)
     }
 
     /// Whether the board writes all bytes of a write where they belong.
     pub(crate) fn writes_all(&self, request: &Request<'_>) -> bool {
         let granularity = self.0.write_granularity();
-        let peer = request.region.at(request.offset);
-        peer.is_ok_and(|peer| !is_ragged(peer, request.length, granularity))
+        let places = request.region.places(request.offset, request.length);
+        places.is_ok_and(|places| !is_ragged(places.first(), request.length, granularity))
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Memory, MemoryKind};
 use crate::region::Region;
 use peerlane_core::att::{AttAddress, Permissions};
+use peerlane_core::extent::Extents;
 use rustix::fd::{AsRawFd as _, OwnedFd};
 use rustix::fs::MemfdFlags;
 use std::fmt::Debug;
@@ -150,9 +151,9 @@ impl Ends {
 
 impl End {
     /// Its bytes in the queue's memory, of a write between these places.
-    pub(crate) fn scrap(&self, peer: AttAddress, local: u64) -> Option<Scrap> {
+    pub(crate) fn scrap(&self, peer: &Extents, local: u64) -> Option<Scrap> {
         Some(Scrap {
-            to: peer.checked_add(self.start)?,
+            to: peer.from(self.start)?.address,
             start: self.start,
             at: (self.slot + (local + self.start) % DWORD) as usize,
             bytes: self.bytes as usize,
@@ -198,8 +199,7 @@ impl Bounce {
     /// # Errors
     /// As [`Patch::patch`].
     pub(crate) fn place(&self, region: &Region, scrap: &Scrap) -> Result<()> {
-        let (Some(access), Some(offset)) =
-            (region.access(), scrap.to.offset_from(region.att_address()))
+        let (Some(access), Some(offset)) = (region.access(), region.extents().offset_of(scrap.to))
         else {
             return Err(Error::Forgotten);
         };
@@ -297,7 +297,7 @@ mod tests {
                     for place in [fetch.local, behind, fetch.peer.raw()] {
                         assert!(place.is_multiple_of(4), "{end:?}");
                     }
-                    let scrap = end.scrap(at(start), local).unwrap();
+                    let scrap = end.scrap(&Extents::one(at(start), length), local).unwrap();
                     assert_eq!(scrap.to, at(start + end.start));
                     let slot = fetch.peer.offset_from(at(0x1000)).unwrap();
                     assert_eq!(scrap.at as u64, slot + first - fetch.local);

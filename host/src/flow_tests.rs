@@ -5,6 +5,7 @@ use crate::transfer::Terms;
 use Direction::{FromFpga, ToFpga};
 use peerlane_core::att::{AttAddress, PageSize};
 use peerlane_core::descriptor::Descriptor;
+use peerlane_core::extent::{Extent, Extents};
 use peerlane_core::fault::Fault;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +113,7 @@ fn peer(offset: u64) -> AttAddress {
 fn request(direction: Direction, length: u64, piece: u32) -> Order {
     Order {
         direction,
-        peer: peer(0x100),
+        peer: Extents::one(peer(0x100), length),
         local: 0x4000_0000,
         length,
         piece,
@@ -202,13 +203,96 @@ fn a_transfer_larger_than_queue_and_ring_goes_on() {
     assert_eq!(board.all.len(), 100);
 }
 
+/// A page of 4 KiB, two of 2 MiB and one of 4 KiB, from byte 0xff1 of the first on.
+fn mixed(length: u64) -> Extents {
+    let extent = |page_size, entry, offset, length| Extent {
+        address: AttAddress::new(page_size, entry, offset).unwrap(),
+        length,
+    };
+    let all = Extents::new(
+        extent(PageSize::Kib4, 7, 0xff1, 15),
+        [
+            Some(extent(PageSize::Mib2, 8, 0, 4 << 20)),
+            Some(extent(PageSize::Kib4, 10, 0, 4096)),
+        ],
+    );
+    all.part(0, length).unwrap()
+}
+
+/// Descriptors end where the size of the pages changes, and with a write's ends.
+#[test]
+fn no_descriptor_crosses_from_one_extent_to_the_next() {
+    let length = 15 + (4 << 20) + 10;
+    let (mut board, mut flow) = (Board::new(), flow(8));
+    let whole = Order {
+        peer: mixed(length),
+        ..request(ToFpga, length, 3 << 20)
+    };
+    let bounce = peer(0x8000);
+    let ragged = Order {
+        direction: FromFpga,
+        ends: Some(Ends::of(whole.peer.first(), length, bounce)),
+        ..whole
+    };
+    let (read, write) = (flow.submit(whole, ()), flow.submit(ragged, ()));
+    flow.pump(&mut board);
+    let places = |direction: Direction| {
+        let taken = board.taken[direction as usize].iter();
+        let places = taken.map(|one| (one.peer, one.local - 0x4000_0000, one.length));
+        places.collect::<Vec<_>>()
+    };
+    let at = |offset: u64| mixed(length).from(offset).unwrap().address;
+    let middle = [
+        (at(15), 15, 3 << 20),
+        (at(15 + (3 << 20)), 15 + (3 << 20), 1 << 20),
+    ];
+    let parts = [
+        &[(at(0), 0, 15)],
+        &middle[..],
+        &[(at(15 + (4 << 20)), 15 + (4 << 20), 10)],
+    ];
+    assert_eq!(places(ToFpga), parts.concat());
+    let parts = [
+        &[(bounce, 0, 4), (peer(0x8008), (15 + (4 << 20) + 8) & !3, 8)][..],
+        &[(at(3), 3, 12)],
+        &middle[..],
+        &[(at(15 + (4 << 20)), 15 + (4 << 20), 8)],
+    ];
+    assert_eq!(places(FromFpga), parts.concat());
+    // A fault is at its place in the transfer, with the bytes before it.
+    board.end(ToFpga, None, Ok(()));
+    board.end(ToFpga, None, Ok(()));
+    board.end(ToFpga, Some(64), Err(Fault::ReadTimeout));
+    for _ in 0..board.taken[FromFpga as usize].len() {
+        board.end(FromFpga, None, Ok(()));
+    }
+    board.end(ToFpga, None, Err(Fault::Aborted));
+    flow.drain(&mut board.memory()).unwrap();
+    let mut placed = Vec::new();
+    flow.finish(
+        |(), _| panic!("the board has flushed it"),
+        |(), scrap| {
+            placed.push((scrap.to, scrap.start));
+            Ok(())
+        },
+    );
+    assert_eq!(placed, [(at(0), 0), (at(length - 2), length - 2)]);
+    assert_eq!(flow.result(write).unwrap().unwrap(), length);
+    let done = 15 + (3 << 20);
+    assert!(matches!(
+        flow.result(read),
+        Some(Err(Error::Fault { bytes_done, offset, .. }))
+            if bytes_done == done + 64 && offset == Some(done)
+    ));
+}
+
 /// The board is done with its ends long before they are in place.
 #[test]
 fn what_comes_behind_ends_waits_for_them() {
     let (mut board, mut flow) = (Board::new(), flow(8));
     let bounce = peer(0x8000);
     let ragged = Order {
-        peer: peer(0x101),
+        peer: Extents::one(peer(0x101), 13),
         local: 0x4000_0006,
         ends: Some(Ends::of(peer(0x101), 13, bounce)),
         ..request(FromFpga, 13, 4096)
@@ -286,11 +370,11 @@ fn what_comes_behind_ends_waits_for_them() {
 
 /// A write from byte 1 of a dword on, by the queue's memory where the board does not write its bytes.
 fn ragged(length: u64, terms: Terms) -> Order {
-    let peer = peer(0x101);
+    let first = peer(0x101);
     Order {
-        peer,
+        peer: Extents::one(first, length),
         terms,
-        ends: Some(Ends::of(peer, length, self::peer(0x8000))),
+        ends: Some(Ends::of(first, length, self::peer(0x8000))),
         ..request(FromFpga, length, 4096)
     }
 }

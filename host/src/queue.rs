@@ -331,8 +331,8 @@ impl Queue {
             Direction::FromFpga => self.0.device.capabilities().write_granularity,
             Direction::ToFpga => 1,
         };
-        let ends = match is_ragged(peer, length, granularity) {
-            true => Some(self.0.ends(peer, length)?),
+        let ends = match is_ragged(peer.first(), length, granularity) {
+            true => Some(self.0.ends(peer.first(), length)?),
             false => None,
         };
         let mut state = self.0.lock_own()?;

@@ -8,6 +8,7 @@ use crate::memory::{Memory, check};
 use crate::sys::{Argument, Process};
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::descriptor::Direction;
+use peerlane_core::extent::Extents;
 use peerlane_core::region::RegionError;
 use peerlane_core::uapi::{Probe, Register, access, provider, state, unregister};
 use rustix::fd::{AsFd, AsRawFd};
@@ -50,7 +51,7 @@ impl Drop for HeldRegion {
 struct Inner {
     device: Arc<Shared>,
     handle: u32,
-    base: AttAddress,
+    extents: Extents,
     length: u64,
     permissions: Permissions,
     /// [`Register::proof`].
@@ -108,7 +109,8 @@ impl Device {
     /// Registers a part of memory.
     ///
     /// A region takes an entry of the board's address translation table for each page of 4 KiB, 64 KiB or
-    /// 2 MiB, the largest that all of its contiguous pieces keep to. The table has
+    /// 2 MiB, the largest that all of its contiguous pieces keep to. Host memory may have pages of 4 KiB at its start and end, and
+    /// larger ones between ([`Region::extents`], [`one_page_size`](Self::one_page_size)). The table has
     /// [`att_entries`](peerlane_core::capability::Capabilities::att_entries) for all contexts of the board
     /// together: 4096 of the default build are 16 MiB of memory in pages of 4 KiB, and 8 GiB of memory
     /// that lies in pieces of 2 MiB ([`Memory::huge`]).
@@ -265,7 +267,10 @@ impl Device {
 
 impl Region {
     fn new(device: &Device, register: Register, permissions: Permissions) -> Result<Self> {
-        let enter = |request: &mut Register| device.context().register(request);
+        let enter = |request: &mut Register| {
+            request.flags |= device.mixed_flag(request.provider);
+            device.context().register(request)
+        };
         Self::entered(device, register, permissions, None, enter)
     }
 
@@ -291,12 +296,12 @@ impl Region {
             Permissions::Write => access::WRITE,
             Permissions::ReadWrite => access::READ | access::WRITE,
         };
-        register.flags = device.register_flags();
+        register.flags = device.proof_flag();
         enter(&mut register)?;
-        let base = AttAddress::from_raw(register.att_address);
+        let extents = register.extents();
         Ok(Self(Arc::new(Inner {
-            base: base.ok_or_else(|| Error::Broken {
-                reason: format!("{:#x} is no ATT address", register.att_address),
+            extents: extents.ok_or_else(|| Error::Broken {
+                reason: format!("{register:?} does not say where a region lies"),
             })?,
             device: Arc::clone(&device.0),
             handle: register.handle,
@@ -328,9 +333,16 @@ impl Region {
         self.0.handle
     }
 
-    /// The ATT address of its first byte.
+    /// The ATT address of its first byte. The addresses of the next bytes follow, in memory of a GPU and where the device
+    /// [registers pages of one size](Device::one_page_size). Else see [`extents`](Self::extents).
     pub fn att_address(&self) -> AttAddress {
-        self.0.base
+        self.0.extents.first()
+    }
+
+    /// The stretches of it whose ATT addresses follow each other: up to three in memory of a process. A descriptor must not cross
+    /// from one to the next; a [`Queue`](crate::Queue) cuts transfers there.
+    pub fn extents(&self) -> &Extents {
+        &self.0.extents
     }
 
     /// Bytes.
@@ -367,12 +379,29 @@ impl Region {
         let _ = self.0.access.set(Access::Owner(patch));
     }
 
-    /// The ATT address of one of its bytes.
-    pub(crate) fn at(&self, offset: u64) -> Result<AttAddress> {
-        let peer = self.0.base.checked_add(offset);
-        peer.ok_or_else(|| Error::Broken {
-            reason: format!("offset {offset:#x} of a region has no ATT address"),
+    /// Where some of its bytes are for the board. They lie in the region.
+    pub(crate) fn places(&self, offset: u64, length: u64) -> Result<Extents> {
+        if length == 0 {
+            return Err(Error::Empty { what: "a transfer" });
+        }
+        let places = self.0.extents.part(offset, length);
+        places.ok_or_else(|| Error::Broken {
+            reason: format!(
+                "{length} bytes at offset {offset:#x} of a region have no ATT addresses"
+            ),
         })
+    }
+
+    /// The ATT address of the first of some bytes that one descriptor moves.
+    pub(crate) fn place(&self, offset: u64, length: u64) -> Result<AttAddress> {
+        match self.places(offset, length)?.one_extent() {
+            Ok(address) => Ok(address),
+            Err(extent) => Err(Error::Region(RegionError::Extent {
+                offset,
+                length,
+                extent,
+            })),
+        }
     }
 
     /// How the library writes it, if it can.
@@ -391,7 +420,7 @@ impl Region {
         let granularity = self.0.device.write_granularity();
         match is_ragged(peer, length, granularity) {
             true if !self.access().is_some_and(helps) => Err(Error::Granularity {
-                offset: peer.offset_from(self.0.base).unwrap_or(0),
+                offset: self.0.extents.offset_of(peer).unwrap_or(0),
                 length,
                 granularity,
             }),

@@ -116,7 +116,7 @@ impl Queue {
         if course.direction == Direction::FromFpga {
             // A slot, and what the last one has.
             for length in [slot.min(most), course.length.map_or(slot, |all| all % slot)] {
-                course.region.check_ends(peer, length, |_| true)?;
+                course.region.check_ends(peer.first(), length, |_| true)?;
             }
         }
         (self.device().0).check_local(course.fpga.start, fpga.min(most))?;

@@ -49,7 +49,7 @@ impl Device {
     /// the FPGA address `local`. [`Terms::urgent`] is not looked at.
     ///
     /// # Errors
-    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
+    /// [`Error::TooLong`]; [`Error::Region`] also of bytes in several [extents](Region::extents); and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
     /// but the host's. [`Error::Call`] with
     /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
     /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
@@ -68,9 +68,10 @@ impl Device {
         self.0.check_local(local, length)?;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
+        let peer = region.place(offset, length)?;
         if direction == Direction::FromFpga {
             // The driver does those of host memory.
-            region.check_ends(region.at(offset)?, length, Access::is_host)?;
+            region.check_ends(peer, length, Access::is_host)?;
         }
         let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
@@ -133,7 +134,7 @@ impl Submitted {
             length: self.length.into(),
             offset: AttAddress::from_raw(wait.fault_address)
                 .filter(|_| wait.fault_address != 0)
-                .and_then(|at| at.offset_from(self.region.att_address()))
+                .and_then(|at| self.region.extents().offset_of(at))
                 .and_then(|at| at.checked_sub(self.offset)),
         })?;
         Ok(bytes_done)

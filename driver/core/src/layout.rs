@@ -15,9 +15,12 @@ pub struct Segment {
 }
 
 /// How a range of a scatter list is mapped.
+///
+/// A mixed layout has a head and a tail of 4 KiB pages around a middle of larger ones. Memory of a process is often so: huge
+/// pages, with small ones before the first and after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// The page size of every entry.
+    /// The page size of the middle.
     pub page_size: PageSize,
     /// Entries needed, at least 1.
     pub entries: u32,
@@ -25,6 +28,80 @@ pub struct Layout {
     pub first_offset: u64,
     /// Length of the range in bytes.
     pub length: u64,
+    /// Bytes at the start with pages of 4 KiB.
+    pub head: u64,
+    /// Bytes at the end with pages of 4 KiB.
+    pub tail: u64,
+}
+
+/// Parts that a layout has at most.
+pub const PARTS: usize = 3;
+
+/// A part of a layout with pages of one size, which may have no bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The page size.
+    pub page_size: PageSize,
+    /// Its first entry, among those of the layout.
+    pub first: u32,
+    /// Where it begins in the range, in bytes.
+    pub start: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// Offset of its first byte in its first page.
+    pub first_offset: u64,
+}
+
+impl Part {
+    /// Its entries.
+    fn entries(&self) -> u64 {
+        match self.length {
+            0 => 0,
+            length => (self.first_offset + length).div_ceil(self.page_size.bytes()),
+        }
+    }
+}
+
+impl Layout {
+    /// Lays out bytes in pages of one size.
+    pub const fn uniform(
+        page_size: PageSize,
+        entries: u32,
+        first_offset: u64,
+        length: u64,
+    ) -> Self {
+        Self {
+            page_size,
+            entries,
+            first_offset,
+            length,
+            head: 0,
+            tail: 0,
+        }
+    }
+
+    /// Returns its parts, in the order of their bytes and of their entries.
+    pub fn parts(&self) -> [Part; PARTS] {
+        let sizes = [PageSize::Kib4, self.page_size, PageSize::Kib4];
+        let lengths = [self.head, self.length - self.head - self.tail, self.tail];
+        let (mut first, mut start) = (0, 0);
+        let mut index = 0;
+        sizes.map(|page_size| {
+            let part = Part {
+                page_size,
+                first,
+                start,
+                length: lengths[index],
+                // Parts meet where a page of both begins.
+                first_offset: if start == 0 { self.first_offset } else { 0 },
+            };
+            // No more than all entries, which are a `u32`.
+            first += part.entries() as u32;
+            start += part.length;
+            index += 1;
+            part
+        })
+    }
 }
 
 /// Why a range of a scatter list cannot be mapped.
@@ -224,42 +301,84 @@ fn ceil(page_size: PageSize, address: u64) -> Option<u64> {
     address.checked_next_multiple_of(page_size.bytes())
 }
 
-impl Stretch {
-    /// Whether pages of this size can map the stretch.
-    ///
-    /// Inside the range, segments must meet at page boundaries. At the ends of the
-    /// range a page larger than 4 KiB must still lie in the segment as a whole:
-    /// a large page must not open memory to the board that the list does not hold.
-    fn suits(&self, page_size: PageSize) -> bool {
-        let (from, to) = self.inner;
-        let (lowest, highest) = self.outer;
-        let starts = if self.first {
-            page_size == PageSize::Kib4 || page_size.floor(from) >= lowest
-        } else {
-            page_size.offset(from) == 0
-        };
-        let ends = if self.last {
-            page_size == PageSize::Kib4 || ceil(page_size, to).is_some_and(|end| end <= highest)
-        } else {
-            page_size.offset(to) == 0
-        };
-        starts && ends
-    }
+/// Consecutive bytes of the range that pages of one size can map.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    start: u64,
+    end: u64,
+    /// Offset of the first byte in its page.
+    first_offset: u64,
+}
 
-    /// Number of pages of this size that the stretch touches.
-    fn pages(&self, page_size: PageSize) -> u64 {
-        let (from, to) = self.inner;
-        // `to > from`, so `to - 1` exists.
-        (page_size.floor(to - 1) - page_size.floor(from)) / page_size.bytes() + 1
+/// The longest run, and the first bus address at which a run ends too early.
+#[derive(Debug, Default)]
+struct Runs {
+    longest: Run,
+    seam: Option<u64>,
+}
+
+impl Runs {
+    /// Looks for runs of pages of this size.
+    ///
+    /// Inside a run, segments meet at page boundaries. At the ends of the range a page larger than 4 KiB must still lie in the
+    /// segment as a whole: a large page must not open memory to the board that the list does not hold.
+    fn find<I: Iterator<Item = Segment>>(
+        mut stretches: Stretches<I>,
+        page_size: PageSize,
+    ) -> Result<Self, LayoutError> {
+        let mut runs = Self::default();
+        let mut at = 0;
+        let mut open: Option<Run> = None;
+        while let Some(stretch) = stretches.advance()? {
+            let (from, to) = stretch.inner;
+            let (lowest, highest) = stretch.outer;
+            let small = page_size == PageSize::Kib4;
+            let begin = at;
+            at += to - from;
+            let offset = page_size.offset(from);
+            let mut run = match open.take() {
+                Some(run) if offset == 0 => Some(run),
+                None if offset == 0 || stretch.first && (small || from - offset >= lowest) => {
+                    Some(Run {
+                        start: begin,
+                        end: begin,
+                        first_offset: offset,
+                    })
+                }
+                _ => {
+                    runs.seam.get_or_insert(from);
+                    ceil(page_size, from).map(|page| Run {
+                        start: begin + (page - from),
+                        end: begin,
+                        first_offset: 0,
+                    })
+                }
+            };
+            let past = page_size.offset(to);
+            let whole = past == 0
+                || stretch.last && (small || ceil(page_size, to).is_some_and(|end| end <= highest));
+            if let Some(run) = &mut run {
+                run.end = if whole { at } else { at.saturating_sub(past) };
+                if run.end.saturating_sub(run.start) > runs.longest.end - runs.longest.start {
+                    runs.longest = *run;
+                }
+            }
+            if whole {
+                open = run;
+            } else {
+                runs.seam.get_or_insert(to);
+            }
+        }
+        Ok(runs)
     }
 }
 
-/// Chooses the largest page size for the bytes `offset..offset + length` of a scatter
-/// list, and counts the entries.
+/// Chooses the page sizes for the bytes `offset..offset + length` of a scatter list, and counts the entries: the largest size
+/// that suits all bytes. A `mixed` layout is taken where it needs half as many entries at most.
 ///
 /// `segments` is walked several times, so it should be cheap to clone (a slice
 /// iterator, a walk along a scatter table). Neighbours on the bus are joined.
-pub fn layout<I>(segments: I, offset: u64, length: u64) -> Result<Layout, LayoutError>
+pub fn layout<I>(segments: I, offset: u64, length: u64, mixed: bool) -> Result<Layout, LayoutError>
 where
     I: IntoIterator<Item = Segment> + Clone,
 {
@@ -267,92 +386,131 @@ where
         return Err(LayoutError::Empty);
     }
     let end = offset.checked_add(length).ok_or(LayoutError::Overflow)?;
-    let walk = || Stretches::new(segments.clone().into_iter(), offset, end);
+    let mut best: Option<(Layout, u64)> = None;
     for page_size in PageSize::LARGEST_FIRST {
-        let mut stretches = walk();
-        let mut entries = 0u64;
-        let mut first_offset = 0;
-        let mut misfit = None;
-        while let Some(stretch) = stretches.advance()? {
-            if !stretch.suits(page_size) {
-                misfit = Some(if stretch.first {
-                    stretch.inner.1
-                } else if page_size.offset(stretch.inner.0) != 0 {
-                    stretch.inner.0
-                } else {
-                    stretch.inner.1
-                });
+        let stretches = Stretches::new(segments.clone().into_iter(), offset, end);
+        let Runs { longest, seam } = Runs::find(stretches, page_size)?;
+        let uniform = longest.end - longest.start == length;
+        if !uniform && page_size == PageSize::Kib4 {
+            // A run ends early only at a seam.
+            let address = seam.unwrap_or(0);
+            return Err(LayoutError::Seam { address });
+        }
+        if uniform || mixed && longest.end > longest.start {
+            let first_offset = match longest.start {
+                0 => longest.first_offset,
+                _ => first_offset(segments.clone(), offset, end)?,
+            };
+            let mut layout = Layout {
+                head: longest.start,
+                tail: length - longest.end,
+                ..Layout::uniform(page_size, 0, first_offset, length)
+            };
+            let entries = layout.parts().iter().map(Part::entries).sum();
+            layout.entries = u32::try_from(entries).unwrap_or(u32::MAX);
+            if uniform {
+                let better = best.filter(|(_, fewer)| *fewer <= entries / 2);
+                best = better.or(Some((layout, entries)));
                 break;
             }
-            if stretch.first {
-                first_offset = page_size.offset(stretch.inner.0);
-            }
-            entries = entries
-                .checked_add(stretch.pages(page_size))
-                .ok_or(LayoutError::Overflow)?;
-        }
-        match misfit {
-            None => {
-                return Ok(Layout {
-                    page_size,
-                    entries: u32::try_from(entries)
-                        .ok()
-                        .filter(|entries| *entries <= MAX_ENTRIES)
-                        .ok_or(LayoutError::TooLong { entries })?,
-                    first_offset,
-                    length,
-                });
-            }
-            Some(address) if page_size == PageSize::Kib4 => {
-                return Err(LayoutError::Seam { address });
-            }
-            Some(_) => {}
+            best = best
+                .filter(|(_, fewer)| *fewer <= entries)
+                .or(Some((layout, entries)));
         }
     }
-    // The last page size has returned either way.
-    Err(LayoutError::Empty)
+    match best {
+        Some((layout, _)) if layout.entries <= MAX_ENTRIES => Ok(layout),
+        Some((_, entries)) => Err(LayoutError::TooLong { entries }),
+        // The last page size has returned or has a layout.
+        None => Err(LayoutError::Empty),
+    }
 }
 
-/// Iterator over the bus addresses of a layout's pages, in the order of the entries.
+/// Where the range begins in a page of 4 KiB.
+fn first_offset<I>(segments: I, offset: u64, end: u64) -> Result<u64, LayoutError>
+where
+    I: IntoIterator<Item = Segment>,
+{
+    let first = Stretches::new(segments.into_iter(), offset, end).advance()?;
+    Ok(first.map_or(0, |stretch| PageSize::Kib4.offset(stretch.inner.0)))
+}
+
+/// A page that an entry maps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Bus address.
+    pub address: u64,
+    /// Size.
+    pub size: PageSize,
+}
+
+/// Iterator over the pages of a layout, in the order of the entries. A type with a name: the names of nested ones are too long
+/// for the kernel's tools.
 #[derive(Debug, Clone)]
-pub struct Pages<I: Iterator<Item = Segment>> {
-    stretches: Stretches<I>,
-    page_size: PageSize,
+pub struct Pages<I: IntoIterator<Item = Segment>> {
+    segments: I,
+    offset: u64,
+    parts: core::array::IntoIter<Part, PARTS>,
+    size: PageSize,
+    /// The rest of the part at hand.
+    stretches: Option<Stretches<I::IntoIter>>,
     /// Next page and last page of the stretch at hand.
     at: Option<(u64, u64)>,
 }
 
-/// The bus addresses that `layout` maps; `segments` and `offset` as given to [`layout`].
-pub fn pages<I>(segments: I, offset: u64, layout: &Layout) -> Pages<I::IntoIter>
+/// Returns the pages that `layout` maps; `segments` and `offset` as given to [`layout`].
+pub fn pages<I>(segments: I, offset: u64, layout: &Layout) -> Pages<I>
 where
-    I: IntoIterator<Item = Segment>,
+    I: IntoIterator<Item = Segment> + Clone,
 {
-    let end = offset.saturating_add(layout.length);
     Pages {
-        stretches: Stretches::new(segments.into_iter(), offset, end),
-        page_size: layout.page_size,
+        segments,
+        offset,
+        parts: layout.parts().into_iter(),
+        size: layout.page_size,
+        stretches: None,
         at: None,
     }
 }
 
-impl<I: Iterator<Item = Segment>> Iterator for Pages<I> {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        let (page, last) = match self.at.take() {
-            Some(at) => at,
-            None => {
-                let stretch = self.stretches.advance().ok()??;
-                (
-                    self.page_size.floor(stretch.inner.0),
-                    self.page_size.floor(stretch.inner.1 - 1),
-                )
+impl<I: IntoIterator<Item = Segment> + Clone> Pages<I> {
+    /// First page and last page of the next stretch.
+    fn next_stretch(&mut self) -> Option<(u64, u64)> {
+        loop {
+            let stretch = match &mut self.stretches {
+                Some(stretches) => stretches.advance().ok()?,
+                None => None,
+            };
+            if let Some(Stretch {
+                inner: (from, to), ..
+            }) = stretch
+            {
+                // `to > from`, so `to - 1` exists.
+                return Some((self.size.floor(from), self.size.floor(to - 1)));
             }
-        };
-        if page < last {
-            self.at = Some((page + self.page_size.bytes(), last));
+            let part = self.parts.find(|part| part.length > 0)?;
+            let start = self.offset.saturating_add(part.start);
+            let end = start.saturating_add(part.length);
+            let segments = self.segments.clone().into_iter();
+            self.stretches = Some(Stretches::new(segments, start, end));
+            self.size = part.page_size;
         }
-        Some(page)
+    }
+}
+
+impl<I: IntoIterator<Item = Segment> + Clone> Iterator for Pages<I> {
+    type Item = Page;
+
+    fn next(&mut self) -> Option<Page> {
+        let (address, last) = match self.at.take() {
+            Some(at) => at,
+            None => self.next_stretch()?,
+        };
+        let size = self.size;
+        if address < last {
+            self.at = Some((address + size.bytes(), last));
+        }
+        Some(Page { address, size })
     }
 }
 

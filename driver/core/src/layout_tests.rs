@@ -16,13 +16,19 @@ fn list(segments: &[(u64, u64)]) -> Vec<Segment> {
 }
 
 fn map(segments: &[(u64, u64)], offset: u64, length: u64) -> Result<Layout, LayoutError> {
-    layout(list(segments), offset, length)
+    layout(list(segments), offset, length, false)
+}
+
+fn mixed(segments: &[(u64, u64)], offset: u64, length: u64) -> Layout {
+    layout(list(segments), offset, length, true).unwrap()
 }
 
 fn addresses(segments: &[(u64, u64)], offset: u64, length: u64) -> Vec<u64> {
     let list = list(segments);
-    let layout = layout(list.clone(), offset, length).unwrap();
-    let addresses: Vec<u64> = pages(list, offset, &layout).collect();
+    let layout = layout(list.clone(), offset, length, false).unwrap();
+    let addresses: Vec<u64> = pages(list, offset, &layout)
+        .map(|page| page.address)
+        .collect();
     assert_eq!(addresses.len(), layout.entries as usize);
     addresses
 }
@@ -31,12 +37,7 @@ fn addresses(segments: &[(u64, u64)], offset: u64, length: u64) -> Vec<u64> {
 fn aligned_memory_takes_the_largest_page() {
     assert_eq!(
         map(&[(0x4000_0000, 256 * MIB)], 0, 256 * MIB),
-        Ok(Layout {
-            page_size: PageSize::Mib2,
-            entries: 128,
-            first_offset: 0,
-            length: 256 * MIB
-        })
+        Ok(Layout::uniform(PageSize::Mib2, 128, 0, 256 * MIB))
     );
 }
 
@@ -82,6 +83,87 @@ fn a_large_page_opens_nothing_that_is_not_in_the_list() {
     // The list ends with the memory; the range may stop earlier.
     let layout = map(&[(0x4000_0000, 2 * MIB)], 0, 5).unwrap();
     assert_eq!((layout.page_size, layout.entries), (PageSize::Mib2, 1));
+}
+
+/// Head and tail of scattered 4 KiB pages, around `huge` scattered pages of 2 MiB.
+fn process_memory(head: u64, huge: u64, tail: u64) -> Vec<(u64, u64)> {
+    let small = |count, place| (0..count).map(move |page| (place + page * 8 * KIB, 4 * KIB));
+    let large = (0..huge).map(|page| (0x8000_0000 + page * 4 * MIB, 2 * MIB));
+    let before = small(head, 0x4000_1000);
+    before
+        .chain(large)
+        .chain(small(tail, 0x6000_0000))
+        .collect()
+}
+
+#[test]
+fn huge_pages_keep_their_size_between_small_ones() {
+    let memory = process_memory(3, 50, 2);
+    let length = 12 * KIB + 100 * MIB + 8 * KIB;
+    // From the middle of the first page to the middle of the last.
+    let found = mixed(&memory, 0x800, length - 0x800 - 5);
+    let expected = Layout {
+        page_size: PageSize::Mib2,
+        entries: 3 + 50 + 2,
+        first_offset: 0x800,
+        length: length - 0x800 - 5,
+        head: 12 * KIB - 0x800,
+        tail: 8 * KIB - 5,
+    };
+    assert_eq!(found, expected);
+    let all: Vec<Page> = pages(list(&memory), 0x800, &found).collect();
+    let one = |&(address, bytes): &(u64, u64)| Page {
+        address,
+        size: if bytes == 2 * MIB {
+            PageSize::Mib2
+        } else {
+            PageSize::Kib4
+        },
+    };
+    assert_eq!(all, memory.iter().map(one).collect::<Vec<_>>());
+    // A layout that is not mixed needs an entry for each 4 KiB.
+    let uniform = map(&memory, 0x800, length - 0x800 - 5).unwrap();
+    assert_eq!(
+        (uniform.page_size, uniform.entries),
+        (PageSize::Kib4, 25_605)
+    );
+}
+
+#[test]
+fn a_mixed_layout_has_its_ends_only_where_they_are_needed() {
+    let parts = |found: Layout| (found.page_size, found.head, found.tail, found.entries);
+    // No tail: the range ends inside of a huge page, which is the process's.
+    let found = mixed(&process_memory(1, 4, 0), 0, 4 * KIB + 7 * MIB);
+    assert_eq!(parts(found), (PageSize::Mib2, 4 * KIB, 0, 5));
+    // No head: it begins inside of one.
+    let found = mixed(&process_memory(0, 4, 1), MIB + 1, 7 * MIB - 1 + 5);
+    assert_eq!(parts(found), (PageSize::Mib2, 0, 5, 5));
+    assert_eq!(found.first_offset, MIB + 1);
+    // Pages of one size stay so.
+    let found = mixed(&process_memory(0, 4, 0), 0, 8 * MIB);
+    assert_eq!(parts(found), (PageSize::Mib2, 0, 0, 4));
+    let found = mixed(&process_memory(20, 0, 0), 5, 70 * KIB);
+    assert_eq!(parts(found), (PageSize::Kib4, 0, 0, 18));
+    // One 64 KiB page among many small ones is not worth it, among few it is.
+    let mut memory = process_memory(40, 0, 0);
+    memory.push((0x1_0000, 64 * KIB));
+    assert_eq!(mixed(&memory, 0, 224 * KIB).page_size, PageSize::Kib4);
+    let found = mixed(&memory, 160 * KIB - 1, 64 * KIB + 1);
+    assert_eq!(parts(found), (PageSize::Kib64, 1, 0, 2));
+    assert_eq!(found.first_offset, 0xfff);
+}
+
+#[test]
+fn the_longest_run_of_huge_pages_is_the_middle() {
+    let mut memory = process_memory(0, 2, 1);
+    memory.extend(process_memory(0, 5, 1));
+    let length = 14 * MIB + 8 * KIB;
+    let found = mixed(&memory, 0, length);
+    assert_eq!(
+        (found.page_size, found.entries),
+        (PageSize::Mib2, 1025 + 5 + 1)
+    );
+    assert_eq!((found.head, found.tail), (4 * MIB + 4 * KIB, 4 * KIB));
 }
 
 #[test]

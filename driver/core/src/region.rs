@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A region: memory of a peer that the board can reach through a run of ATT entries.
 
-use super::att::{AttAddress, PageSize, Permissions, Run};
+use super::att::{AttAddress, Permissions, Run};
 use super::descriptor::Direction;
-use super::layout::Layout;
+use super::extent::{Extent, Extents};
+use super::layout::{Layout, Part};
 use super::owners::Owners;
 use core::fmt;
 
@@ -11,9 +12,7 @@ use core::fmt;
 #[derive(Debug)]
 pub struct Region {
     run: Run,
-    page_size: PageSize,
-    first_offset: u64,
-    length: u64,
+    layout: Layout,
     permissions: Permissions,
     owners: Owners,
 }
@@ -36,6 +35,15 @@ pub enum RegionError {
         length: u64,
         /// Bytes in the region.
         region: u64,
+    },
+    /// The range lies in pages of several sizes, so one descriptor cannot move it.
+    Extent {
+        /// First byte of the range.
+        offset: u64,
+        /// Bytes in the range.
+        length: u64,
+        /// Bytes from the first one on that one descriptor can move.
+        extent: u64,
     },
     /// The region does not permit this direction.
     Permission {
@@ -60,6 +68,14 @@ impl fmt::Display for RegionError {
             } => write!(
                 f,
                 "{length} bytes at offset {offset} do not lie in a region of {region} bytes"
+            ),
+            Self::Extent {
+                offset,
+                length,
+                extent,
+            } => write!(
+                f,
+                "{length} bytes at offset {offset} lie in pages of several sizes: one descriptor moves the first {extent} of them"
             ),
             Self::Permission { direction, .. } => f.write_str(match direction {
                 Direction::FromFpga => "the region does not permit the board to write",
@@ -89,9 +105,7 @@ impl Region {
         }
         Ok(Self {
             run,
-            page_size: layout.page_size,
-            first_offset: layout.first_offset,
-            length: layout.length,
+            layout: *layout,
             permissions,
             owners,
         })
@@ -107,24 +121,14 @@ impl Region {
         self.run
     }
 
-    /// Its page size.
-    pub fn page_size(&self) -> PageSize {
-        self.page_size
-    }
-
     /// How its bytes lie in its entries.
-    pub fn layout(&self) -> Layout {
-        Layout {
-            page_size: self.page_size,
-            entries: self.run.count(),
-            first_offset: self.first_offset,
-            length: self.length,
-        }
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Its length in bytes, at least 1.
     pub fn length(&self) -> u64 {
-        self.length
+        self.layout.length
     }
 
     /// What the board may do.
@@ -147,12 +151,12 @@ impl Region {
     pub fn check(&self, direction: Direction, offset: u64, length: u64) -> Result<(), RegionError> {
         let inside = offset
             .checked_add(length)
-            .is_some_and(|end| end <= self.length);
+            .is_some_and(|end| end <= self.length());
         if !inside {
             return Err(RegionError::Bounds {
                 offset,
                 length,
-                region: self.length,
+                region: self.length(),
             });
         }
         let permitted = match direction {
@@ -168,43 +172,66 @@ impl Region {
         Ok(())
     }
 
+    /// Where its bytes are for the board. `None`: not in any table that there can be.
+    pub fn extents(&self) -> Option<Extents> {
+        let mut parts = self
+            .layout
+            .parts()
+            .into_iter()
+            .filter(|part| part.length > 0);
+        let extent = |part: Part| {
+            let first = self.run.first() + part.first;
+            Some(Extent {
+                address: AttAddress::new(part.page_size, first, part.first_offset)?,
+                length: part.length,
+            })
+        };
+        let first = parts.next().and_then(extent)?;
+        Some(Extents::new(
+            first,
+            [0; 2].map(|_| parts.next().and_then(extent)),
+        ))
+    }
+
     /// The ATT address of the byte at `offset`.
     pub fn att_address(&self, offset: u64) -> Result<AttAddress, RegionError> {
-        (offset < self.length)
-            .then(|| self.first_offset.checked_add(offset))
-            .flatten()
-            .and_then(|inner| AttAddress::new(self.page_size, self.run.first(), inner))
-            .ok_or(RegionError::Bounds {
+        self.place(offset, 1)
+    }
+
+    /// The ATT address of the first of some bytes that one descriptor can move.
+    pub fn place(&self, offset: u64, length: u64) -> Result<AttAddress, RegionError> {
+        let from = self.extents().and_then(|extents| extents.from(offset));
+        match from {
+            Some(found) if length <= found.length => Ok(found.address),
+            Some(found) if length <= self.length() - offset => Err(RegionError::Extent {
                 offset,
-                length: 1,
-                region: self.length,
-            })
+                length,
+                extent: found.length,
+            }),
+            _ => Err(RegionError::Bounds {
+                offset,
+                length,
+                region: self.length(),
+            }),
+        }
     }
 
     /// The offset of an ATT address in the region, if it lies there.
     pub fn offset_of(&self, address: AttAddress) -> Option<u64> {
-        let base = self.att_address(0).ok()?;
-        address
-            .offset_from(base)
-            .filter(|offset| *offset < self.length)
+        self.extents()?.offset_of(address)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::att::AttAllocator;
+    use crate::att::{AttAllocator, PageSize};
     use std::vec;
 
     fn region(permissions: Permissions) -> Region {
         let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
         let _before = att.allocate(9).unwrap();
-        let layout = Layout {
-            page_size: PageSize::Kib64,
-            entries: 3,
-            first_offset: 0x100,
-            length: 0x2_0000,
-        };
+        let layout = Layout::uniform(PageSize::Kib64, 3, 0x100, 0x2_0000);
         let owners = Owners::channel(2);
         Region::new(att.allocate(3).unwrap(), &layout, permissions, owners).unwrap()
     }
@@ -229,6 +256,41 @@ mod tests {
     }
 
     #[test]
+    fn a_mixed_region_has_an_extent_for_each_part() {
+        let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
+        let _before = att.allocate(9).unwrap();
+        let layout = Layout {
+            page_size: PageSize::Mib2,
+            entries: 5,
+            first_offset: 0xf00,
+            length: 0x1100 + (4 << 20) + 7,
+            head: 0x1100,
+            tail: 7,
+        };
+        let run = att.allocate(5).unwrap();
+        let region = Region::new(run, &layout, Permissions::Read, Owners::ALL).unwrap();
+        let places = [
+            (0, (PageSize::Kib4, 9, 0xf00)),
+            (0x10ff, (PageSize::Kib4, 10, 0xfff)),
+            (0x1100, (PageSize::Mib2, 11, 0)),
+            (0x1100 + (4 << 20), (PageSize::Kib4, 13, 0)),
+        ];
+        for (offset, (page_size, entry, inner)) in places {
+            let address = AttAddress::new(page_size, entry, inner).unwrap();
+            assert_eq!(region.att_address(offset), Ok(address));
+            assert_eq!(region.offset_of(address), Some(offset));
+        }
+        assert_eq!(region.place(0x1100, 4 << 20), region.att_address(0x1100));
+        let crosses = region.place(0x10fe, 3);
+        assert!(matches!(
+            crosses,
+            Err(RegionError::Extent { extent: 2, .. })
+        ));
+        let beyond = region.place(0x1100 + (4 << 20), 8);
+        assert!(matches!(beyond, Err(RegionError::Bounds { .. })));
+    }
+
+    #[test]
     fn bounds_and_permissions_are_checked() {
         let region = region(Permissions::Write);
         assert_eq!(region.check(Direction::FromFpga, 0, 0x2_0000), Ok(()));
@@ -249,12 +311,7 @@ mod tests {
     #[test]
     fn the_run_must_fit_the_layout() {
         let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
-        let layout = Layout {
-            page_size: PageSize::Kib4,
-            entries: 3,
-            first_offset: 0,
-            length: 0x3000,
-        };
+        let layout = Layout::uniform(PageSize::Kib4, 3, 0, 0x3000);
         let run = att.allocate(2).unwrap();
         let (run, error) = Region::new(run, &layout, Permissions::Read, Owners::ALL).unwrap_err();
         assert_eq!(error, RegionError::Entries { run: 2, layout: 3 });

@@ -2,6 +2,7 @@
 //! How the ATT is written, and how a change of it is made sure of.
 
 use super::att::{Entry, EntryError, Permissions, Run};
+use super::layout::Page;
 use super::owners::Owners;
 use super::region::Region;
 use super::regs::csr;
@@ -25,11 +26,11 @@ pub const fn write_entry(index: u32, raw: u64) -> [Step; 2] {
     ]
 }
 
-/// Writes the entries of a region, two steps each: its pages' bus addresses in their order.
+/// Writes the entries of a region, two steps each: its pages in their order.
 /// They belong to whom [`set_owners`] named before, which should be the region's owners.
 pub fn map(
     region: &Region,
-    pages: impl Iterator<Item = u64>,
+    pages: impl Iterator<Item = Page>,
 ) -> impl Iterator<Item = Result<[Step; 2], EntryError>> {
     map_as(region, region.permissions(), pages)
 }
@@ -38,13 +39,12 @@ pub fn map(
 pub fn map_as(
     region: &Region,
     permissions: Permissions,
-    pages: impl Iterator<Item = u64>,
+    pages: impl Iterator<Item = Page>,
 ) -> impl Iterator<Item = Result<[Step; 2], EntryError>> {
-    let page_size = region.page_size();
-    let entry = move |(index, address)| {
+    let entry = move |(index, page): (u32, Page)| {
         let entry = Entry {
-            address,
-            page_size,
+            address: page.address,
+            page_size: page.size,
             permissions,
         };
         entry.encode().map(|raw| write_entry(index, raw))
@@ -78,12 +78,11 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// That of a region with another device, whose ATT pages have these bus addresses in their
-    /// order. A fence reads its first byte, if the region permits reads.
-    pub fn peer(region: &Region, mut pages: impl Iterator<Item = u64>) -> Self {
+    /// That of a region with another device, whose ATT pages are these in their order. A fence reads its first byte, if the region permits reads.
+    pub fn peer(region: &Region, mut pages: impl Iterator<Item = Page>) -> Self {
         let page = pages.next().filter(|_| region.permissions().read());
         Self::Peer {
-            flush: page.map(|page| page + region.layout().first_offset),
+            flush: page.map(|page| page.address + region.layout().first_offset),
         }
     }
 }

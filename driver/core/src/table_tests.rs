@@ -3,10 +3,17 @@
 
 use super::*;
 use crate::att::{AttAllocator, PageSize, Permissions};
-use crate::layout::{self, Layout, Segment};
+use crate::layout::{self, Layout, Page, Segment};
 use proptest::prelude::*;
 use std::vec;
 use std::vec::Vec;
+
+fn large(address: u64) -> Page {
+    Page {
+        address,
+        size: PageSize::Kib64,
+    }
+}
 
 fn att(offset: usize, value: u32) -> Step {
     Step::Write(Register::Att(offset), value)
@@ -16,19 +23,14 @@ fn att(offset: usize, value: u32) -> Step {
 fn region() -> Region {
     let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
     let _before = att.allocate(9).unwrap();
-    let layout = Layout {
-        page_size: PageSize::Kib64,
-        entries: 2,
-        first_offset: 0,
-        length: 0x2_0000,
-    };
+    let layout = Layout::uniform(PageSize::Kib64, 2, 0, 0x2_0000);
     let run = att.allocate(2).unwrap();
     Region::new(run, &layout, Permissions::Read, Owners::channel(33)).unwrap()
 }
 
 #[test]
 fn entries_are_written_low_word_first() {
-    let pages = [0x38_0001_0000, 0x12_3456_0000];
+    let pages = [0x38_0001_0000, 0x12_3456_0000].map(large);
     let steps: Vec<Step> = map(&region(), pages.into_iter())
         .flat_map(Result::unwrap)
         .collect();
@@ -39,7 +41,7 @@ fn entries_are_written_low_word_first() {
         att(0x54, 0x12),
     ];
     assert_eq!(steps, expected);
-    let unaligned: Vec<_> = map(&region(), [0x1000].into_iter()).collect();
+    let unaligned: Vec<_> = map(&region(), [large(0x1000)].into_iter()).collect();
     assert!(matches!(
         unaligned[..],
         [Err(EntryError::Unaligned {
@@ -77,12 +79,7 @@ fn an_invalidation_clears_and_then_fences() {
 
 #[test]
 fn a_fence_reads_the_first_byte_of_a_region_that_may_be_read() {
-    let layout = Layout {
-        page_size: PageSize::Kib64,
-        entries: 2,
-        first_offset: 0x123,
-        length: 0x1_0000,
-    };
+    let layout = Layout::uniform(PageSize::Kib64, 2, 0x123, 0x1_0000);
     for (permissions, flush) in [
         (Permissions::Read, Some(0x38_0001_0123)),
         (Permissions::ReadWrite, Some(0x38_0001_0123)),
@@ -91,7 +88,7 @@ fn a_fence_reads_the_first_byte_of_a_region_that_may_be_read() {
         let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
         let run = att.allocate(2).unwrap();
         let region = Region::new(run, &layout, permissions, Owners::ALL).unwrap();
-        let pages = [0x38_0001_0000, 0x12_3456_0000].into_iter();
+        let pages = [0x38_0001_0000, 0x12_3456_0000].map(large).into_iter();
         assert_eq!(Reach::peer(&region, pages), Reach::Peer { flush });
     }
 }
@@ -104,6 +101,7 @@ proptest! {
         pieces in proptest::collection::vec((0u64..1 << 20, 1u64..40), 1..6),
         offset in any::<proptest::sample::Index>(),
         length in any::<proptest::sample::Index>(),
+        mixed: bool,
     ) {
         // Apart from each other, in whole pages of 4 KiB.
         let segment = |(index, (page, pages)): (usize, &(u64, u64))| Segment {
@@ -114,7 +112,7 @@ proptest! {
         let bytes: u64 = list.iter().map(|segment| segment.length).sum();
         let offset = offset.index(bytes as usize) as u64;
         let length = 1 + length.index((bytes - offset) as usize) as u64;
-        let layout = layout::layout(list.clone(), offset, length).unwrap();
+        let layout = layout::layout(list.clone(), offset, length, mixed).unwrap();
         let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
         let run = att.allocate(layout.entries).unwrap();
         let region = Region::new(run, &layout, Permissions::ReadWrite, Owners::ALL).unwrap();

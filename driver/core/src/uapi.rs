@@ -331,9 +331,9 @@ pub struct Register {
     pub flags: u32,
     /// Out: names the region; never 0.
     pub handle: u32,
-    /// Out: log2 of the ATT pages.
+    /// Out: log2 of the ATT pages; with [`register::MIXED`], of the largest.
     pub page_shift: u32,
-    /// Out: the ATT address of the first byte.
+    /// Out: the ATT address of the first byte. The addresses of the next bytes follow, up to the second extent if there is one.
     pub att_address: u64,
     /// Out: ATT entries; with `EFBIG`, as many as the region needs at least.
     pub entries: u32,
@@ -342,8 +342,15 @@ pub struct Register {
     /// Out: 0 if the board reads the memory without a proof ([`feature::PROVED_PEERS`]), or not at all. Else the proof
     /// holds as long as [`Query::doubts`] is less than this.
     pub proof: u64,
-    /// Zero.
-    pub reserved: u64,
+    /// Out: bytes at the end of the region that are a second and a third extent, in this order, with ATT addresses of their own;
+    /// 0: there is none. Only with [`register::MIXED`].
+    pub second_length: u64,
+    /// Out: the ATT address of the second extent's first byte.
+    pub second_att_address: u64,
+    /// Out: as `second_length`.
+    pub third_length: u64,
+    /// Out: as `second_att_address`.
+    pub third_att_address: u64,
 }
 
 /// Bits of [`Register::flags`].
@@ -352,6 +359,10 @@ pub mod register {
     /// (`EXDEV`). It changes nothing without [`PROVED_PEERS`](super::feature::PROVED_PEERS). Drivers that do not know that
     /// feature refuse the bit (`EINVAL`).
     pub const PROVED_ONLY: u32 = 1;
+    /// The ATT pages may be of two sizes: of 4 KiB at the start and at the end, and larger ones between. Memory of a process
+    /// often lies so, and would take an entry for each 4 KiB. The region has up to three extents then, and a descriptor must
+    /// not cross from one to the next: [`SUBMIT`](super::SUBMIT) refuses such bytes (`EINVAL`).
+    pub const MIXED: u32 = 2;
 }
 
 /// Argument of [`UNREGISTER`].
@@ -375,7 +386,7 @@ pub mod unregister {
 /// Argument of [`SUBMIT`]. `EAGAIN` also means that the channel has as many descriptors of this
 /// direction under way as it can: [`WAIT`] for one of them. `ENOENT`: there is no such region;
 /// `ESTALE`: its owner has taken the memory back; `EINVAL`: the bytes are not all in the region, or
-/// not all in the context's FPGA memory; `EBUSY`: the process writes descriptors itself.
+/// not all in one of its extents ([`register::MIXED`]), or not all in the context's FPGA memory; `EBUSY`: the process writes descriptors itself.
 ///
 /// A board whose `CAPS2` says a granularity of writes of 4 bytes writes whole dwords of the bus. Where a write to host
 /// memory begins or ends inside of one, the driver writes these 1 to 3 bytes itself, before the rest: the call waits until all

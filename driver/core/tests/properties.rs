@@ -6,7 +6,7 @@ use peerlane_core::capability::Identity;
 use peerlane_core::counters::{self, BlockCounters, ChannelCounters, LinkErrors};
 use peerlane_core::descriptor::{Control, Descriptor, Direction, Pieces};
 use peerlane_core::fault::Fault;
-use peerlane_core::layout::{LayoutError, Segment, layout, pages};
+use peerlane_core::layout::{LayoutError, Page, Segment, layout, pages};
 use peerlane_core::named::{Named, Progress};
 use peerlane_core::owners::Owners;
 use peerlane_core::queue::Occupancy;
@@ -334,31 +334,36 @@ proptest! {
         from in any::<prop::sample::Index>(),
         to in any::<prop::sample::Index>(),
         probes in prop::collection::vec(any::<prop::sample::Index>(), 20),
+        mixed: bool,
     ) {
         let total: u64 = list.iter().map(|s| s.length).sum();
         let a = from.index(total as usize) as u64;
         let b = to.index(total as usize) as u64;
         let (offset, length) = (a.min(b), a.abs_diff(b) + 1);
-        let found = layout(list.iter().copied(), offset, length).unwrap();
-        let addresses: Vec<u64> = pages(list.iter().copied(), offset, &found).collect();
-        prop_assert_eq!(addresses.len(), found.entries as usize);
+        let found = layout(list.iter().copied(), offset, length, mixed).unwrap();
+        let pages: Vec<Page> = pages(list.iter().copied(), offset, &found).collect();
+        prop_assert_eq!(pages.len(), found.entries as usize);
+        if mixed {
+            let uniform = layout(list.iter().copied(), offset, length, false).unwrap();
+            prop_assert!(found == uniform || found.entries <= uniform.entries / 2);
+        }
 
         let mut att = allocator(8192);
         let _before = att.allocate(77).unwrap();
         let Ok(run) = att.allocate(found.entries) else { return Ok(()) };
         let first = run.first();
         let region = Region::new(run, &found, Permissions::Read, Owners::ALL).unwrap();
-        let shift = found.page_size.shift();
         for at in probes.iter().map(|p| p.index(length as usize) as u64).chain([0, length - 1]) {
             let address = region.att_address(at).unwrap();
-            let page = addresses[(address.entry() - first) as usize];
-            prop_assert_eq!(page + address.page_offset(), bus_address(&list, offset + at));
-            prop_assert_eq!(page >> shift << shift, page);
+            let page = pages[(address.entry() - first) as usize];
+            prop_assert_eq!(page.size, address.page_size());
+            prop_assert_eq!(page.address + address.page_offset(), bus_address(&list, offset + at));
+            prop_assert_eq!(page.size.offset(page.address), 0);
             prop_assert_eq!(region.offset_of(address), Some(at));
         }
         // No page opens memory that is not in the list (it is all of 4 KiB frames).
-        for page in addresses {
-            for frame in (page..page + found.page_size.bytes()).step_by(4096) {
+        for Page { address: page, size } in pages {
+            for frame in (page..page + size.bytes()).step_by(4096) {
                 prop_assert!(list.iter().any(|s| (s.address..s.address + s.length).contains(&frame)));
             }
         }
@@ -369,6 +374,7 @@ proptest! {
         list in prop::collection::vec((any::<u64>(), 0u64..1 << 45), 0..4),
         offset in any::<u64>(),
         length in any::<u64>(),
+        mixed: bool,
     ) {
         let list: Vec<Segment> = list
             .into_iter()
@@ -376,7 +382,7 @@ proptest! {
             .collect();
         let total: u64 = list.iter().map(|s| s.length).sum();
         for (offset, length) in [(offset, length), (offset >> 20, length >> 22)] {
-            let result = layout(list.iter().copied(), offset, length);
+            let result = layout(list.iter().copied(), offset, length, mixed);
             if offset.checked_add(length).is_none_or(|end| end > total) && length > 0 {
                 let refused = matches!(
                     result,

@@ -67,6 +67,7 @@ fn expected() -> Expected {
         ("FEATURE_PEEK", feature::PEEK),
         ("QUERY_PEEK", uapi::query::PEEK),
         ("REGISTER_PROVED_ONLY", register::PROVED_ONLY.into()),
+        ("REGISTER_MIXED", register::MIXED.into()),
         ("MAP_PAGE", map::PAGE),
         ("MAP_RING", map::RING),
         ("MAP_WINDOW", map::WINDOW),
@@ -169,7 +170,10 @@ fn expected() -> Expected {
             entries,
             found,
             proof,
-            reserved,
+            second_length,
+            second_att_address,
+            third_length,
+            third_att_address,
         }
     );
     layout!(all, "peerlane_unregister", Unregister { handle, flags });

@@ -2,7 +2,7 @@
 
 use crate::{Bench, LIMIT, Work, bytes, done, pattern, same, told};
 use anyhow::{Context, Result, ensure};
-use peerlane_host::{Direction, MemoryKind, Permissions};
+use peerlane_host::{Device, Direction, Memory, MemoryKind, Permissions, Region, Request};
 
 /// Bytes of each guard.
 const GUARD: usize = 64;
@@ -185,4 +185,73 @@ pub fn threads_share_a_queue(bench: &dyn Bench) -> Result<()> {
         let mut threads = threads.into_iter();
         threads.try_for_each(|thread| thread.join().expect("it does not panic"))
     })
+}
+
+/// Huge pages of the tests' computers.
+const HUGE: u64 = 2 << 20;
+
+/// Memory of two huge pages, with 8 KiB before them and a page after them. Returns where it begins, too.
+fn around_huge_pages(bench: &dyn Bench, device: &Device) -> Result<(Memory, Region, usize)> {
+    const LENGTH: usize = (2 * HUGE as usize) + (12 << 10);
+    let space = LENGTH + 2 * HUGE as usize;
+    // With a byte in each page, as huge pages come to be.
+    let memory = match bench.takes_addresses() {
+        true => Memory::new(space),
+        false => device.memory(MemoryKind::Host, space),
+    };
+    let memory = memory.map_err(told)?;
+    memory.write(0, &pattern(7, space)).map_err(told)?;
+    let start = (memory.address() + (8 << 10)).next_multiple_of(HUGE) - (8 << 10);
+    let start = (start - memory.address()) as usize;
+    let region = device.register(&memory, start..start + LENGTH, Permissions::ReadWrite);
+    Ok((memory, region.map_err(told)?, start))
+}
+
+/// Transfers across the places where the size of a region's pages changes.
+pub fn pages_of_two_sizes(bench: &dyn Bench) -> Result<()> {
+    let work = Work::new(bench)?;
+    let (memory, region, start) = around_huge_pages(bench, &work.device)?;
+    let extents: Vec<u64> = region.extents().iter().map(|one| one.length).collect();
+    if bench.shows_huge_pages() {
+        ensure!(extents == [8 << 10, 2 * HUGE, 4 << 10], "{extents:?}");
+    }
+    let mut expected = bytes(&memory)?;
+    for (number, seam) in [(11, 8 << 10), (12, (8 << 10) + 2 * HUGE)] {
+        for (before, behind) in [(1, 1), (1500, 1503), (4096, 4096)] {
+            let (first, length) = (seam - before, before + behind);
+            let place = start + first as usize;
+            let data = expected[place..place + length as usize].to_vec();
+            let read = work
+                .queue
+                .to_fpga(region.part(first..first + length), work.place);
+            done(&read.map_err(told)?).context("read")?;
+            same("FPGA memory", &work.fpga(work.place, data.len())?, &data)?;
+            let data = pattern(number, data.len());
+            work.set_fpga(work.place, &data)?;
+            let write = work
+                .queue
+                .from_fpga(work.place, region.part(first..first + length));
+            done(&write.map_err(told)?).context("write")?;
+            expected[place..place + data.len()].copy_from_slice(&data);
+        }
+    }
+    same("the memory", &bytes(&memory)?, &expected)?;
+    // One descriptor does not cross.
+    let request = Request {
+        piece: None,
+        ..Request::new(
+            Direction::ToFpga,
+            region.part((8 << 10) - 4..(8 << 10) + 4),
+            work.place,
+        )
+    };
+    let described = work.device.describe(&request, 1);
+    ensure!(described.is_ok() == (extents.len() == 1), "{described:?}");
+    // A program that computes addresses gets one extent.
+    drop(region);
+    let device = work.device.one_page_size();
+    let region = device.register(&memory, start..start + 8200, Permissions::Read);
+    let region = region.map_err(told)?;
+    ensure!(region.extents().iter().count() == 1);
+    Ok(())
 }

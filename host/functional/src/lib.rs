@@ -42,6 +42,11 @@ pub trait Bench {
         false
     }
 
+    /// Whether memory of the process lies on the bus as it does for the process, as far as its pages reach.
+    fn shows_huge_pages(&self) -> bool {
+        false
+    }
+
     /// Resets the board and starts it anew, where the side can do that. Says whether it can.
     fn reset(&self) -> Result<bool> {
         Ok(false)
@@ -56,6 +61,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("every_alignment", data::every_alignment),
     ("every_length", data::every_length),
     ("ranges_keep_their_offset", data::ranges_keep_their_offset),
+    ("pages_of_two_sizes", data::pages_of_two_sizes),
     ("writes_with_every_end", ragged::every_end),
     ("ragged_writes_around_a_page", ragged::around_a_page),
     ("ragged_writes_in_order", ragged::in_order),

@@ -16,7 +16,7 @@ use peerlane_core::fpga_memory::{Content, MemoryError, Offer, Token};
 use peerlane_core::record;
 use peerlane_core::regs::chan;
 use peerlane_core::ring::Slots;
-use peerlane_core::uapi::{self, access, allocate, feature, free, provider};
+use peerlane_core::uapi::{self, access, allocate, feature, free, provider, register};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -221,10 +221,14 @@ impl Held {
             ..
         } = &mut *inner;
         let memory = (kind, pin(&mut *board.backend, region)?, region.length);
-        let (handle, found) = regions.register(board, caps, self.number, memory, permissions)?;
+        let wanted = (permissions, region.flags & register::MIXED != 0);
+        let (handle, found) = regions.register(board, caps, self.number, memory, wanted)?;
         region.handle = handle;
-        region.page_shift = found.page_size().bytes().trailing_zeros();
-        region.att_address = found.att_address(0).map_err(Error::Region)?.raw();
+        region.page_shift = found.layout().page_size.shift();
+        let extents = found.extents().ok_or_else(|| Error::Broken {
+            reason: format!("{found:?} has no ATT address"),
+        })?;
+        region.set_extents(&extents);
         region.entries = found.layout().entries;
         region.found = 0;
         Ok(())

@@ -10,6 +10,7 @@ use crate::transfer::Terms;
 use peerlane_core::att::{AttAddress, Permissions};
 use peerlane_core::channel;
 use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::extent::Extents;
 use peerlane_core::record;
 use peerlane_core::regs::Completion;
 use peerlane_core::ring::Slots;
@@ -92,7 +93,7 @@ impl Own<'_> {
     ) -> Result<()> {
         let order = Order {
             direction,
-            peer,
+            peer: Extents::one(peer, length),
             local,
             length,
             piece: u32::MAX,
@@ -167,7 +168,8 @@ impl Inner {
         let pinned = (self.board.backend).pin(kind, memory.address(), bytes)?;
         let Self { regions, board, .. } = self;
         let of_board = (kind, pinned, bytes);
-        let (name, region) = regions.register(board, &self.caps, number, of_board, permissions)?;
+        let (name, region) =
+            regions.register(board, &self.caps, number, of_board, (permissions, false))?;
         let peer = region.att_address(0).map_err(Error::Region);
         board.run("started a channel", [channel::resume(number)])?;
         let done = peer.and_then(|peer| {

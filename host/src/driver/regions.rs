@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory::MemoryKind;
 use peerlane_core::att::{AttAllocator, Permissions, Run};
 use peerlane_core::capability::Capabilities;
-use peerlane_core::layout::{LayoutError, layout, pages};
+use peerlane_core::layout::{LayoutError, Page, layout, pages};
 use peerlane_core::owners::Owners;
 use peerlane_core::region::Region;
 use peerlane_core::table::{self, Reach};
@@ -44,7 +44,7 @@ impl Regions {
         })
     }
 
-    /// Maps memory that was pinned: takes entries and writes them. Gives the region's name, and what it
+    /// Maps memory that was pinned, with these permissions, and with pages of several sizes if that is allowed. Gives the region's name, and what it
     /// is. Where that fails, the memory is unpinned.
     pub(crate) fn register(
         &mut self,
@@ -52,10 +52,10 @@ impl Regions {
         caps: &Capabilities,
         channel: u32,
         (kind, pinned, length): (MemoryKind, Pinned, u64),
-        permissions: Permissions,
+        wanted: (Permissions, bool),
     ) -> Result<(u32, &Region)> {
         let id = pinned.id;
-        match self.map(board, caps, channel, (kind, pinned, length), permissions) {
+        match self.map(board, caps, channel, (kind, pinned, length), wanted) {
             Ok(state) => {
                 // Names are not used again before all others were.
                 while self.last == 0 || self.all.contains_key(&self.last) {
@@ -77,7 +77,7 @@ impl Regions {
         caps: &Capabilities,
         channel: u32,
         (kind, pinned, length): (MemoryKind, Pinned, u64),
-        permissions: Permissions,
+        (permissions, mixed): (Permissions, bool),
     ) -> Result<State> {
         self.collect(board)?;
         let segments = || pinned.segments.iter().copied();
@@ -87,18 +87,21 @@ impl Regions {
             entries,
             most,
         };
-        let layout = layout(segments(), pinned.offset, length).map_err(|error| match error {
-            LayoutError::TooLong { entries } => too_large(entries),
-            error => Error::Layout(error),
-        })?;
+        let layout =
+            layout(segments(), pinned.offset, length, mixed).map_err(|error| match error {
+                LayoutError::TooLong { entries } => too_large(entries),
+                error => Error::Layout(error),
+            })?;
         if u64::from(layout.entries) > most {
             return Err(too_large(layout.entries.into()));
         }
-        let last = layout.page_size.bytes() - 1;
-        let far = |page: &u64| !page.checked_add(last).is_some_and(|end| caps.reaches(end));
-        if let Some(address) = pages(segments(), pinned.offset, &layout).find(far) {
+        let far = |page: &Page| {
+            let end = page.address.checked_add(page.size.bytes() - 1);
+            !end.is_some_and(|end| caps.reaches(end))
+        };
+        if let Some(page) = pages(segments(), pinned.offset, &layout).find(far) {
             return Err(Error::Unreachable {
-                address,
+                address: page.address,
                 bits: caps.txs_addr_bits,
             });
         }
@@ -234,7 +237,7 @@ impl State {
         let Self { region, pinned, .. } = self;
         board.run("taken owners", table::set_owners(region.owners()))?;
         let segments = pinned.segments.iter().copied();
-        let pages = pages(segments, pinned.offset, &region.layout());
+        let pages = pages(segments, pinned.offset, region.layout());
         for steps in table::map(region, pages) {
             let steps = steps.map_err(|error| Error::Broken {
                 reason: error.to_string(),
@@ -250,9 +253,7 @@ impl State {
         let segments = pinned.segments.iter().copied();
         let reach = match self.kind {
             MemoryKind::Host => Reach::Host,
-            MemoryKind::Gpu => {
-                Reach::peer(region, pages(segments, pinned.offset, &region.layout()))
-            }
+            MemoryKind::Gpu => Reach::peer(region, pages(segments, pinned.offset, region.layout())),
         };
         let steps = table::unmap(region.run()).chain(table::fence(reach));
         board.run("reached the fence", steps)?;

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::transfer::Terms;
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{Control, DWORDS, Descriptor, Direction, Pieces};
+use peerlane_core::extent::Extents;
 use peerlane_core::fault::Fault;
+use peerlane_core::layout::PARTS;
 use peerlane_core::queue::Ticket;
 use peerlane_core::record::Record;
 
@@ -13,8 +15,8 @@ use peerlane_core::record::Record;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order {
     pub(crate) direction: Direction,
-    /// Where in the peer's memory.
-    pub(crate) peer: AttAddress,
+    /// Where in the peer's memory, `length` bytes.
+    pub(crate) peer: Extents,
     /// First byte in FPGA memory.
     pub(crate) local: u64,
     /// Bytes, at least 1.
@@ -46,8 +48,8 @@ pub(super) struct Work<K> {
     /// Ends that are still to go to the board, before any piece, and those of which it has told that they went well.
     ends_left: u64,
     ends_moved: u64,
-    /// Pieces of the middle that are still to go to the board.
-    pieces: Pieces,
+    /// Pieces of the middle that are still to go to the board, of each extent, with the start of the extent in the middle.
+    pieces: [(u64, Pieces); PARTS],
     /// A piece has gone to the board.
     pub(super) begun: bool,
     /// Pieces that the board has.
@@ -72,12 +74,23 @@ impl<K> Work<K> {
             ..
         } = order;
         let (head, tail) = ends.map_or((0, 0), |ends| (ends.head, ends.tail));
-        let middle = peer.checked_add(head).unwrap_or(peer);
+        let mut extents = (peer.part(head, length - head - tail))
+            .into_iter()
+            .flat_map(|middle| middle.iter());
+        let mut start = head;
+        let pieces = [0; PARTS].map(|_| match extents.next() {
+            Some(extent) => {
+                let pieces = Pieces::new(extent.address, extent.length, piece);
+                start += extent.length;
+                (start - extent.length, pieces)
+            }
+            None => (start, Pieces::new(peer.first(), 0, piece)),
+        });
         Self {
             order,
             ends_left: ends.map_or(0, |ends| ends.count()),
             ends_moved: 0,
-            pieces: Pieces::new(middle, length - head - tail, piece),
+            pieces,
             begun: false,
             outstanding: 0,
             done: 0,
@@ -89,7 +102,8 @@ impl<K> Work<K> {
 
     /// Descriptors of it that the board is still to be given.
     pub(super) fn remaining(&self) -> u64 {
-        self.ends_left + self.pieces.remaining()
+        let pieces = self.pieces.iter().map(|(_, pieces)| pieces.remaining());
+        self.ends_left + pieces.sum::<u64>()
     }
 
     /// Whether the board has nothing of it, and gets nothing.
@@ -101,7 +115,7 @@ impl<K> Work<K> {
     /// is the transfer's.
     pub(super) fn fail(&mut self, error: Error) {
         self.ends_left = 0;
-        self.pieces.stop();
+        self.pieces.iter_mut().for_each(|(_, pieces)| pieces.stop());
         self.failure.get_or_insert(error);
     }
 
@@ -121,9 +135,10 @@ impl<K> Work<K> {
             self.ends_left -= 1;
             return Some((fetch.peer, fetch.local, fetch.length));
         }
-        let piece = self.pieces.next()?;
-        let start = ends.map_or(0, |ends| ends.head) + piece.start;
-        Some((peer.checked_add(start)?, local + start, piece.length))
+        let next = |(start, pieces): &mut (u64, Pieces)| Some((*start, pieces.next()?));
+        let (start, piece) = self.pieces.iter_mut().find_map(next)?;
+        let start = start + piece.start;
+        Some((peer.from(start)?.address, local + start, piece.length))
     }
 
     /// The next piece as a descriptor, and its bytes. `more` pieces follow it.
@@ -207,7 +222,7 @@ impl<K> Work<K> {
         };
         let scrap = |index| {
             let (ends, _) = ends.filter(|(_, count)| index < *count)?;
-            ends.get(index, length).scrap(peer, local)
+            ends.get(index, length).scrap(&peer, local)
         };
         (result, [scrap(0), scrap(1)])
     }
@@ -247,8 +262,8 @@ impl<K> Work<K> {
                     bytes_done: self.done,
                     length: order.length,
                     offset: (record.fault_address)
-                        .and_then(|at| at.offset_from(order.peer))
-                        .filter(|offset| *offset < order.length && !of_end),
+                        .and_then(|at| order.peer.offset_of(at))
+                        .filter(|_| !of_end),
                 });
                 None
             }

@@ -22,6 +22,12 @@ impl Bench for Kernel {
     fn takes_addresses(&self) -> bool {
         true
     }
+
+    fn shows_huge_pages(&self) -> bool {
+        // Through an IOMMU all pages follow each other.
+        std::fs::read_dir("/sys/kernel/iommu_groups")
+            .is_ok_and(|mut groups| groups.next().is_none())
+    }
 }
 
 /// Runs them.

@@ -103,6 +103,10 @@ impl Bench for OnTheSimulatedBoard {
         true
     }
 
+    fn shows_huge_pages(&self) -> bool {
+        true
+    }
+
     fn reset(&self) -> anyhow::Result<bool> {
         self.0.reset()?;
         Ok(true)
