@@ -2,6 +2,7 @@
 
 mod mappings;
 mod memory;
+mod mixed;
 mod order;
 mod shapes;
 mod window;
@@ -53,6 +54,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("ioctls.channels", || channels(lab));
     suite.run("ioctls.quota", || quota(lab));
+    suite.run("ioctls.mixed", || mixed::mixed(lab));
 }
 
 /// A context with memory registered.

@@ -199,6 +199,11 @@ pub fn told(error: Error) -> anyhow::Error {
     anyhow::Error::new(error).context(remedy)
 }
 
+/// Whether devices reach memory through an IOMMU.
+pub fn has_iommu() -> bool {
+    std::fs::read_dir("/sys/kernel/iommu_groups").is_ok_and(|mut groups| groups.next().is_some())
+}
+
 /// Memory of huge pages, which are reserved for it if they must be.
 pub fn huge(length: usize) -> Result<Memory> {
     const HUGE: usize = 2 << 20;

@@ -1,7 +1,7 @@
 //! What the host library promises, and its examples, on the kernel's device: the same tests and programs
 //! that run on the simulated board in the process.
 
-use crate::lab::{Lab, told};
+use crate::lab::{Lab, has_iommu, told};
 use crate::suite::Suite;
 use anyhow::Result;
 use peerlane_functional::{ALL, Bench};
@@ -25,8 +25,7 @@ impl Bench for Kernel {
 
     fn shows_huge_pages(&self) -> bool {
         // Through an IOMMU all pages follow each other.
-        std::fs::read_dir("/sys/kernel/iommu_groups")
-            .is_ok_and(|mut groups| groups.next().is_none())
+        !has_iommu()
     }
 }
 

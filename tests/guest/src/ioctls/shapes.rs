@@ -1,11 +1,10 @@
 //! Structures and request codes that are not what they should be.
 
-use super::{Bench, good_probe, good_register, good_submit};
+use super::{Bench, good_probe, good_submit};
 use crate::raw;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{
-    self, Allocate, EventFd, Free, Info, Ioctl, Moderate, Probe, Query, Register, Stop, Submit,
-    Wait, Window,
+    self, Allocate, EventFd, Free, Info, Ioctl, Moderate, Probe, Query, Stop, Submit, Wait, Window,
 };
 use rustix::io::Errno;
 use rustix::mm::MprotectFlags;
@@ -141,9 +140,6 @@ pub(super) fn reserved(bench: &Bench) -> Result<()> {
     };
     let at = std::mem::offset_of!(Info, reserved);
     add(uapi::INFO, raw::bytes(&info), at, size_of::<Info>() - 1);
-    let at = std::mem::offset_of!(Register, reserved);
-    let bytes = raw::bytes(&good_register(bench));
-    add(uapi::REGISTER, bytes, at, size_of::<Register>() - 1);
     let at = std::mem::offset_of!(Submit, reserved);
     let bytes = raw::bytes(&good_submit(bench));
     add(uapi::SUBMIT, bytes, at, size_of::<Submit>() - 1);
