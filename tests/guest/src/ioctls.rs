@@ -198,7 +198,7 @@ fn register(bench: &Bench) -> Result<()> {
         refuse(Register { access, ..good }, Errno::INVAL)?;
     }
     refuse(Register { length: 0, ..good }, Errno::INVAL)?;
-    refuse(Register { flags: 2, ..good }, Errno::INVAL)?;
+    refuse(Register { flags: 4, ..good }, Errno::INVAL)?;
     refuse(Register { fd: 0, ..good }, Errno::INVAL)?;
     for provider in [3, 31, u32::MAX] {
         refuse(Register { provider, ..good }, Errno::OPNOTSUPP)?;
