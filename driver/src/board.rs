@@ -129,8 +129,6 @@ pub(crate) struct Board {
     reset_for_reads: Atomic<bool>,
     /// Reads were down when the board was cut off: it is not started again before its link was reset.
     needs_link: Atomic<bool>,
-    /// Regions were to be evicted, and there was no memory for that.
-    unfinished: Atomic<bool>,
     /// Times that reads were lost, and with them the trust in peers that had answered before.
     pub(crate) doubts: Atomic<u64>,
     /// The ATT's entries.
@@ -259,7 +257,6 @@ impl Board {
                 given_up_reads: Atomic::new(0),
                 reset_for_reads: Atomic::new(false),
                 needs_link: Atomic::new(false),
-                unfinished: Atomic::new(false),
                 doubts: Atomic::new(0),
                 entries <- new_mutex!(entries),
                 lingering <- lingering::Lingering::none(),

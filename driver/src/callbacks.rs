@@ -6,13 +6,14 @@
 
 use crate::{
     board::Board,
-    ffi::{pci_dev, peerlane_has_its_bars},
+    ffi::{pci_dev, peerlane_begin_relief, peerlane_end_relief, peerlane_has_its_bars},
     logic::lifecycle::Starter,
     sysfs, Data,
 };
 use kernel::{
     bindings,
     driver::{DriverLayout, RegistrationOps},
+    error::to_result,
     ffi::c_int,
     pci,
     prelude::*,
@@ -42,6 +43,7 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
     ) -> Result {
         // SAFETY: once, and there is no board yet.
         unsafe {
+            crate::memory::dmabuf::init();
             crate::memory::nvidia::init();
             crate::peers::init();
         }
@@ -51,7 +53,9 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
             (*driver.get()).shutdown = Some(shutdown);
             (*driver.get()).dev_groups = sysfs::groups();
             (*driver.get()).driver.pm = &raw const POWER.0;
-            <Inner<T> as RegistrationOps>::register(driver, name, module)
+            to_result(peerlane_begin_relief())?;
+            let registered = <Inner<T> as RegistrationOps>::register(driver, name, module);
+            registered.inspect_err(|_| peerlane_end_relief())
         }
     }
 
@@ -60,6 +64,8 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
         unsafe { <Inner<T> as RegistrationOps>::unregister(driver) }
         // Our text goes next.
         crate::memory::space::settle();
+        // SAFETY: begun by `register`, and there is no board any more.
+        unsafe { peerlane_end_relief() };
     }
 }
 

@@ -57,6 +57,7 @@ extern "C" {
     ) -> bool;
     /// Whether an IOMMU translates the addresses that a device uses.
     pub(crate) fn peerlane_is_translated(device: *mut bindings::device) -> bool;
+    pub(crate) fn peerlane_is_isolated(device: *mut bindings::device) -> bool;
     /// The physical address to which the IOMMU leads a request of a device; 0: nowhere.
     pub(crate) fn peerlane_leads_to(device: *mut bindings::device, address: u64) -> u64;
     /// Lets segments that are mapped for a device be of any length, anywhere.
@@ -91,6 +92,9 @@ extern "C" {
         list: *mut bindings::list_lru,
     ) -> *mut c_void;
     /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
+    pub(crate) fn peerlane_begin_relief() -> c_int;
+    pub(crate) fn peerlane_end_relief();
+    pub(crate) fn peerlane_relief() -> *mut bindings::workqueue_struct;
     pub(crate) fn peerlane_new_shrinker(number: c_uint) -> *mut bindings::shrinker;
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.

@@ -318,6 +318,7 @@ impl Context {
             | feature::RESETS
             | feature::FLUSH
             | feature::PEEK
+            | feature::MIXED
             | with(has_nvidia(), feature::NVIDIA)
             | with(self.board.window_bytes() > 0, feature::WINDOW)
             | with(self.board.opencl().is_there(), feature::OPENCL)
@@ -356,6 +357,10 @@ impl Context {
             code,
             argument,
             |arguments: &mut uapi::Register| {
+                let fits = uapi::size_of_code(code) >= size_of::<uapi::Register>();
+                if arguments.flags & uapi::register::MIXED != 0 && !fits {
+                    return Err(EINVAL);
+                }
                 self.register(arguments)?;
                 handle = Some(arguments.handle);
                 Ok(())

@@ -119,14 +119,15 @@ impl Mapping {
         );
     }
 
-    /// Works out the entries for `length` bytes at `offset` of the memory in these segments, in pages of one size or `mixed`. If those are more than any table
+    /// Works out the entries for `length` bytes at `offset` of the memory in these segments, in pages of one size or
+    /// [mixed](layout::layout). If those are more than any table
     /// has, their number comes back instead.
     pub(crate) fn lay_out(
         &self,
         segments: &[Segment],
         offset: u64,
         length: u64,
-        mixed: bool,
+        mixed: Option<u32>,
     ) -> Result<Result<Layout, u64>> {
         let reach = segments.iter().all(|segment| {
             // No segment is empty.

@@ -86,9 +86,18 @@ impl Region {
         self.retired = false;
     }
 
-    /// Its bytes.
-    pub(crate) fn length(&self) -> u64 {
-        self.key.length
+    /// The bytes of another device's memory that are pinned for it: all of a dma-buf.
+    pub(crate) fn pinned_bytes(&self) -> u64 {
+        self.memory.buffer().map_or(self.key.length, dmabuf::Buffer::length)
+    }
+
+    /// Whether its eviction by the calling process releases memory of another device.
+    pub(crate) fn is_released_by_caller(&self) -> bool {
+        match &self.memory {
+            Memory::Host(_) => false,
+            Memory::DmaBuf { .. } => true,
+            Memory::Nvidia { pages } => pages.are_callers() || self.mapping.is_revoked(),
+        }
     }
 
     /// Whose memory it is.
@@ -128,6 +137,11 @@ impl Region {
     pub(crate) fn entries(&self) -> Range<u32> {
         let entries = self.mapping.region(|region| region.run().indices());
         entries.unwrap_or(0..0)
+    }
+
+    /// Whether it would be found again, and may stay mapped until then.
+    fn may_stay(&self) -> bool {
+        self.memory.may_stay() && self.memory.buffer().is_none_or(dmabuf::Buffer::is_named)
     }
 
     /// Whether it may be used again.
@@ -272,19 +286,6 @@ impl Regions {
         Iterator::chain(self.held.iter().map(|held| &held.region), &self.kept)
     }
 
-    /// The dma-buf of each region that has one.
-    pub(crate) fn buffers(&self) -> impl Iterator<Item = u64> + '_ {
-        self.all().filter_map(|region| Some(region.memory.buffer()?.identity()))
-    }
-
-    /// Whether a region would be found again, and may stay mapped until then.
-    fn may_keep(&self, region: &Region) -> bool {
-        let is_named = |buffer: &dmabuf::Buffer| {
-            let others = self.buffers().filter(|other| *other == buffer.identity());
-            buffer.has_more_users_than(others.count() + 1)
-        };
-        region.memory.may_stay() && region.memory.buffer().is_none_or(is_named)
-    }
 
     fn position(&self, handle: u32) -> Result<usize> {
         let found = self.held.binary_search_by_key(&handle, |held| held.handle);
@@ -380,7 +381,7 @@ impl Regions {
     fn release(&mut self, handle: u32, keep: bool) -> Result<Option<Region>> {
         let index = self.position(handle)?;
         let mut region = self.held.remove(index).map_err(|_| ENOENT)?.region;
-        if !keep || !self.may_keep(&region) || self.kept.len() == self.kept.capacity() {
+        if !keep || !region.may_stay() || self.kept.len() == self.kept.capacity() {
             return Ok(Some(region));
         }
         // An invalidation from now on has the region evicted. An earlier one is seen here.
@@ -402,12 +403,17 @@ impl Regions {
         self.kept.iter().any(over)
     }
 
-    /// Moves cached regions that `wanted` accepts to a list until that is full, the oldest first. The second argument
+    /// Takes cached regions out that `wanted` accepts, so many at most, the oldest first. The second argument
     /// of `wanted` is whether the limits ask for it. Returns whether it has looked at all regions.
-    fn take(&mut self, taken: &mut KVVec<Region>, wanted: &mut impl FnMut(&Region, bool) -> bool) -> bool {
-        let mut index = 0;
+    fn take(
+        &mut self,
+        most: usize,
+        mut taken: impl FnMut(Region),
+        wanted: &mut impl FnMut(&Region, bool) -> bool,
+    ) -> bool {
+        let (mut index, mut count) = (0, 0);
         while index < self.kept.len() {
-            if taken.len() == taken.capacity() {
+            if count == most {
                 return false;
             }
             let region = &self.kept[index];
@@ -415,8 +421,8 @@ impl Regions {
             if !wanted(region, over) {
                 index += 1;
             } else if let Ok(region) = self.take_kept(index) {
-                // There is room.
-                let _ = taken.push(region, GFP_NOWAIT);
+                count += 1;
+                taken(region);
             }
         }
         true
@@ -450,13 +456,29 @@ impl Context {
             if count == 0 {
                 return went;
             }
-            let Ok(mut taken) = KVVec::with_capacity(count, GFP_KERNEL) else {
-                self.board.relieve_later();
-                return went;
+            let over = match KVVec::with_capacity(count, GFP_KERNEL) {
+                Ok(mut batch) => {
+                    let taken = |region| {
+                        // There is room.
+                        let _ = batch.push(region, GFP_NOWAIT);
+                    };
+                    let over = self.regions.lock().take(count, taken, &mut wanted);
+                    went |= !batch.is_empty();
+                    Region::retire(&self.board, batch);
+                    over
+                }
+                // Memory is short, and evicting is what helps: one by one.
+                Err(_) => {
+                    let mut one = None;
+                    let over = self.regions.lock().take(1, |region| one = Some(region), &mut wanted);
+                    if let Some(region) = one {
+                        drop(region);
+                        self.board.kept_less();
+                        went = true;
+                    }
+                    over
+                }
             };
-            let over = self.regions.lock().take(&mut taken, &mut wanted);
-            went |= !taken.is_empty();
-            Region::retire(&self.board, taken);
             if over {
                 return went;
             }

@@ -216,7 +216,8 @@ impl Context {
         let (board, space) = (self.board.clone(), wanted.space.clone());
         let mut region = Region::new(board, mapping, memory, pinned, wanted.key, space);
         let mapping = region.mapping().clone();
-        let layout = mapping.lay_out(&segments, offset, wanted.key.length, wanted.mixed)?;
+        let mixed = wanted.mixed.then(|| self.board.most_entries(self.channel));
+        let layout = mapping.lay_out(&segments, offset, wanted.key.length, mixed)?;
         let entries = layout.map_or_else(|entries| entries, |layout| layout.entries.into());
         self.check_entries(arguments, entries)?;
         let layout = layout.map_err(|_| EFBIG)?;
@@ -279,7 +280,7 @@ impl Context {
             None => {
                 let (pages, segments, offset) =
                     nvidia::Pages::new(device, address, length, permissions, any_distance, mapping)?;
-                (Memory::Nvidia { _pages: pages }, segments, offset)
+                (Memory::Nvidia { pages }, segments, offset)
             }
         };
         Ok(Mapped {

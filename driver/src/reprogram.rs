@@ -328,6 +328,8 @@ impl Board {
 
     /// Disables the link of the port above, within the bracket that a channel has begun. `ENOENT`: it has not.
     fn disable_link(&self, channel: u32) -> Result {
+        // At the call: the file may be another process's now.
+        self.may_configure()?;
         let _device = Device::lock(self);
         let _inside = self.gate.enter()?;
         if !self.is_reprogrammed_by(channel) {

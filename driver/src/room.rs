@@ -144,7 +144,7 @@ impl<'a> Room<'a> {
                 Short::Share(count) => self.make_share(count),
                 Short::Pinned => {
                     let is_ours = |other: &Context| context.has_user_of(other);
-                    Ok(self.make_if(is_ours, |region| region.kind().is_peer()))
+                    Ok(self.make_if(is_ours, Region::is_released_by_caller))
                 }
                 Short::Locked => {
                     let payer = Payer::caller()?;
@@ -187,7 +187,7 @@ impl<'a> Room<'a> {
             |region| {
                 let helps = left > 0 && region.memory().fills_the_bar_of(exporter);
                 if helps {
-                    left = left.saturating_sub(region.length());
+                    left = left.saturating_sub(region.pinned_bytes());
                 }
                 helps
             },

@@ -38,7 +38,7 @@ impl Scratch {
             length,
         };
         segments.push(segment, GFP_KERNEL)?;
-        let layout = scratch.mapping.lay_out(&segments, 0, length, false)?.map_err(|_| EINVAL)?;
+        let layout = scratch.mapping.lay_out(&segments, 0, length, None)?.map_err(|_| EINVAL)?;
         scratch.mapping.place(&mut segments, 0, &layout, Permissions::Write)?;
         scratch.mapping.publish()?;
         Ok(scratch)

@@ -4,7 +4,7 @@
 //! ([`crate::sysfs`]).
 
 use crate::{
-    ffi::{peerlane_is_translated, raw_device},
+    ffi::{peerlane_is_isolated, peerlane_is_translated, raw_device},
     logic::{kept::Limits, peers::Policy, quota::Asked},
     module_parameters,
 };
@@ -58,14 +58,26 @@ impl Settings {
     /// As they are now, for a board. What would give the machine away is refused.
     pub(crate) fn of(device: &Device<Bound>) -> Self {
         let mut settings = Self::current();
+        if !settings.configure_all {
+            return settings;
+        }
         // SAFETY: a valid device.
-        if settings.configure_all && !unsafe { peerlane_is_translated(raw_device(device)) } {
+        let (translated, isolated) = unsafe {
+            let device = raw_device(device);
+            (peerlane_is_translated(device), peerlane_is_isolated(device))
+        };
+        if !translated {
             dev_warn!(
                 device,
-                "configure_all: refused, for no IOMMU translates the board's addresses: whoever configures its FPGA could read and write all memory of the machine\n"
+                "configure_all: refused, because no IOMMU translates the board's addresses: a user's design could read and write all memory of the machine\n"
             );
-            settings.configure_all = false;
+        } else if !isolated {
+            dev_warn!(
+                device,
+                "configure_all: refused, because a user's design could reach another device without the IOMMU: the board shares its IOMMU group, or interrupts are not remapped\n"
+            );
         }
+        settings.configure_all = translated && isolated;
         settings
     }
 

@@ -47,6 +47,25 @@ void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list)
 	return kmem_cache_alloc_lru(cache, list, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
+static struct workqueue_struct *relief;
+
+int peerlane_begin_relief(void)
+{
+	relief = alloc_workqueue("peerlane", WQ_UNBOUND, 0);
+	return relief ? 0 : -ENOMEM;
+}
+
+/* Waits for what is queued. */
+void peerlane_end_relief(void)
+{
+	destroy_workqueue(relief);
+}
+
+struct workqueue_struct *peerlane_relief(void)
+{
+	return relief;
+}
+
 struct shrinker *peerlane_new_shrinker(unsigned int number)
 {
 	return shrinker_alloc(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE, "peerlane%u", number);
@@ -305,6 +324,34 @@ bool peerlane_is_translated(struct device *device)
 	struct iommu_domain *domain = iommu_get_domain_for_dev(device);
 
 	return domain && domain->type != IOMMU_DOMAIN_IDENTITY;
+}
+
+static int count_others(struct device *device, void *data)
+{
+	unsigned int *others = data;
+
+	/* A bridge makes no requests of its own. */
+	if (!dev_is_pci(device) || !pci_is_bridge(to_pci_dev(device)))
+		*others += 1;
+	return 0;
+}
+
+/*
+ * Whether the IOMMU sees all that the device sends. Two devices are in one group if requests of one can reach the other
+ * without it (Documentation/driver-api/vfio.rst). Interrupts are writes, too: they need remapping.
+ */
+bool peerlane_is_isolated(struct device *device)
+{
+	struct iommu_group *group = iommu_group_get(device);
+	unsigned int devices = 0;
+	bool isolated;
+
+	if (!group)
+		return false;
+	iommu_group_for_each_dev(group, &devices, count_others);
+	isolated = devices == 1 && iommu_group_has_isolated_msi(group);
+	iommu_group_put(group);
+	return isolated;
 }
 
 u64 peerlane_leads_to(struct device *device, u64 address)

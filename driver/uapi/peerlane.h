@@ -229,6 +229,8 @@ struct peerlane_info {
 #define PEERLANE_FEATURE_FLUSH (1ULL << 13)
 /* PEERLANE_QUERY_PEEK. */
 #define PEERLANE_FEATURE_PEEK (1ULL << 14)
+/* PEERLANE_REGISTER_MIXED. */
+#define PEERLANE_FEATURE_MIXED (1ULL << 15)
 /* The board has a window into its memory: PEERLANE_IOC_WINDOW. */
 #define PEERLANE_FEATURE_WINDOW (1ULL << 16)
 /* Each channel has an interrupt of its own. */
@@ -371,7 +373,8 @@ struct peerlane_register {
  * The ATT pages may be of two sizes: of 4 KiB at the start and at the end, and larger ones
  * between. Memory of a process often lies so, and would take an entry for each 4 KiB. The
  * region has up to three extents then, and a descriptor must not cross from one to the next:
- * PEERLANE_IOC_SUBMIT refuses such bytes (EINVAL).
+ * PEERLANE_IOC_SUBMIT refuses such bytes (EINVAL). With PEERLANE_FEATURE_MIXED. EINVAL: the
+ * caller's structure has no room for three extents.
  */
 #define PEERLANE_REGISTER_MIXED 2
 
@@ -593,7 +596,9 @@ struct peerlane_flush {
  * Argument of PEERLANE_IOC_PROBE.
  *
  * The board reads PEERLANE_PROBE_BYTES bytes of the region into FPGA memory and writes them
- * from there into memory of the driver, which compares nothing and hands them over.
+ * from there into memory of the driver, which compares nothing and hands them over. EINVAL:
+ * the bytes are not all in the region, or not all in one of its extents
+ * (PEERLANE_REGISTER_MIXED).
  */
 struct peerlane_probe {
 	/* In: the region; it must be one that the board may read. */
@@ -902,9 +907,9 @@ struct peerlane_arm {
  * IOMMU it reads and writes all memory of the machine, behind one all that is mapped for the
  * board. So BEGIN takes CAP_SYS_RAWIO, whatever the context holds. The administrator can give
  * the right to all who hold the OpenCL side (configure_all), but not on a machine whose IOMMU
- * does not translate the board's addresses. Such a bracket ends by itself after configure_s
- * seconds, as with the end of the context. Nobody has the right while the kernel is locked
- * down.
+ * does not translate the board's addresses, or does not see all that the board sends. Such a
+ * bracket ends by itself after configure_s seconds, as with the end of the context. Nobody has
+ * the right while the kernel is locked down.
  *
  * EPERM: the context does not hold the OpenCL side, or the caller has not this right.
  * EALREADY: it has begun already. ENOENT: it has not begun. EAGAIN: the board is being started

@@ -220,9 +220,11 @@ impl Device {
         }
     }
 
-    /// The flag of a registration whose pages may be of two sizes. Programs on a GPU compute the addresses of its memory.
+    /// The flag of a registration whose pages may be of two sizes, where the driver knows it. Programs on a GPU compute the
+    /// addresses of its memory.
     pub(crate) fn mixed_flag(&self, provider: u32) -> u32 {
-        match provider == uapi::provider::HOST && !self.1.one_page_size {
+        let is_host = provider == uapi::provider::HOST;
+        match is_host && !self.1.one_page_size && self.has(uapi::feature::MIXED) {
             true => uapi::register::MIXED,
             false => 0,
         }

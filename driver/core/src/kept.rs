@@ -2,8 +2,6 @@
 //! How much may stay mapped after use: the account of regions that were given back and are
 //! kept, because the next transfer is likely to use the same memory.
 
-use core::ops::{Deref, DerefMut};
-
 /// Whose memory a region holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -142,25 +140,6 @@ fn sift_down<T>(heap: &mut [T], mut root: usize, key: &impl Fn(&T) -> u64) {
     }
 }
 
-/// How often each number occurs in a list.
-#[derive(Debug)]
-pub struct Tally<S>(S);
-
-impl<S: Deref<Target = [u64]> + DerefMut> Tally<S> {
-    /// Counts the numbers of a list, in any order.
-    pub fn new(mut numbers: S) -> Self {
-        sort(&mut numbers, |number| *number);
-        Self(numbers)
-    }
-
-    /// Returns how often a number occurs.
-    pub fn count(&self, number: u64) -> usize {
-        let first = self.0.partition_point(|other| *other < number);
-        let rest = self.0.get(first..).unwrap_or(&[]);
-        rest.partition_point(|other| *other == number)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,12 +190,6 @@ mod tests {
             list.sort_unstable();
             expected.sort_unstable();
             prop_assert_eq!(list, expected);
-        }
-
-        #[test]
-        fn a_tally_counts(numbers in proptest::collection::vec(0u64..20, 0..100), number in 0u64..20) {
-            let count = numbers.iter().filter(|other| **other == number).count();
-            prop_assert_eq!(Tally::new(numbers).count(number), count);
         }
     }
 

@@ -374,11 +374,17 @@ impl Runs {
 }
 
 /// Chooses the page sizes for the bytes `offset..offset + length` of a scatter list, and counts the entries: the largest size
-/// that suits all bytes. A `mixed` layout is taken where it needs half as many entries at most.
+/// that suits all bytes. If `mixed` is given, a mixed layout is taken where it needs half as many entries at most, or where the
+/// other needs more than this number.
 ///
 /// `segments` is walked several times, so it should be cheap to clone (a slice
 /// iterator, a walk along a scatter table). Neighbours on the bus are joined.
-pub fn layout<I>(segments: I, offset: u64, length: u64, mixed: bool) -> Result<Layout, LayoutError>
+pub fn layout<I>(
+    segments: I,
+    offset: u64,
+    length: u64,
+    mixed: Option<u32>,
+) -> Result<Layout, LayoutError>
 where
     I: IntoIterator<Item = Segment> + Clone,
 {
@@ -396,7 +402,7 @@ where
             let address = seam.unwrap_or(0);
             return Err(LayoutError::Seam { address });
         }
-        if uniform || mixed && longest.end > longest.start {
+        if uniform || mixed.is_some() && longest.end > longest.start {
             let first_offset = match longest.start {
                 0 => longest.first_offset,
                 _ => first_offset(segments.clone(), offset, end)?,
@@ -409,7 +415,11 @@ where
             let entries = layout.parts().iter().map(Part::entries).sum();
             layout.entries = u32::try_from(entries).unwrap_or(u32::MAX);
             if uniform {
-                let better = best.filter(|(_, fewer)| *fewer <= entries / 2);
+                let is_too_much = mixed.is_some_and(|most| entries > u64::from(most));
+                let better = best.filter(|(_, fewer)| match is_too_much {
+                    true => *fewer < entries,
+                    false => *fewer <= entries / 2,
+                });
                 best = better.or(Some((layout, entries)));
                 break;
             }

@@ -16,16 +16,16 @@ fn list(segments: &[(u64, u64)]) -> Vec<Segment> {
 }
 
 fn map(segments: &[(u64, u64)], offset: u64, length: u64) -> Result<Layout, LayoutError> {
-    layout(list(segments), offset, length, false)
+    layout(list(segments), offset, length, None)
 }
 
 fn mixed(segments: &[(u64, u64)], offset: u64, length: u64) -> Layout {
-    layout(list(segments), offset, length, true).unwrap()
+    layout(list(segments), offset, length, Some(u32::MAX)).unwrap()
 }
 
 fn addresses(segments: &[(u64, u64)], offset: u64, length: u64) -> Vec<u64> {
     let list = list(segments);
-    let layout = layout(list.clone(), offset, length, false).unwrap();
+    let layout = layout(list.clone(), offset, length, None).unwrap();
     let addresses: Vec<u64> = pages(list, offset, &layout)
         .map(|page| page.address)
         .collect();
@@ -151,6 +151,17 @@ fn a_mixed_layout_has_its_ends_only_where_they_are_needed() {
     let found = mixed(&memory, 160 * KIB - 1, 64 * KIB + 1);
     assert_eq!(parts(found), (PageSize::Kib64, 1, 0, 2));
     assert_eq!(found.first_offset, 0xfff);
+}
+
+#[test]
+fn a_mixed_layout_is_taken_where_no_other_fits() {
+    let memory = process_memory(1000, 1, 792);
+    let (length, needed) = (2304 * 4 * KIB, 1000 + 1 + 792);
+    let entries = |most| layout(list(&memory), 0, length, most).unwrap().entries;
+    assert_eq!(entries(None), 2304);
+    assert_eq!(entries(Some(2304)), 2304);
+    assert_eq!(entries(Some(2303)), needed);
+    assert_eq!(entries(Some(5)), needed);
 }
 
 #[test]

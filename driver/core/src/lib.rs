@@ -20,7 +20,7 @@
 //!
 //! // 192 KiB of a GPU at one place on the bus, of which a region takes all but the first 4 KiB.
 //! let memory = [Segment { address: 0x38_0000_0000, length: 192 << 10 }];
-//! let layout = layout::layout(memory, 4096, 188 << 10, false).unwrap();
+//! let layout = layout::layout(memory, 4096, 188 << 10, None).unwrap();
 //! assert_eq!((layout.page_size, layout.entries), (PageSize::Kib64, 3));
 //!
 //! let mut storage = [0; AttAllocator::<&mut [u64]>::words(4096)];

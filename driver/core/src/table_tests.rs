@@ -112,7 +112,7 @@ proptest! {
         let bytes: u64 = list.iter().map(|segment| segment.length).sum();
         let offset = offset.index(bytes as usize) as u64;
         let length = 1 + length.index((bytes - offset) as usize) as u64;
-        let layout = layout::layout(list.clone(), offset, length, mixed).unwrap();
+        let layout = layout::layout(list.clone(), offset, length, mixed.then_some(u32::MAX)).unwrap();
         let mut att = AttAllocator::new(vec![0; 8], 256).unwrap();
         let run = att.allocate(layout.entries).unwrap();
         let region = Region::new(run, &layout, Permissions::ReadWrite, Owners::ALL).unwrap();

@@ -243,6 +243,8 @@ pub mod feature {
     pub const FLUSH: u64 = 1 << 13;
     /// [`query::PEEK`](super::query::PEEK).
     pub const PEEK: u64 = 1 << 14;
+    /// [`register::MIXED`](super::register::MIXED).
+    pub const MIXED: u64 = 1 << 15;
     /// The board has a window into its memory: [`WINDOW`](super::WINDOW).
     pub const WINDOW: u64 = 1 << 16;
     /// Each channel has an interrupt of its own.
@@ -361,7 +363,8 @@ pub mod register {
     pub const PROVED_ONLY: u32 = 1;
     /// The ATT pages may be of two sizes: of 4 KiB at the start and at the end, and larger ones between. Memory of a process
     /// often lies so, and would take an entry for each 4 KiB. The region has up to three extents then, and a descriptor must
-    /// not cross from one to the next: [`SUBMIT`](super::SUBMIT) refuses such bytes (`EINVAL`).
+    /// not cross from one to the next: [`SUBMIT`](super::SUBMIT) refuses such bytes (`EINVAL`). With
+    /// [`MIXED`](super::feature::MIXED). `EINVAL`: the caller's structure has no room for three extents.
     pub const MIXED: u32 = 2;
 }
 
@@ -565,7 +568,8 @@ pub const PROBE_BYTES: usize = 64;
 /// Argument of [`PROBE`].
 ///
 /// The board reads [`PROBE_BYTES`] bytes of the region into FPGA memory and writes them from
-/// there into memory of the driver, which compares nothing and hands them over.
+/// there into memory of the driver, which compares nothing and hands them over. `EINVAL`: the bytes are not all in the region, or
+/// not all in one of its extents ([`register::MIXED`]).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
@@ -868,7 +872,7 @@ pub mod arm {
 /// Whoever has another design loaded decides what the board does as bus master: without an IOMMU it reads and writes all
 /// memory of the machine, behind one all that is mapped for the board. So `BEGIN` takes `CAP_SYS_RAWIO`, whatever the
 /// context holds. The administrator can give the right to all who hold the OpenCL side (`configure_all`), but not on
-/// a machine whose IOMMU does not translate the board's addresses. Such a bracket ends by itself after `configure_s`
+/// a machine whose IOMMU does not translate the board's addresses, or does not see all that the board sends. Such a bracket ends by itself after `configure_s`
 /// seconds, as with the end of the context. Nobody has the right while the kernel is locked down.
 ///
 /// `EPERM`: the context does not hold the OpenCL side, or the caller has not this right. `EALREADY`: it has begun already. `ENOENT`: it has not

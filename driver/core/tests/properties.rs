@@ -340,11 +340,11 @@ proptest! {
         let a = from.index(total as usize) as u64;
         let b = to.index(total as usize) as u64;
         let (offset, length) = (a.min(b), a.abs_diff(b) + 1);
-        let found = layout(list.iter().copied(), offset, length, mixed).unwrap();
+        let found = layout(list.iter().copied(), offset, length, mixed.then_some(u32::MAX)).unwrap();
         let pages: Vec<Page> = pages(list.iter().copied(), offset, &found).collect();
         prop_assert_eq!(pages.len(), found.entries as usize);
         if mixed {
-            let uniform = layout(list.iter().copied(), offset, length, false).unwrap();
+            let uniform = layout(list.iter().copied(), offset, length, None).unwrap();
             prop_assert!(found == uniform || found.entries <= uniform.entries / 2);
         }
 
@@ -382,7 +382,7 @@ proptest! {
             .collect();
         let total: u64 = list.iter().map(|s| s.length).sum();
         for (offset, length) in [(offset, length), (offset >> 20, length >> 22)] {
-            let result = layout(list.iter().copied(), offset, length, mixed);
+            let result = layout(list.iter().copied(), offset, length, mixed.then_some(u32::MAX));
             if offset.checked_add(length).is_none_or(|end| end > total) && length > 0 {
                 let refused = matches!(
                     result,

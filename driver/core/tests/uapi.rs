@@ -65,6 +65,7 @@ fn expected() -> Expected {
         ("FEATURE_CVP", feature::CVP),
         ("FEATURE_PROVED_PEERS", feature::PROVED_PEERS),
         ("FEATURE_PEEK", feature::PEEK),
+        ("FEATURE_MIXED", feature::MIXED),
         ("QUERY_PEEK", uapi::query::PEEK),
         ("REGISTER_PROVED_ONLY", register::PROVED_ONLY.into()),
         ("REGISTER_MIXED", register::MIXED.into()),

@@ -12,7 +12,8 @@
 //! itself takes no lock that sleeps, and notes how much is wanted of which context ([`super::keepers`]). A shortage may be that
 //! of a control group: then the contexts of its processes are asked.
 //!
-//! A work item does the evicting, and no reclaim waits for it. The work item allocates memory only for its batches.
+//! A work item does the evicting, and no reclaim waits for it. The work item allocates memory for its batches, and evicts one
+//! by one where there is none. It has a queue of the module's own, which is empty before the module goes.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:
@@ -31,14 +32,17 @@ use super::{
     keepers::{Asked, Keepers},
     Board,
 };
-use crate::{ffi::peerlane_new_shrinker, logic::kept::Tally, regions::Region};
+use crate::{
+    ffi::{peerlane_new_shrinker, peerlane_relief},
+    regions::Region,
+};
 use core::ptr::{self, NonNull};
 use kernel::{
     bindings,
     ffi::{c_int, c_long, c_ulong},
     prelude::*,
-    sync::{atomic::ordering, Arc},
-    workqueue::{self, Work, WorkItem},
+    sync::Arc,
+    workqueue::{Queue, Work, WorkItem},
 };
 
 /// Which work of a board it is.
@@ -49,18 +53,14 @@ impl Board {
     /// may hold any lock.
     pub(crate) fn relieve(self: &Arc<Self>) {
         // It may be waiting already.
-        let _ = workqueue::system_long().enqueue::<_, WORK>(self.clone());
+        // SAFETY: a board exists only while the module's queue does, or is known to lost pages that hold the module.
+        let queue = unsafe { Queue::from_raw(peerlane_relief()) };
+        let _ = queue.enqueue::<_, WORK>(self.clone());
     }
 
-    /// Has the same done again if there was no memory for it.
-    pub(crate) fn relieve_later(&self) {
-        self.unfinished.store(true, ordering::Relaxed);
-    }
-
-    /// Has the same done if dma-bufs are cached: no event reports that their last descriptor was closed. And if it was
-    /// to be done later.
+    /// Has the same done if dma-bufs are cached: no event reports that their last descriptor was closed.
     pub(super) fn look_for_orphans(self: &Arc<Self>) {
-        let mut some = self.unfinished.xchg(false, ordering::Relaxed);
+        let mut some = false;
         let is_buffer = |region: &Region| region.memory().buffer().is_some();
         self.for_each_user(|user| some = some || user.regions.lock().cached().iter().any(is_buffer));
         if some {
@@ -68,30 +68,11 @@ impl Board {
         }
     }
 
-    /// Counts the regions of each dma-buf.
-    fn buffers(&self) -> Result<Tally<KVVec<u64>>> {
-        let mut count = 0;
-        self.for_each_user(|user| count += user.regions.lock().buffers().count());
-        let mut buffers = KVVec::with_capacity(count, GFP_KERNEL)?;
-        self.for_each_user(|user| {
-            for buffer in user.regions.lock().buffers() {
-                // A buffer without room in the list has just been registered, so a process can name it.
-                if buffers.len() < buffers.capacity() {
-                    let _ = buffers.push(buffer, GFP_NOWAIT);
-                }
-            }
-        });
-        Ok(Tally::new(buffers))
-    }
-
     /// Evicts useless regions, and as many others as the shrinker has asked for.
     fn evict(&self) {
-        let buffers = self.buffers().ok();
         let is_orphan = |region: &Region| {
-            let (Some(buffers), Some(buffer)) = (&buffers, region.memory().buffer()) else {
-                return false;
-            };
-            !buffer.has_more_users_than(buffers.count(buffer.identity()))
+            let buffer = region.memory().buffer();
+            buffer.is_some_and(|buffer| !buffer.is_named())
         };
         self.for_each_user(|user| {
             let mut wanted = user.regions.lock().wanted();

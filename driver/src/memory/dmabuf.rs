@@ -44,6 +44,8 @@ use kernel::{
 /// A dma-buf that is held for the board.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Import {
+    /// Goes before the reference.
+    _counted: Counted,
     buffer: Buffer,
     direction: bindings::dma_data_direction,
     /// What the hardware knows of it; stopped before the memory is let go.
@@ -130,11 +132,13 @@ impl Buffer {
         unsafe { (*(*self.0).file).f_mode & FMODE_WRITE != 0 }
     }
 
-    /// Whether it has more references than so many. A buffer to which only its importers hold references cannot be
-    /// registered again: no process has a descriptor of it.
-    pub(crate) fn has_more_users_than(&self, count: usize) -> bool {
+    /// Whether a process can name it, or another device has it. A buffer to which only imports of this driver hold references,
+    /// for whichever board, cannot be registered again: no process has a descriptor of it.
+    pub(crate) fn is_named(&self) -> bool {
+        let imports = IMPORTS.lock();
+        let ours = imports.iter().filter(|import| **import == self.identity());
         // SAFETY: as above.
-        unsafe { peerlane_references((*self.0).file) as usize > count }
+        unsafe { peerlane_references((*self.0).file) as usize > ours.count() }
     }
 
     /// Runs with the reservation locked.
@@ -162,6 +166,47 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the reference is ours.
         unsafe { bindings::dma_buf_put(self.0) }
+    }
+}
+
+kernel::sync::global_lock! {
+    // SAFETY: `init` is called before there is a board.
+    /// The buffer of each import, of all boards. It is taken inside of all other locks of the driver's.
+    unsafe(uninit) static IMPORTS: Mutex<KVec<u64>> = KVec::new();
+}
+
+/// Prepares this file.
+///
+/// # Safety
+/// Called once, before anything else here.
+pub(crate) unsafe fn init() {
+    // SAFETY: by contract.
+    unsafe { IMPORTS.init() }
+}
+
+/// An import that is counted. As long as it is, a reference to its buffer is ours.
+struct Counted(u64);
+
+impl Counted {
+    fn new(buffer: &Buffer) -> Result<Self> {
+        IMPORTS.lock().push(buffer.identity(), GFP_KERNEL_ACCOUNT)?;
+        Ok(Self(buffer.identity()))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut imports = IMPORTS.lock();
+        // The last one takes its place.
+        let last = imports.pop();
+        let mine = imports.iter_mut().find(|import| **import == self.0);
+        if let (Some(last), Some(mine)) = (last.filter(|last| *last != self.0), mine) {
+            *mine = last;
+        }
+        if imports.is_empty() {
+            // Nobody frees the memory of the list when the module goes.
+            *imports = KVec::new();
+        }
     }
 }
 
@@ -205,8 +250,10 @@ impl Import {
         if permissions.write() && !buffer.is_writable() {
             return Err(EACCES);
         }
+        let counted = Counted::new(&buffer)?;
         let import = KBox::pin_init(
             pin_init!(Self {
+                _counted: counted,
                 buffer,
                 direction: super::direction(permissions),
                 mapping,

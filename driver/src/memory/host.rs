@@ -30,7 +30,8 @@ use kernel::{
 /// against `RLIMIT_MEMLOCK`, and watched: pages that are no longer what the process
 /// sees at the address stay safe to use, but are not found again by it.
 pub(crate) struct Pages {
-    mapped: Mapped,
+    // Goes before the pins.
+    _mapped: Mapped,
     // Unpinned behind the unmapping.
     pinned: Pinned,
 }
@@ -363,7 +364,12 @@ impl Pages {
     ) -> Result<(Self, KVVec<Segment>, u64)> {
         let mut pinned = pages.take().ok_or(EINVAL)?;
         let direction = super::direction(pinned.permissions);
-        let mapped = match Mapped::new(device, &mut pinned, direction) {
+        let mapped = Mapped::new(device, &mut pinned, direction).and_then(|mut mapped| {
+            // SAFETY: just mapped, and ours.
+            let segments = unsafe { super::segments(device, &mut mapped.table, u64::MAX)? };
+            Ok((mapped, segments))
+        });
+        let (mapped, segments) = match mapped {
             Ok(mapped) => mapped,
             Err(error) => {
                 *pages = Some(pinned);
@@ -371,9 +377,10 @@ impl Pages {
             }
         };
         let offset = pinned.offset;
-        let mut pages = Self { mapped, pinned };
-        // SAFETY: just mapped, and ours.
-        let segments = unsafe { super::segments(device, &mut pages.mapped.table, u64::MAX)? };
+        let pages = Self {
+            _mapped: mapped,
+            pinned,
+        };
         Ok((pages, segments, offset))
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum Memory {
     /// Of a dma-buf.
     DmaBuf { import: Pin<KBox<dmabuf::Import>> },
     /// Of an NVIDIA GPU.
-    Nvidia { _pages: nvidia::Pages },
+    Nvidia { pages: nvidia::Pages },
 }
 
 impl Memory {

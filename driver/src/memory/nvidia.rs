@@ -427,6 +427,13 @@ impl Pages {
     }
 }
 
+impl Pages {
+    /// Whether the calling process has them, and so can give them back.
+    pub(crate) fn are_callers(&self) -> bool {
+        self.0.process == current!().tgid()
+    }
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         let hold = &self.0;

@@ -96,6 +96,7 @@ impl Held {
                 | feature::PROBE
                 | feature::ALLOCATE
                 | feature::PEEK
+                | feature::MIXED
                 | bit(caps.tagged, feature::TAGGED_READS)
                 | bit(inner.board.backend.has_dmabufs(), feature::DMABUF),
             map_id: inner.identity.map_id,

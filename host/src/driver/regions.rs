@@ -82,6 +82,7 @@ impl Regions {
         self.collect(board)?;
         let segments = || pinned.segments.iter().copied();
         let most = u64::from(self.att.entries());
+        let mixed = mixed.then_some(self.att.entries());
         let too_large = |entries| Error::TooLarge {
             length,
             entries,

@@ -33,6 +33,10 @@ pub(super) fn mixed(lab: &mut Lab) -> Result<String> {
         flags,
         ..Default::default()
     };
+    let mut short = raw::bytes(&wanted(register::MIXED));
+    short.truncate(std::mem::offset_of!(Register, third_att_address));
+    let refused = raw::call(&device, uapi::REGISTER, &mut short);
+    ensure!(refused == Err(Errno::INVAL), "{refused:?}");
     let mut region = wanted(register::MIXED);
     raw::with(&device, uapi::REGISTER, &mut region)?;
     let shape = |region: &Register| {
