@@ -268,7 +268,8 @@ impl Queue {
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
     /// [`Error::Granularity`]: a write begins or ends inside of a dword, and the region has no copy for that
-    /// ([`Region::set_patch`]). [`Error::Map`], [`Error::AttFull`]: there is no memory for that.
+    /// ([`Region::set_patch`]). [`Error::Call`] of a registration, [`Error::Map`], [`Error::AttFull`]: there is no
+    /// memory for that.
     /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
     pub fn submit<'a>(
         &self,
@@ -469,12 +470,7 @@ impl Shared {
     fn ends(&self, peer: AttAddress, length: u64) -> Result<Ends> {
         if self.bounce.get().is_none() {
             // Another thread's may come first; then this one goes.
-            let made = Bounce::new(&self.device).map_err(|error| match error {
-                // Not what a driver says of the queue: nothing is broken.
-                Error::Call { source, .. } => Error::map("memory for ends of writes", 0, source),
-                error => error,
-            });
-            let _ = self.bounce.set(made?);
+            let _ = self.bounce.set(Bounce::new(&self.device)?);
         }
         let bounce = self.bounce.get().ok_or(Error::Forgotten)?;
         Ok(bounce.ends(peer, length))

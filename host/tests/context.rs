@@ -167,6 +167,29 @@ fn with_queue() -> (Least, Region, Queue) {
     (least, region, queue)
 }
 
+/// The queue registers memory for ends of writes. Where the driver refuses that, its reason and its hint are those of any
+/// registration, and the queue goes on.
+#[test]
+fn a_refused_registration_of_the_queues_own_says_why() {
+    let least = Least::of_dwords();
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::ReadWrite);
+    let (region, queue) = (region.unwrap(), device.queue().unwrap());
+    for (source, part) in [(Errno::NOSPC, "register less"), (Errno::NOMEM, "ulimit -l")] {
+        *least.refuse.lock().unwrap() = Some((source, 1));
+        let error = queue.from_fpga(0, region.part(1..64)).unwrap_err();
+        assert!(
+            matches!(&error, Error::Call { call: "REGISTER", source: refused } if *refused == source),
+            "{error}"
+        );
+        assert!(error.remedy().contains(part), "{}", error.remedy());
+        assert!(!error.leaves_transfers_open());
+    }
+    let write = queue.from_fpga(0, region.part(1..64)).unwrap();
+    assert_eq!(write.wait(Duration::from_secs(1)).unwrap(), 63);
+}
+
 #[test]
 fn a_region_is_not_forgotten_in_the_middle_of_a_descriptor() {
     let (least, region, queue) = with_queue();
