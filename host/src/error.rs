@@ -543,6 +543,13 @@ mod tests {
         assert!(!Error::call("WAIT", Errno::REMOTEIO).is_no_way());
         let missing = Error::call("REGISTER", Errno::NXIO).remedy();
         assert!(missing.contains("modprobe nvidia"), "{missing}");
+        // The right to put another design in the block's place is not that to a memory.
+        for call in [uapi::Reprogram::NAME, uapi::Configure::NAME] {
+            let hint = Error::call(call, Errno::PERM).remedy();
+            for part in ["CAP_SYS_RAWIO", "configure_all=1", "lockdown", "IOMMU"] {
+                assert!(hint.contains(part), "{call}: {hint}");
+            }
+        }
         // What was opened is no device of Peerlane's.
         let remedy = Error::call("INFO", Errno::NOTTY).remedy();
         assert!(remedy.contains("device node"), "{remedy}");

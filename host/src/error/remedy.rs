@@ -50,6 +50,15 @@ impl Error {
             } => {
                 "End what holds the region before: a queue in a GPU's hands holds the regions of its steps."
             }
+            // `driver/README.md`, "Who may configure the FPGA".
+            Self::Call {
+                source: Errno::PERM,
+                call: "REPROGRAM" | "CONFIGURE",
+            } => {
+                "Give the process CAP_SYS_RAWIO, or write \"options peerlane configure_all=1\" into /etc/modprobe.d/peerlane.conf and load \
+                 the driver again: then all who hold the board's OpenCL side may configure the FPGA. The driver refuses that parameter \
+                 where no IOMMU translates the board's addresses. Under kernel lockdown (mostly with Secure Boot) nobody may."
+            }
             Self::Call { source, .. } => match *source {
                 Errno::BUSY => {
                     "A queue of this context exists: use it, or open the device once more."
