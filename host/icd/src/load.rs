@@ -40,6 +40,11 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
+/// `CL_DEVICE_TYPE_ALL`.
+const DEVICE_TYPE_ALL: u64 = 0xffff_ffff;
+/// Platforms of a library that are asked for boards; known ones have one.
+const PLATFORMS: usize = 8;
+
 /// The handles of the libraries that were loaded, which stay so; exposed.
 static LIBRARIES: OnceLock<Vec<usize>> = OnceLock::new();
 
@@ -114,6 +119,31 @@ pub(crate) fn load(config: &Config) -> Result<Vendor, String> {
             ))
         }
     }
+}
+
+/// Sees that a board answers. To ask may open boards, so it is for the process that tries the library: its end closes them.
+pub(crate) fn check_boards(vendor: &Vendor) -> Result<(), String> {
+    let (Some(platforms), Some(devices)) = (vendor.clGetPlatformIDs, vendor.clGetDeviceIDs) else {
+        return Ok(());
+    };
+    let mut list = [null_mut(); PLATFORMS];
+    let mut count = 0;
+    // SAFETY: a list of so many, and a place for the number.
+    if unsafe { platforms(PLATFORMS as u32, list.as_mut_ptr(), &mut count) } != 0 {
+        return Ok(());
+    }
+    let mut answer = 0;
+    for platform in list.iter().take(count as usize) {
+        let mut found = 0;
+        // SAFETY: a platform of the library's; such a call asks for the number alone.
+        answer = unsafe { devices(*platform, DEVICE_TYPE_ALL, 0, null_mut(), &mut found) };
+        if answer == 0 && found > 0 {
+            return Ok(());
+        }
+    }
+    Err(format!(
+        "the vendor library has a platform, and no board answers: its clGetDeviceIDs finds none ({answer})"
+    ))
 }
 
 /// Whether a library is a driver for OpenCL's loader, which finds its first function so (`cl_khr_icd`).

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use peerlane_icd as _;
-use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, succeed};
+use peerlane_icd_tests::{Drivers, Lab, driver, errors, printed, run, succeed};
 
 /// Programs that ask for platforms find none of ours, go on, and are told why.
 fn absent(lab: &Lab, vendor: &Path, why: &str) {
@@ -72,6 +72,28 @@ fn a_library_that_crashes_takes_no_program_with_it() {
         let name = format!("libfault{fault}.so");
         let library = lab.library(&name, "vendors/broken.c", &[&format!("-DFAULT={fault}")]);
         absent(&lab, &library, why);
+    }
+}
+
+/// A program that takes the first platform would find no device there. The result may be an error or none.
+#[test]
+#[ignore = "external tools: cargo xtask test icd"]
+fn a_platform_without_a_board_is_not_shown() {
+    let lab = Lab::new();
+    for result in [-1, 0] {
+        let name = format!("libboardless{result}.so");
+        let option = format!("-DBOARDLESS={result}");
+        let library = lab.library(&name, "vendors/plain.c", &["-ldl", &option]);
+        let mut command = lab.command(lab.opencl().clinfo(), Drivers::Wrapped, &library);
+        command.arg("-l");
+        let output = run(&mut command, "clinfo");
+        let (said, list) = (errors(&output), printed(&output));
+        assert_eq!(list.matches("Platform #").count(), 0, "{list}{said}");
+        absent(&lab, &library, "no board answers");
+        // Nobody asks where nothing is tried first: that could open boards in the program.
+        command.env("PEERLANE_ICD_PROBE", "0");
+        let list = printed(&succeed(&mut command, "clinfo"));
+        assert_eq!(list.matches("Platform #").count(), 1, "{list}");
     }
 }
 

@@ -7,7 +7,8 @@
  * of PoCL's that reaches a loader stops the program, no matter by which function or query it came. This
  * library knows nothing of handles, so it cannot share a mistake with the driver that is tested.
  *
- * PLAIN_VENDOR_POCL names PoCL's library. FORGETS and ENDS make it another one in one respect each, see below.
+ * PLAIN_VENDOR_POCL names PoCL's library. FORGETS, ENDS and BOARDLESS make it another one in one
+ * respect each, see below.
  */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
@@ -120,6 +121,21 @@ static void change(cl_icd_dispatch *table)
 {
 	changed = *table;
 	table->clReleaseMemObject = release_mem;
+}
+#elif defined(BOARDLESS)
+/* A platform whose boards do not answer. */
+static cl_int CL_API_CALL devices(cl_platform_id platform, cl_device_type type, cl_uint entries, cl_device_id *list,
+				  cl_uint *number)
+{
+	(void)platform, (void)type, (void)entries, (void)list;
+	if (number)
+		*number = 0;
+	return BOARDLESS;
+}
+
+static void change(cl_icd_dispatch *table)
+{
+	table->clGetDeviceIDs = devices;
 }
 #else
 static void change(cl_icd_dispatch *table)
