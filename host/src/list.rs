@@ -43,12 +43,13 @@ impl Queue {
     /// last of them.
     ///
     /// # Errors
-    /// As [`submit_with`](Self::submit_with), for any of the parts: nothing is moved then. [`Error::Empty`] for no parts.
+    /// As [`submit_with`](Self::submit_with), for any of the parts: nothing is moved then, unless the board has failed
+    /// meanwhile. [`check`](Self::check) of each part shows which one is refused. [`Error::Empty`] for no parts.
     pub fn submit_list(&self, parts: &[Request<'_>], terms: Terms) -> Result<TransferList> {
         let last = parts.len().checked_sub(1);
         let last = last.ok_or(Error::Empty { what: "a list" })?;
         for part in parts {
-            self.device().check(part)?;
+            self.prepare(part)?;
         }
         let mut list = TransferList {
             parts: Vec::with_capacity(parts.len()),
@@ -105,6 +106,16 @@ impl TransferList {
     /// of a write does not say that its data have arrived if the next part writes to the same region.
     pub fn parts(&self) -> &[Transfer] {
         &self.parts
+    }
+
+    /// Whether nothing of the list is under way any more: [`Transfer::has_ended`] of all.
+    pub fn has_ended(&self) -> bool {
+        self.parts.iter().all(Transfer::has_ended)
+    }
+
+    /// Which part has failed, the first in the list's order, of those that have ended.
+    pub fn failed(&self) -> Option<usize> {
+        (self.parts.iter()).position(|part| matches!(part.result(), Some(Err(_))))
     }
 
     /// Looks whether all have ended, and returns the bytes moved.

@@ -16,6 +16,7 @@ use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
 use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{DWORDS, Direction};
+use peerlane_core::extent::Extents;
 use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
@@ -327,15 +328,7 @@ impl Queue {
             piece,
             ..
         } = request;
-        let peer = self.0.device.check(request)?;
-        let granularity = match direction {
-            Direction::FromFpga => self.0.device.capabilities().write_granularity,
-            Direction::ToFpga => 1,
-        };
-        let ends = match is_ragged(peer.first(), length, granularity) {
-            true => Some(self.0.ends(peer.first(), length)?),
-            false => None,
-        };
+        let (peer, granularity, ends) = self.prepare(request)?;
         let mut state = self.0.lock_own()?;
         // First, for this can fail: what is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {
@@ -363,6 +356,19 @@ impl Queue {
             direction,
             length,
         })
+    }
+
+    /// Checks a request, and makes what its write needs: where it begins in the region, the bytes of which the board moves
+    /// multiples there, and its ends, which others do.
+    pub(crate) fn prepare(&self, request: &Request<'_>) -> Result<(Extents, u32, Option<Ends>)> {
+        let peer = self.0.device.check(request)?;
+        let granularity = match request.direction {
+            Direction::FromFpga => self.0.device.capabilities().write_granularity,
+            Direction::ToFpga => 1,
+        };
+        let ends = is_ragged(peer.first(), request.length, granularity)
+            .then(|| self.0.ends(peer.first(), request.length));
+        Ok((peer, granularity, ends.transpose()?))
     }
 
     /// Checks a request as [`submit_with`](Self::submit_with) does, and moves nothing.

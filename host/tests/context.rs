@@ -186,8 +186,20 @@ fn a_refused_registration_of_the_queues_own_says_why() {
         assert!(error.remedy().contains(part), "{}", error.remedy());
         assert!(!error.leaves_transfers_open());
     }
-    let write = queue.from_fpga(0, region.part(1..64)).unwrap();
-    assert_eq!(write.wait(Duration::from_secs(1)).unwrap(), 63);
+    // Of a list nothing is moved then, whichever part needs that memory.
+    *least.refuse.lock().unwrap() = Some((Errno::NOSPC, 1));
+    let parts =
+        [0..64, 65..128].map(|part| Request::new(Direction::FromFpga, region.part(part), 0));
+    assert!(queue.submit_list(&parts, Terms::default()).is_err());
+    assert_eq!(queue.statistics().descriptors, 0);
+    let list = queue.submit_list(&parts, Terms::default()).unwrap();
+    assert_eq!(list.wait(Duration::from_secs(1)).unwrap(), 127);
+    assert!(list.has_ended() && list.failed().is_none());
+    // Which part has failed is found when it has.
+    least.failing.store(true, Ordering::Relaxed);
+    let list = queue.submit_list(&parts, Terms::default()).unwrap();
+    assert!(list.wait(Duration::from_secs(1)).is_err());
+    assert_eq!((list.has_ended(), list.failed()), (true, Some(0)));
 }
 
 #[test]
@@ -591,9 +603,9 @@ fn ends_of_memory_that_is_not_there_any_more_go_nowhere() {
     let refused = queue.from_fpga(0, region.part(1..3));
     assert!(matches!(
         refused,
-        Err(Error::Map {
-            source: Errno::NOSPC,
-            ..
+        Err(Error::Call {
+            call: "REGISTER",
+            source: Errno::NOSPC
         })
     ));
     assert_eq!(queue.statistics().descriptors, 0);
