@@ -174,7 +174,7 @@ struct pl_queue;
 struct pl_region;
 
 /**
- * A transfer. `pl_submit` makes it, `pl_transfer_free` ends the handle.
+ * A transfer. `pl_submit` or `pl_list_submit` makes it, `pl_transfer_free` ends the handle.
  */
 struct pl_transfer;
 
@@ -185,7 +185,7 @@ struct pl_transfer;
 typedef int (*pl_copy)(void *user, uint64_t offset, const void *bytes, uint64_t length);
 
 /**
- * What to move.
+ * What to move: a transfer, or a piece of a list.
  */
 struct pl_request {
         /**
@@ -197,7 +197,7 @@ struct pl_request {
          */
         uint32_t direction;
         /**
-         * PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0.
+         * PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0. Of a piece 0: the list has them.
          */
         uint32_t flags;
         /**
@@ -216,6 +216,41 @@ struct pl_request {
          * Bytes, at least 1.
          */
         uint64_t length;
+};
+
+/**
+ * What a queue has done so far.
+ */
+struct pl_statistics {
+        /**
+         * `sizeof(struct pl_statistics)`, set by the program before the call, as in `struct pl_request`.
+         */
+        uint64_t size;
+        /**
+         * Transfers that have not ended; each piece of a list counts.
+         */
+        uint64_t under_way;
+        /**
+         * Descriptors given to the board.
+         */
+        uint64_t descriptors;
+        /**
+         * Stores to the channel's page.
+         */
+        uint64_t stores;
+        /**
+         * Records taken from the ring.
+         */
+        uint64_t records;
+        /**
+         * Calls of the driver made to wait.
+         */
+        uint64_t system_calls;
+        /**
+         * Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is not 0,
+         * interrupts are lost, and waits take a second.
+         */
+        uint64_t late_records;
 };
 
 #ifdef __cplusplus
@@ -247,6 +282,11 @@ const char *pl_error_remedy(void);
  * The number of errno.h that the driver gave for it, or 0. As `pl_error_text`.
  */
 int32_t pl_error_number(void);
+
+/**
+ * Which piece of a list it was, from 0; -1: it was no list, or the error is not of one piece. As `pl_error_text`.
+ */
+int64_t pl_error_piece(void);
 
 /**
  * Opens a board.
@@ -476,6 +516,31 @@ int pl_submit(const struct pl_queue *queue,
               struct pl_transfer **transfer);
 
 /**
+ * Begins a list: pieces of memory that are moved as one transfer, which ends when all of them have. The pieces of one
+ * direction are moved one behind the other, beside those of the other direction. It never waits for room on the board, and
+ * a list of any length fits. The board raises an interrupt at the end of a list, and not for each piece.
+ *
+ * pieces: the first of them; they are read within the call. Each has its `size`, and `flags` 0.
+ * count: how many, at least 1.
+ * flags: those of `struct pl_request`, for the list: the first piece of each direction starts when they allow it, and
+ * PL_URGENT is for the last piece.
+ * transfer: where the handle goes; null after an error. It is used as any other, and the bytes it gives are those of all
+ * pieces. The caller ends it by `pl_transfer_free`. If pieces fail, the others are moved all the same: the error is that
+ * of the first piece that has failed, and comes when all have ended. `pl_error_piece` says which one it was.
+ *
+ * Returns as `pl_submit`. `pl_error_piece` says which piece was refused. Nothing of any piece is moved after an error, but
+ * for PL_GONE and PL_BROKEN: the board has failed meanwhile, and memory may still change (`pl_queue_restart`). Thread-safe.
+ *
+ * # Safety
+ * The handles were not ended, `pieces` are so many requests, `transfer` is a place for a pointer.
+ */
+int pl_list_submit(const struct pl_queue *queue,
+                   const struct pl_request *pieces,
+                   uint64_t count,
+                   uint32_t flags,
+                   struct pl_transfer **transfer);
+
+/**
  * Copies memory of the program, of any size, to FPGA memory. The memory is not registered: the library registers a part of it,
  * has the board move that, and meanwhile registers the next part. Only host memory can be copied so. Register memory
  * that is moved often instead.
@@ -581,6 +646,18 @@ void pl_transfer_free(struct pl_transfer *transfer);
  * The handle was not ended.
  */
 int pl_queue_drain(const struct pl_queue *queue, int64_t nanoseconds);
+
+/**
+ * Gives what the queue has done so far; zeros in the child of a fork.
+ *
+ * statistics: where it goes; the program has set its `size`.
+ *
+ * Returns PL_OK, PL_INVALID. Thread-safe.
+ *
+ * # Safety
+ * The handle was not ended, and `statistics` is a place for them.
+ */
+int pl_queue_statistics(const struct pl_queue *queue, struct pl_statistics *statistics);
 
 /**
  * Ends what is under way, and leaves an empty queue that can be used on. Transfers that had not ended fail.

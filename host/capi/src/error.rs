@@ -41,6 +41,7 @@ struct Last {
     text: CString,
     remedy: CString,
     number: i32,
+    piece: Option<u64>,
 }
 
 thread_local! {
@@ -58,9 +59,25 @@ pub(crate) struct Failure {
     text: String,
     remedy: &'static str,
     number: i32,
+    /// Of a list, from 0.
+    piece: Option<u64>,
 }
 
 impl Failure {
+    /// The failure is that of a piece of a list, if it is one's.
+    pub(crate) fn of_piece(self, piece: Option<usize>) -> Self {
+        let text = match piece {
+            Some(piece) => format!("piece {piece}: {}", self.text),
+            None => self.text,
+        };
+        let piece = piece.map(|piece| piece as u64);
+        Self {
+            text,
+            piece,
+            ..self
+        }
+    }
+
     /// The failure of what looks at transfers or begins them. What the driver says is none of the program's arguments, and
     /// leaves open what the board does: the queue has to be restarted.
     pub(crate) fn of_transfer(error: Error) -> Self {
@@ -88,6 +105,7 @@ impl Failure {
             text: text.into(),
             remedy,
             number: Errno::BUSY.raw_os_error(),
+            piece: None,
         }
     }
 
@@ -97,6 +115,7 @@ impl Failure {
             text: text.into(),
             remedy,
             number: Errno::OPNOTSUPP.raw_os_error(),
+            piece: None,
         }
     }
 
@@ -106,6 +125,7 @@ impl Failure {
             text: text.into(),
             remedy: "See the function's documentation in libpeerlane.h.",
             number: Errno::INVAL.raw_os_error(),
+            piece: None,
         }
     }
 }
@@ -124,6 +144,7 @@ impl From<Error> for Failure {
             text: error.to_string(),
             remedy: error.remedy(),
             number,
+            piece: None,
         }
     }
 }
@@ -187,12 +208,14 @@ pub(crate) fn run(f: impl FnOnce() -> Result<i32, Failure>) -> i32 {
             text: "an error of libpeerlane: see standard error".into(),
             remedy: "Report it, with what standard error says.",
             number: 0,
+            piece: None,
         },
     };
     let last = Last {
         text: text(&failure.text),
         remedy: text(failure.remedy),
         number: failure.number,
+        piece: failure.piece,
     };
     // A thread that ends has none any more.
     let _ = LAST.try_with(|place| place.replace(last));
@@ -244,6 +267,13 @@ pub extern "C" fn pl_error_remedy() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_error_number() -> i32 {
     LAST.try_with(|last| last.borrow().number).unwrap_or(0)
+}
+
+/// Which piece of a list it was, from 0; -1: it was no list, or the error is not of one piece. As `pl_error_text`.
+#[unsafe(no_mangle)]
+pub extern "C" fn pl_error_piece() -> i64 {
+    let piece = LAST.try_with(|last| last.borrow().piece).unwrap_or(None);
+    piece.map_or(-1, |piece| piece as i64)
 }
 
 #[cfg(test)]

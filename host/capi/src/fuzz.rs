@@ -87,6 +87,19 @@ fn taken<T>(input: &mut Input<'_>, of: &mut Vec<*mut T>) -> *mut T {
     }
 }
 
+/// A request, or a piece of a list.
+fn request(input: &mut Input<'_>, regions: &[*mut pl_region]) -> pl_request {
+    pl_request {
+        size: size_of::<pl_request>() as u64 - u64::from(input.byte() == 1),
+        direction: u32::from(input.byte() % 3),
+        flags: u32::from(input.byte() % 20),
+        region: input.handle(regions),
+        offset: input.number(),
+        fpga_address: input.number(),
+        length: input.number(),
+    }
+}
+
 /// Calls functions as the bytes say, for a device whose driver takes any memory and whose time stands still.
 pub fn calls(device: Device, data: &[u8]) {
     let mut input = Input(data);
@@ -98,7 +111,7 @@ pub fn calls(device: Device, data: &[u8]) {
         // SAFETY: handles are given while they live, once to what ends them; places are places; the driver touches no
         // memory that is registered.
         unsafe {
-            match input.byte() % 19 {
+            match input.byte() % 21 {
                 0 => {
                     let length = usize::from(input.byte() % 32);
                     let bytes = (0..length).map(|_| input.byte().max(1));
@@ -219,18 +232,53 @@ pub fn calls(device: Device, data: &[u8]) {
                         place,
                     ));
                 }
+                19 => {
+                    let mut transfer = stale();
+                    let mut pieces: Vec<_> = (0..input.byte() % 5)
+                        .map(|_| request(&mut input, &regions))
+                        .collect();
+                    // Most have none of their own.
+                    if input.byte() != 0 {
+                        pieces.iter_mut().for_each(|piece| piece.flags = 0);
+                    }
+                    let (asked, count) = match input.byte() {
+                        0 => (null(), input.number()),
+                        // Refused before a second piece is looked at.
+                        1 if !pieces.is_empty() => {
+                            (pieces.as_ptr(), u64::MAX - u64::from(input.byte()))
+                        }
+                        _ => (pieces.as_ptr(), pieces.len() as u64),
+                    };
+                    let asked = if count == 0 { null() } else { asked };
+                    let flags = u32::from(input.byte() % 20);
+                    let queue = input.handle(&queues);
+                    let code = pl_list_submit(queue, asked, count, flags, &raw mut transfer);
+                    let piece = pl_error_piece();
+                    made(code, transfer, &mut transfers);
+                    assert!(code == PL_OK || piece < pieces.len() as i64, "{piece}");
+                }
+                20 => {
+                    let size = size_of::<pl_statistics>() as u64 - u64::from(input.byte() == 1);
+                    let mut statistics = pl_statistics {
+                        size,
+                        under_way: 0,
+                        descriptors: 0,
+                        stores: 0,
+                        records: 0,
+                        system_calls: 0,
+                        late_records: 0,
+                    };
+                    let place = if input.byte() == 0 {
+                        null_mut()
+                    } else {
+                        &raw mut statistics
+                    };
+                    known(pl_queue_statistics(input.handle(&queues), place));
+                    assert!(statistics.records <= statistics.descriptors);
+                }
                 _ => {
                     let mut transfer = stale();
-                    let size = size_of::<pl_request>() as u64 - u64::from(input.byte() == 1);
-                    let request = pl_request {
-                        size,
-                        direction: u32::from(input.byte() % 3),
-                        flags: u32::from(input.byte() % 20),
-                        region: input.handle(&regions),
-                        offset: input.number(),
-                        fpga_address: input.number(),
-                        length: input.number(),
-                    };
+                    let request = request(&mut input, &regions);
                     let asked = if input.byte() == 0 {
                         null()
                     } else {

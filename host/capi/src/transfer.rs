@@ -2,15 +2,63 @@
 
 use crate::error::{Failure, PL_GONE, PL_OK, run};
 use crate::handles::{end, get, give, pl_device, pl_region};
-use peerlane_host::{CopyOptions, Direction, Queue, Request, Terms, Transfer};
+use peerlane_host::{
+    CopyOptions, Direction, Error, Queue, Request, Result, Terms, Transfer, TransferList,
+};
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
 /// The queue of a device's channel. `pl_queue_open` makes it, `pl_queue_close` ends it.
 pub struct pl_queue(Queue);
 
-/// A transfer. `pl_submit` makes it, `pl_transfer_free` ends the handle.
-pub struct pl_transfer(Transfer);
+/// A transfer. `pl_submit` or `pl_list_submit` makes it, `pl_transfer_free` ends the handle.
+pub struct pl_transfer(Moving);
+
+/// What a handle of a transfer stands for.
+enum Moving {
+    One(Transfer),
+    List(TransferList),
+}
+
+impl Moving {
+    fn poll(&self) -> Result<Option<u64>> {
+        match self {
+            Self::One(transfer) => transfer.poll(),
+            Self::List(list) => list.poll(),
+        }
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> Result<u64> {
+        match self {
+            Self::One(transfer) => transfer.wait(limit),
+            Self::List(list) => list.wait(limit),
+        }
+    }
+
+    fn stop(&self, grace: Duration) -> Result<u64> {
+        match self {
+            Self::One(transfer) => transfer.stop(grace),
+            Self::List(list) => list.stop(grace),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::One(transfer) => transfer.has_ended(),
+            Self::List(list) => list.has_ended(),
+        }
+    }
+
+    /// The failure of looking at it or of its end, with the piece of a list that has failed.
+    fn failure(&self, error: Error, of: fn(Error) -> Failure) -> Failure {
+        let piece = match self {
+            // Before, the error is none of a piece's end.
+            Self::List(list) if list.has_ended() => list.failed(),
+            _ => None,
+        };
+        of(error).of_piece(piece)
+    }
+}
 
 /// From FPGA memory to the region.
 pub const PL_FROM_FPGA: u32 = 0;
@@ -28,7 +76,7 @@ pub const PL_URGENT: u32 = 4;
 /// The end of a transfer from the FPGA says that its data were sent, not that they have arrived.
 pub const PL_NO_FLUSH: u32 = 8;
 
-/// What to move.
+/// What to move: a transfer, or a piece of a list.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct pl_request {
@@ -36,7 +84,7 @@ pub struct pl_request {
     pub size: u64,
     /// PL_FROM_FPGA or PL_TO_FPGA.
     pub direction: u32,
-    /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0.
+    /// PL_AFTER_FROM_FPGA, PL_AFTER_TO_FPGA, PL_URGENT, PL_NO_FLUSH, or 0. Of a piece 0: the list has them.
     pub flags: u32,
     /// The region.
     pub region: *const pl_region,
@@ -49,28 +97,75 @@ pub struct pl_request {
 }
 
 impl pl_request {
-    fn direction(&self) -> Result<Direction, Failure> {
-        match self.direction {
-            PL_FROM_FPGA => Ok(Direction::FromFpga),
-            PL_TO_FPGA => Ok(Direction::ToFpga),
-            other => Err(Failure::invalid(format!("{other} is no direction"))),
-        }
-    }
-
-    fn terms(&self) -> Result<Terms, Failure> {
-        let known = PL_AFTER_FROM_FPGA | PL_AFTER_TO_FPGA | PL_URGENT | PL_NO_FLUSH;
-        let unknown = self.flags & !known;
-        if unknown != 0 {
-            return Err(Failure::invalid(format!("flags {unknown:#x} are unknown")));
-        }
-        let has = |flag| self.flags & flag != 0;
-        Ok(Terms {
-            after_from_fpga: has(PL_AFTER_FROM_FPGA),
-            after_to_fpga: has(PL_AFTER_TO_FPGA),
-            urgent: has(PL_URGENT),
-            no_flush: has(PL_NO_FLUSH),
+    /// As the library has it.
+    ///
+    /// # Safety
+    /// The region is null, or a handle that was not ended.
+    unsafe fn read(&self) -> Result<Request<'_>, Failure> {
+        check_size::<Self>("a request", self.size)?;
+        // SAFETY: the caller promises it.
+        let region = unsafe { get(self.region, "region") }?;
+        let direction = match self.direction {
+            PL_FROM_FPGA => Direction::FromFpga,
+            PL_TO_FPGA => Direction::ToFpga,
+            other => return Err(Failure::invalid(format!("{other} is no direction"))),
+        };
+        Ok(Request {
+            direction,
+            region: &region.0,
+            offset: self.offset,
+            fpga_address: self.fpga_address,
+            length: self.length,
+            piece: None,
         })
     }
+}
+
+/// What a queue has done so far.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct pl_statistics {
+    /// `sizeof(struct pl_statistics)`, set by the program before the call, as in `struct pl_request`.
+    pub size: u64,
+    /// Transfers that have not ended; each piece of a list counts.
+    pub under_way: u64,
+    /// Descriptors given to the board.
+    pub descriptors: u64,
+    /// Stores to the channel's page.
+    pub stores: u64,
+    /// Records taken from the ring.
+    pub records: u64,
+    /// Calls of the driver made to wait.
+    pub system_calls: u64,
+    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is not 0,
+    /// interrupts are lost, and waits take a second.
+    pub late_records: u64,
+}
+
+/// Checks the size that a program has given for a structure.
+fn check_size<T>(what: &str, size: u64) -> Result<(), Failure> {
+    let has = size_of::<T>();
+    match size == has as u64 {
+        true => Ok(()),
+        false => Err(Failure::invalid(format!(
+            "{what} of {size} bytes, and one has {has}"
+        ))),
+    }
+}
+
+fn terms(flags: u32) -> Result<Terms, Failure> {
+    let known = PL_AFTER_FROM_FPGA | PL_AFTER_TO_FPGA | PL_URGENT | PL_NO_FLUSH;
+    let unknown = flags & !known;
+    if unknown != 0 {
+        return Err(Failure::invalid(format!("flags {unknown:#x} are unknown")));
+    }
+    let has = |flag| flags & flag != 0;
+    Ok(Terms {
+        after_from_fpga: has(PL_AFTER_FROM_FPGA),
+        after_to_fpga: has(PL_AFTER_TO_FPGA),
+        urgent: has(PL_URGENT),
+        no_flush: has(PL_NO_FLUSH),
+    })
 }
 
 /// A limit in nanoseconds; below 0 there is none.
@@ -159,26 +254,73 @@ pub unsafe extern "C" fn pl_submit(
     let submit = || {
         // SAFETY: the caller promises all of them.
         let (queue, request) = unsafe { (get(queue, "queue")?, get(request, "request")?) };
-        if request.size != size_of::<pl_request>() as u64 {
-            let text = format!(
-                "a request of {} bytes, and one has {}",
-                request.size,
-                size_of::<pl_request>()
-            );
-            return Err(Failure::invalid(text));
-        }
         // SAFETY: as above.
-        let region = unsafe { get(request.region, "region") }?;
-        let asked = Request {
-            direction: request.direction()?,
-            region: &region.0,
-            offset: request.offset,
-            fpga_address: request.fpga_address,
-            length: request.length,
-            piece: None,
-        };
-        let submitted = queue.0.submit_with(&asked, request.terms()?);
-        submitted.map(pl_transfer).map_err(Failure::of_transfer)
+        let asked = unsafe { request.read() }?;
+        let submitted = queue.0.submit_with(&asked, terms(request.flags)?);
+        let submitted = submitted.map_err(Failure::of_transfer)?;
+        Ok(pl_transfer(Moving::One(submitted)))
+    };
+    // SAFETY: the caller promises the place.
+    unsafe { give(transfer, submit) }
+}
+
+/// Begins a list: pieces of memory that are moved as one transfer, which ends when all of them have. The pieces of one
+/// direction are moved one behind the other, beside those of the other direction. It never waits for room on the board, and
+/// a list of any length fits. The board raises an interrupt at the end of a list, and not for each piece.
+///
+/// pieces: the first of them; they are read within the call. Each has its `size`, and `flags` 0.
+/// count: how many, at least 1.
+/// flags: those of `struct pl_request`, for the list: the first piece of each direction starts when they allow it, and
+/// PL_URGENT is for the last piece.
+/// transfer: where the handle goes; null after an error. It is used as any other, and the bytes it gives are those of all
+/// pieces. The caller ends it by `pl_transfer_free`. If pieces fail, the others are moved all the same: the error is that
+/// of the first piece that has failed, and comes when all have ended. `pl_error_piece` says which one it was.
+///
+/// Returns as `pl_submit`. `pl_error_piece` says which piece was refused. Nothing of any piece is moved after an error, but
+/// for PL_GONE and PL_BROKEN: the board has failed meanwhile, and memory may still change (`pl_queue_restart`). Thread-safe.
+///
+/// # Safety
+/// The handles were not ended, `pieces` are so many requests, `transfer` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_list_submit(
+    queue: *const pl_queue,
+    pieces: *const pl_request,
+    count: u64,
+    flags: u32,
+    transfer: *mut *mut pl_transfer,
+) -> c_int {
+    let submit = || {
+        // SAFETY: the caller promises both.
+        let (queue, first) = unsafe { (get(queue, "queue")?, get(pieces, "pieces")?) };
+        let terms = terms(flags)?;
+        if count == 0 {
+            return Err(Failure::invalid("a list of no pieces"));
+        }
+        // Pieces of another size lie elsewhere.
+        check_size::<pl_request>("a request", first.size)
+            .map_err(|failure| failure.of_piece(Some(0)))?;
+        let bytes = count.saturating_mul(size_of::<pl_request>() as u64);
+        if isize::try_from(bytes).is_err() {
+            return Err(Failure::invalid(format!("no memory has {count} pieces")));
+        }
+        // SAFETY: the caller promises so many, and they are fewer bytes than memory can have.
+        let pieces = unsafe { std::slice::from_raw_parts(pieces, count as usize) };
+        let mut asked = Vec::with_capacity(pieces.len());
+        for (index, piece) in pieces.iter().enumerate() {
+            let read = match piece.flags {
+                // SAFETY: the caller promises the handles.
+                0 => unsafe { piece.read() },
+                flags => Err(Failure::invalid(format!(
+                    "flags {flags:#x} are the list's to have"
+                ))),
+            };
+            asked.push(read.map_err(|failure| failure.of_piece(Some(index)))?);
+        }
+        let submitted = queue.0.submit_list(&asked, terms).map_err(|error| {
+            let refused = asked.iter().position(|piece| queue.0.check(piece).is_err());
+            Failure::of_transfer(error).of_piece(refused)
+        });
+        Ok(pl_transfer(Moving::List(submitted?)))
     };
     // SAFETY: the caller promises the place.
     unsafe { give(transfer, submit) }
@@ -264,8 +406,10 @@ pub unsafe extern "C" fn pl_transfer_poll(transfer: *const pl_transfer, bytes: *
     run(|| {
         // SAFETY: the caller promises both.
         unsafe {
-            let moved = get(transfer, "transfer")?.0.poll();
-            let Some(moved) = moved.map_err(Failure::of_transfer)? else {
+            let transfer = &get(transfer, "transfer")?.0;
+            let moved = transfer.poll();
+            let moved = moved.map_err(|error| transfer.failure(error, Failure::of_transfer));
+            let Some(moved) = moved? else {
                 return Ok(0);
             };
             tell(bytes, moved);
@@ -293,8 +437,10 @@ pub unsafe extern "C" fn pl_transfer_wait(
     run(|| {
         // SAFETY: the caller promises both.
         unsafe {
-            let moved = get(transfer, "transfer")?.0.wait(limit(nanoseconds));
-            tell(bytes, moved.map_err(Failure::of_transfer)?);
+            let transfer = &get(transfer, "transfer")?.0;
+            let moved = transfer.wait(limit(nanoseconds));
+            let moved = moved.map_err(|error| transfer.failure(error, Failure::of_transfer));
+            tell(bytes, moved?);
         }
         Ok(PL_OK)
     })
@@ -330,12 +476,12 @@ pub unsafe extern "C" fn pl_transfer_stop(
         unsafe {
             let transfer = &get(transfer, "transfer")?.0;
             let moved = transfer.stop(Duration::from_nanos(grace));
-            let failure = match transfer.has_ended() {
+            let of = match transfer.has_ended() {
                 // Its data may be on their way, and to call it off once more proves no more.
                 true => Failure::of_transfer,
                 false => Failure::of_end,
             };
-            tell(bytes, moved.map_err(failure)?);
+            tell(bytes, moved.map_err(|error| transfer.failure(error, of))?);
         }
         Ok(PL_OK)
     })
@@ -366,6 +512,42 @@ pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64
         let queue = unsafe { get(queue, "queue") }?;
         let drained = queue.0.drain(limit(nanoseconds));
         drained.map_err(Failure::of_transfer)?;
+        Ok(PL_OK)
+    })
+}
+
+/// Gives what the queue has done so far; zeros in the child of a fork.
+///
+/// statistics: where it goes; the program has set its `size`.
+///
+/// Returns PL_OK, PL_INVALID. Thread-safe.
+///
+/// # Safety
+/// The handle was not ended, and `statistics` is a place for them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pl_queue_statistics(
+    queue: *const pl_queue,
+    statistics: *mut pl_statistics,
+) -> c_int {
+    run(|| {
+        // SAFETY: the caller promises both.
+        let (queue, size) = unsafe {
+            let size = get(statistics, "statistics")?.size;
+            (&get(queue, "queue")?.0, size)
+        };
+        check_size::<pl_statistics>("statistics", size)?;
+        let now = queue.statistics();
+        let now = pl_statistics {
+            size,
+            under_way: queue.under_way() as u64,
+            descriptors: now.descriptors,
+            stores: now.stores,
+            records: now.records,
+            system_calls: now.system_calls,
+            late_records: now.late_records,
+        };
+        // SAFETY: the place has as much room as its size says.
+        unsafe { statistics.write(now) };
         Ok(PL_OK)
     })
 }

@@ -231,6 +231,157 @@ fn the_programs_function_copies_the_ends() {
     assert_eq!(copies.seen, [(1, 3), (8, 3), (4, 2)]);
 }
 
+/// A list is a transfer like any other, and an error says which piece it is of.
+#[test]
+fn a_list_says_which_piece_is_wrong_or_has_failed() {
+    let open = Open::over(Least::new());
+    let piece = |offset| pl_request {
+        size: size_of::<pl_request>() as u64,
+        direction: PL_FROM_FPGA,
+        flags: 0,
+        region: open.region,
+        offset,
+        fpga_address: 0,
+        length: 64,
+    };
+    let text = || {
+        // SAFETY: it is a string until the thread's next error.
+        let text = unsafe { std::ffi::CStr::from_ptr(pl_error_text()) };
+        text.to_str().unwrap().to_owned()
+    };
+    let counted = || {
+        // SAFETY: numbers, the handle lives, and the place is one.
+        unsafe {
+            let mut statistics: pl_statistics = std::mem::zeroed();
+            statistics.size = size_of::<pl_statistics>() as u64;
+            assert_eq!(pl_queue_statistics(open.queue, &raw mut statistics), PL_OK);
+            statistics
+        }
+    };
+    let (good, mut transfer) = ([piece(0), piece(64), piece(256)], null_mut());
+    // SAFETY: the handles live, and places are places.
+    unsafe {
+        let mut begin = |pieces: &[pl_request], flags| {
+            let (first, count) = (pieces.as_ptr(), pieces.len() as u64);
+            pl_list_submit(open.queue, first, count, flags, &raw mut transfer)
+        };
+        for (index, wrong) in [
+            pl_request { size: 8, ..good[0] },
+            pl_request {
+                flags: PL_URGENT,
+                ..good[1]
+            },
+            pl_request {
+                region: null(),
+                ..good[2]
+            },
+            pl_request {
+                direction: 2,
+                ..good[0]
+            },
+            piece(4096),
+            pl_request {
+                length: 0,
+                ..good[2]
+            },
+            pl_request {
+                fpga_address: u64::MAX,
+                ..good[0]
+            },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut pieces = good;
+            pieces[index % 3] = wrong;
+            assert_eq!(begin(&pieces, 0), PL_INVALID, "{wrong:?}");
+            assert_eq!(pl_error_piece(), (index % 3) as i64, "{}", text());
+            assert!(
+                text().starts_with(&format!("piece {}: ", index % 3)),
+                "{}",
+                text()
+            );
+        }
+        assert_eq!(begin(&good, 16), PL_INVALID);
+        assert_eq!(pl_error_piece(), -1, "it is the list's");
+        assert_eq!(begin(&[], 0), PL_INVALID);
+        for (pieces, count) in [
+            (null(), 0),
+            (null(), 3),
+            (good.as_ptr(), 0),
+            (good.as_ptr(), u64::MAX),
+        ] {
+            let mut handle = std::ptr::without_provenance_mut(8);
+            let code = pl_list_submit(open.queue, pieces, count, 0, &raw mut handle);
+            assert!(code == PL_INVALID && handle.is_null() && pl_error_piece() == -1);
+        }
+        let (first, count) = (good.as_ptr(), good.len() as u64);
+        assert_eq!(
+            pl_list_submit(null(), first, count, 0, &raw mut transfer),
+            PL_INVALID
+        );
+        assert_eq!(
+            pl_list_submit(open.queue, first, count, 0, null_mut()),
+            PL_INVALID
+        );
+        let before = counted();
+        assert_eq!(
+            (before.descriptors, before.under_way),
+            (0, 0),
+            "nothing was moved"
+        );
+
+        let code = pl_list_submit(open.queue, first, count, PL_URGENT, &raw mut transfer);
+        assert_eq!(code, PL_OK, "{}", text());
+        let mut moved = 0;
+        assert_eq!(
+            pl_transfer_wait(transfer, 1_000_000_000, &raw mut moved),
+            PL_OK
+        );
+        assert_eq!(
+            (moved, pl_transfer_poll(transfer, &raw mut moved)),
+            (3 * 64, 1)
+        );
+        assert_eq!(pl_transfer_stop(transfer, 0, &raw mut moved), PL_OK);
+        pl_transfer_free(transfer);
+        let after = counted();
+        assert_eq!(
+            (after.descriptors, after.records, after.under_way),
+            (3, 3, 0)
+        );
+        assert_eq!(after.late_records, 0);
+
+        // What fails is known by its place when all have ended; what goes on is nobody's failure.
+        open.least.stuck.store(true, Ordering::Relaxed);
+        assert_eq!(
+            pl_list_submit(open.queue, first, count, 0, &raw mut transfer),
+            PL_OK
+        );
+        assert_eq!(pl_transfer_poll(transfer, null_mut()), 0);
+        assert_eq!(pl_transfer_wait(transfer, 0, null_mut()), PL_TIMEOUT);
+        assert_eq!((pl_error_piece(), counted().under_way), (-1, 3));
+        open.least.failing.store(true, Ordering::Relaxed);
+        open.least.end_held(true);
+        assert_eq!(
+            pl_transfer_wait(transfer, 1_000_000_000, null_mut()),
+            PL_FAULT
+        );
+        assert_eq!(pl_error_piece(), 0);
+        assert!(text().starts_with("piece 0: "), "{}", text());
+        pl_transfer_free(transfer);
+        // The next error is of no list.
+        assert_eq!(pl_queue_turn(null()), PL_INVALID);
+        assert_eq!(pl_error_piece(), -1);
+        let mut statistics = pl_statistics { size: 8, ..after };
+        assert_eq!(
+            pl_queue_statistics(open.queue, &raw mut statistics),
+            PL_INVALID
+        );
+        assert_eq!(pl_queue_statistics(open.queue, null_mut()), PL_INVALID);
+        assert_eq!(pl_queue_statistics(null(), &raw mut statistics), PL_INVALID);
+    }
+}
+
 /// The order in which programs clean up after PL_TIMEOUT: nothing is released that the board may still write, and the
 /// result says so.
 #[test]

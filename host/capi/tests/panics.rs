@@ -180,13 +180,20 @@ impl All {
     }
 }
 
+fn statistics() -> pl_statistics {
+    // SAFETY: numbers.
+    let zero: pl_statistics = unsafe { std::mem::zeroed() };
+    let size = size_of::<pl_statistics>() as u64;
+    pl_statistics { size, ..zero }
+}
+
 type Call = fn(All) -> i32;
 
 #[test]
 fn a_panic_is_an_error_of_every_function() {
     open_by(|_| panic!("on purpose"));
     // SAFETY: of all of them: the handles live, what ends one gets it once, and places are places.
-    let calls: [(&str, Call); 28] = unsafe {
+    let calls: [(&str, Call); 31] = unsafe {
         [
             ("pl_version", |_| i32::from(pl_version() != PL_VERSION)),
             ("pl_error_text", |_| i32::from(pl_error_text().is_null())),
@@ -194,6 +201,7 @@ fn a_panic_is_an_error_of_every_function() {
                 i32::from(pl_error_remedy().is_null())
             }),
             ("pl_error_number", |_| i32::from(pl_error_number() < 0)),
+            ("pl_error_piece", |_| i32::from(pl_error_piece() != -1)),
             ("pl_code_name", |_| {
                 pl_code_name(PL_OK);
                 PL_OK
@@ -235,6 +243,13 @@ fn a_panic_is_an_error_of_every_function() {
             ("pl_submit", |all| {
                 pl_submit(all.queue, &all.request(), &mut null_mut())
             }),
+            ("pl_list_submit", |all| {
+                pl_list_submit(all.queue, &all.request(), 1, 0, &mut null_mut())
+            }),
+            ("pl_queue_statistics", |all| {
+                let mut statistics = statistics();
+                pl_queue_statistics(all.queue, &mut statistics)
+            }),
             ("pl_copy_to_fpga", |all| {
                 pl_copy_to_fpga(all.queue, 0, 0x1000 as *const _, 64, 0)
             }),
@@ -271,6 +286,8 @@ fn a_panic_is_an_error_of_every_function() {
         "pl_error_text",
         "pl_error_remedy",
         "pl_error_number",
+        "pl_error_piece",
+        "pl_queue_statistics",
         "pl_close",
         "pl_region_set_copy",
         "pl_queue_next_turn",

@@ -9,6 +9,7 @@ int main(void)
 {
 	struct pl_device *device = (struct pl_device *)&device;
 	struct pl_request request;
+	struct pl_statistics statistics;
 	int code;
 
 	if (pl_version() != PL_VERSION)
@@ -24,6 +25,12 @@ int main(void)
 	memset(&request, 0, sizeof request);
 	if (pl_submit(NULL, &request, NULL) != PL_INVALID)
 		return 5;
+	if (pl_list_submit(NULL, &request, 1, 0, NULL) != PL_INVALID || pl_error_piece() != -1)
+		return 6;
+	memset(&statistics, 0, sizeof statistics);
+	statistics.size = sizeof statistics;
+	if (pl_queue_statistics(NULL, &statistics) != PL_INVALID)
+		return 7;
 	pl_close(NULL);
 	return 0;
 }
