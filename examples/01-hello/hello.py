@@ -21,7 +21,7 @@ async def main():
         queue = device.queue()
         # Memory that the board may read, and memory that it may write.
         await queue.to_fpga(device.register(data, write=False), fpga)
-        moved = await queue.from_fpga(device.register(back), fpga)
+        moved = await queue.from_fpga(fpga, device.register(back))
     assert back == data, "what came back is something else"
     print(f"{moved} bytes to the FPGA and back")
 

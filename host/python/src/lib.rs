@@ -16,7 +16,7 @@ use fpga::FpgaMemory;
 use peerlane_gpu::Gpu;
 use peerlane_host::Permissions;
 use pyo3::prelude::*;
-use queue::{Queue, Transfer};
+use queue::{Queue, Statistics, Transfer};
 use region::Region;
 use source::Source;
 use std::collections::BTreeMap;
@@ -222,6 +222,7 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FpgaMemory>()?;
     module.add_class::<Region>()?;
     module.add_class::<Queue>()?;
+    module.add_class::<Statistics>()?;
     module.add_class::<Transfer>()?;
     #[cfg(feature = "simulated")]
     {

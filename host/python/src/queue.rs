@@ -298,12 +298,12 @@ fn end<T: Send + 'static>(
 
 #[pymethods]
 impl Queue {
-    #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_from_fpga = false, after_to_fpga = false, urgent = false))]
+    #[pyo3(signature = (fpga, region, *, offset = 0, length = None, after_from_fpga = false, after_to_fpga = false, urgent = false))]
     #[allow(clippy::too_many_arguments, reason = "most are given by name")]
     fn from_fpga(
         slf: &Bound<'_, Self>,
-        region: &Bound<'_, Region>,
         fpga: Place<'_>,
+        region: &Bound<'_, Region>,
         offset: u64,
         length: Option<u64>,
         after_from_fpga: bool,
@@ -356,11 +356,11 @@ impl Queue {
         self.copy_memory(Direction::ToFpga, source, fpga.address(), timeout)
     }
 
-    #[pyo3(signature = (destination, fpga, timeout = None))]
+    #[pyo3(signature = (fpga, destination, timeout = None))]
     fn copy_from_fpga(
         &self,
-        destination: &Bound<'_, PyAny>,
         fpga: Place<'_>,
+        destination: &Bound<'_, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
         self.copy_memory(Direction::FromFpga, destination, fpga.address(), timeout)
@@ -420,6 +420,18 @@ impl Queue {
     #[getter]
     fn under_way(&self) -> usize {
         self.queue.under_way()
+    }
+
+    #[getter]
+    fn statistics(&self) -> Statistics {
+        let now = self.queue.statistics();
+        Statistics {
+            descriptors: now.descriptors,
+            stores: now.stores,
+            records: now.records,
+            system_calls: now.system_calls,
+            late_records: now.late_records,
+        }
     }
 
     fn turn(&self, py: Python<'_>) -> PyResult<()> {
@@ -491,6 +503,26 @@ impl Queue {
     fn _await_event(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let limit = limit(py, Some(seconds))?;
         told(py, detached(py, || self.queue.device().poll(limit)))
+    }
+}
+
+/// What a queue has done so far.
+#[pyclass(frozen, get_all, module = "peerlane")]
+pub(crate) struct Statistics {
+    descriptors: u64,
+    stores: u64,
+    records: u64,
+    system_calls: u64,
+    late_records: u64,
+}
+
+#[pymethods]
+impl Statistics {
+    fn __repr__(&self) -> String {
+        format!(
+            "<peerlane.Statistics: {} descriptors, {} stores, {} records, {} system calls, {} late records>",
+            self.descriptors, self.stores, self.records, self.system_calls, self.late_records
+        )
     }
 }
 

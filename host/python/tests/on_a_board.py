@@ -52,7 +52,7 @@ async def many(device, transfers=16):
     writes = [device.register(data) for data in back]
     place = [fpga.address + i * BYTES for i in range(transfers)]
     await asyncio.gather(*(queue.to_fpga(region, at) for region, at in zip(reads, place)))
-    await asyncio.gather(*(queue.from_fpga(region, at) for region, at in zip(writes, place)))
+    await asyncio.gather(*(queue.from_fpga(at, region) for region, at in zip(writes, place)))
     assert [bytes(data) for data in back] == there
 
 
@@ -67,7 +67,7 @@ async def given_up(device):
         pass
     back = bytearray(BYTES)
     await queue.to_fpga(device.register(filled(2), write=False), fpga)
-    assert await queue.from_fpga(device.register(back), fpga) == BYTES
+    assert await queue.from_fpga(fpga, device.register(back)) == BYTES
     assert back == filled(2)
     assert await first == BYTES
 

@@ -110,7 +110,7 @@ def test_parts_at_odd_places(device):
     data, back = bytearray(pattern(2)), bytearray(b"\xee" * LENGTH)
     with device.register(data, write=False) as source, device.register(back) as destination:
         queue.to_fpga(source, fpga.address + 3, offset=5, length=1000)
-        chained = queue.from_fpga(destination, fpga.address + 3, offset=7, length=1000, after_to_fpga=True)
+        chained = queue.from_fpga(fpga.address + 3, destination, offset=7, length=1000, after_to_fpga=True)
         assert chained.wait() == 1000 and len(chained) == 1000
     assert back[7:1007] == data[5:1005]
     assert back[:7] + back[1007:] == b"\xee" * (LENGTH - 1000)
@@ -121,7 +121,7 @@ def test_what_is_refused(device):
     queue = device.queue()
     region = device.register(bytearray(LENGTH), write=False)
     refusals = [
-        lambda: queue.from_fpga(region, fpga),  # the board may not write it
+        lambda: queue.from_fpga(fpga, region),  # the board may not write it
         lambda: queue.to_fpga(region, fpga, length=0),
         lambda: queue.to_fpga(region, fpga, offset=1, length=LENGTH),
         lambda: queue.to_fpga(region, fpga, offset=1 << 63),
@@ -387,7 +387,7 @@ def test_a_queue_is_a_context(device):
         assert same is queue
         there = queue.copy(fpga, device.register(data))
         assert repr(queue).endswith(", 1 under way>") and repr(there).endswith("to the FPGA, under way>")
-        again = queue.from_fpga(device.register(back), fpga, after_to_fpga=True)
+        again = queue.from_fpga(fpga, device.register(back), after_to_fpga=True)
     # Nothing is under way behind it.
     assert queue.under_way == 0 and there.poll() == again.poll() == 1 << 20
     assert back == data and repr(again).endswith("from the FPGA, ended>")
@@ -439,7 +439,7 @@ def test_transfers_are_awaited(device):
         place = fpga.address + number * LENGTH
         back = bytearray(LENGTH)
         assert await queue.to_fpga(device.register(data[number]), place) == LENGTH
-        transfer = queue.from_fpga(device.register(back), place)
+        transfer = queue.from_fpga(place, device.register(back))
         assert await asyncio.wait_for(transfer, 60) == LENGTH
         # It has ended, and stays so.
         assert await transfer == LENGTH
@@ -871,11 +871,35 @@ def test_memory_of_any_size_is_copied_in_windows(device):
     sent = bytes(index * 7 % 251 for index in range(1 << 20))
     back = bytearray(len(sent))
     queue.copy_to_fpga(sent, fpga)
-    queue.copy_from_fpga(back, fpga, timeout=60)
+    queue.copy_from_fpga(fpga, back, timeout=60)
     assert bytes(back) == sent
     part = bytearray(1000)
-    queue.copy_from_fpga(part, fpga.address + 4096)
+    queue.copy_from_fpga(fpga.address + 4096, part)
     assert bytes(part) == sent[4096:5096]
+
+
+def test_what_is_moved_comes_before_where_it_goes(device):
+    fpga, queue = device.allocate(4096), device.queue()
+    region = device.register(bytearray(64))
+    for swapped in (
+        lambda: queue.from_fpga(region, fpga),
+        lambda: queue.to_fpga(fpga, region),
+        lambda: queue.copy_from_fpga(bytearray(64), fpga),
+        lambda: queue.copy_to_fpga(fpga, bytearray(64)),
+    ):
+        with pytest.raises(TypeError):
+            swapped()
+
+
+def test_a_queue_counts_what_it_has_done(device):
+    fpga, queue = device.allocate(4096), device.queue()
+    before = queue.statistics
+    assert (before.descriptors, before.records, before.late_records) == (0, 0, 0)
+    queue.copy(fpga, device.register(bytearray(64))).wait()
+    after = queue.statistics
+    assert (after.descriptors, after.records, after.late_records) == (1, 1, 0)
+    assert after.stores > 0 and before.descriptors == 0
+    assert repr(after).startswith("<peerlane.Statistics: 1 descriptors, ")
 
 
 def test_copies_that_cannot_be(device):
@@ -883,7 +907,7 @@ def test_copies_that_cannot_be(device):
     for wrong in (
         lambda: queue.copy_to_fpga(bytes(len(fpga) + 1), fpga),
         lambda: queue.copy_to_fpga(b"", fpga),
-        lambda: queue.copy_from_fpga(bytes(64), fpga),  # it cannot be written
+        lambda: queue.copy_from_fpga(fpga, bytes(64)),  # it cannot be written
         lambda: queue.copy_to_fpga(bytes(64), fpga, timeout=-1),
         lambda: queue.copy_to_fpga(memoryview(bytes(64))[::2], fpga),
     ):

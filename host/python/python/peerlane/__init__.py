@@ -32,7 +32,7 @@ from ._errors import (
     TransferTimeout,
     UnsupportedError,
 )
-from ._peerlane import Device, FpgaMemory, Queue, Region, Transfer, __version__
+from ._peerlane import Device, FpgaMemory, Queue, Region, Statistics, Transfer, __version__
 
 __all__ = [
     "BrokenError",
@@ -48,6 +48,7 @@ __all__ = [
     "RefusedError",
     "Region",
     "RestartedError",
+    "Statistics",
     "StoppedError",
     "TooLargeError",
     "Transfer",

@@ -140,8 +140,8 @@ class Queue:
 
     def from_fpga(
         self,
-        region: Region,
         fpga: FpgaMemory | int,
+        region: Region,
         *,
         offset: int = 0,
         length: int | None = None,
@@ -149,7 +149,7 @@ class Queue:
         after_to_fpga: bool = False,
         urgent: bool = False,
     ) -> Transfer:
-        """Begins to move FPGA memory into a region.
+        """Begins to move FPGA memory into a region. As in ``to_fpga``, what is moved comes before where it goes.
 
         fpga: FPGA memory, or an FPGA address.
         offset: first byte in the region.
@@ -194,7 +194,7 @@ class Queue:
         board does not reach the memory any more. Stopping a transfer takes up to a second more than the timeout. If it has
         not ended then, the queue is restarted, and its other transfers raise StoppedError.
         """
-    def copy_from_fpga(self, destination: Any, fpga: FpgaMemory | int, timeout: float | None = None) -> None:
+    def copy_from_fpga(self, fpga: FpgaMemory | int, destination: Any, timeout: float | None = None) -> None:
         """Copies FPGA memory to host memory of any size. Arguments and errors as those of ``copy_to_fpga``; the destination
         is writable."""
     def copy(self, destination: FpgaMemory | Region, source: FpgaMemory | Region) -> Transfer:
@@ -237,10 +237,33 @@ class Queue:
     @property
     def under_way(self) -> int:
         """Transfers that have not ended."""
+    @property
+    def statistics(self) -> Statistics:
+        """What the queue has done so far; zeros in the child of a fork."""
     def __enter__(self) -> Queue: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
+
+class Statistics:
+    """What a queue has done so far. The numbers are those of the moment when it was made."""
+
+    @property
+    def descriptors(self) -> int:
+        """Descriptors given to the board."""
+    @property
+    def stores(self) -> int:
+        """Stores to the channel's page."""
+    @property
+    def records(self) -> int:
+        """Records taken from the ring."""
+    @property
+    def system_calls(self) -> int:
+        """Calls of the driver made to wait."""
+    @property
+    def late_records(self) -> int:
+        """Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is
+        not 0, interrupts are lost, and waits take a second."""
 
 class Transfer:
     """A transfer, under way or ended. To drop it stops nothing. It can be awaited with asyncio."""
