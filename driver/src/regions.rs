@@ -305,8 +305,8 @@ impl Regions {
         Ok(region)
     }
 
-    /// Looks for a region among those that are cached, with pages of one size or `mixed`, and gives it a handle: at once, as a
-    /// restart of the board writes the entries of what it finds here.
+    /// Looks for a region among those that are cached, with pages of one size or `mixed`, and gives it a handle, at once: a
+    /// restart of the board writes the entries of the regions that it finds here.
     pub(crate) fn reuse(&mut self, key: &Key, mixed: bool, arguments: &mut Register) -> Result<bool> {
         let matches = |region: &Region| {
             region.key == *key && region.is_usable() && (mixed || !region.is_mixed())
@@ -467,7 +467,7 @@ impl Context {
                     Region::retire(&self.board, batch);
                     over
                 }
-                // Memory is short, and evicting is what helps: one by one.
+                // Memory is short, and an eviction helps: one by one.
                 Err(_) => {
                     let mut one = None;
                     let over = self.regions.lock().take(1, |region| one = Some(region), &mut wanted);

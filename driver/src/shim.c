@@ -55,7 +55,7 @@ int peerlane_begin_relief(void)
 	return relief ? 0 : -ENOMEM;
 }
 
-/* Waits for what is queued. */
+/* Waits for queued work. */
 void peerlane_end_relief(void)
 {
 	destroy_workqueue(relief);

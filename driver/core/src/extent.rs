@@ -22,7 +22,7 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// One extent, and others behind it.
+    /// One extent, and others after it.
     pub fn new(first: Extent, rest: [Option<Extent>; PARTS - 1]) -> Self {
         Self { first, rest }
     }

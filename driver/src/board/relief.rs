@@ -13,7 +13,7 @@
 //! of a control group: then the contexts of its processes are asked.
 //!
 //! A work item does the evicting, and no reclaim waits for it. The work item allocates memory for its batches, and evicts one
-//! by one where there is none. It has a queue of the module's own, which is empty before the module goes.
+//! by one without it. It has a queue of the module's own, which is empty before the module goes.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:

@@ -204,7 +204,7 @@ impl Drop for Counted {
             *mine = last;
         }
         if imports.is_empty() {
-            // Nobody frees the memory of the list when the module goes.
+            // The memory of the list is not freed when the module goes.
             *imports = KVec::new();
         }
     }

@@ -27,7 +27,7 @@ const VARIABLE: &str = "PEERLANE_ICD_PROBING";
 const LIMIT: Duration = Duration::from_secs(30);
 /// Where the dynamic linker is, by the ABI, if the process does not know.
 const LINKER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// What it says of a library that has a platform with a board.
+/// The answer for a library that has a platform with a board.
 const SOUND: &str = "sound";
 
 /// Whether this process is, or was started by, the one that tries.

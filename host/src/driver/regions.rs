@@ -44,7 +44,7 @@ impl Regions {
         })
     }
 
-    /// Maps memory that was pinned, with these permissions, and with pages of several sizes if that is allowed. Gives the region's name, and what it
+    /// Maps memory that was pinned, with these permissions, and with pages of several sizes if that is allowed. Returns the region's name, and what it
     /// is. Where that fails, the memory is unpinned.
     pub(crate) fn register(
         &mut self,

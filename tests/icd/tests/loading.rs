@@ -90,7 +90,7 @@ fn a_platform_without_a_board_is_not_shown() {
         let (said, list) = (errors(&output), printed(&output));
         assert_eq!(list.matches("Platform #").count(), 0, "{list}{said}");
         absent(&lab, &library, "no board answers");
-        // Nobody asks where nothing is tried first: that could open boards in the program.
+        // No process asks where nothing is tried first: that could open boards in the program.
         command.env("PEERLANE_ICD_PROBE", "0");
         let list = printed(&succeed(&mut command, "clinfo"));
         assert_eq!(list.matches("Platform #").count(), 1, "{list}");
