@@ -4,11 +4,20 @@
 //! device gets is an event file descriptor for each vector that is in use (`VFIO_USER_DEVICE_SET_IRQS`).
 //! The block's own table is in the Verilog, and its messages are writes to the bus. So the model is the
 //! host of the block's table: it gives vector `n` the address [`ADDRESS`] and the data `n`, opens it
-//! while there is a descriptor for it, and signals the descriptor when the message arrives at the host,
+//! when a descriptor for it comes, and signals the descriptor when the message arrives at the host,
 //! behind all that the block wrote before. Enable and Function Mask come to the block from the
-//! function's MSI-X capability, as on a board. What is the model's own, then, is the address and data
-//! of the messages, and that the guest's mask bit of a vector closes it in the client and not in the
-//! block: a masked vector's message stays pending there.
+//! function's MSI-X capability, as on a board.
+//!
+//! A block that was reset or configured has lost its table. A vector is open in it again when its descriptor has come
+//! again. QEMU sends the descriptor of a vector each time that its guest unmasks it, by its own bit or by Function Mask
+//! (`msix_handle_mask_update` in QEMU's `hw/pci/msix.c`, `vfio_msix_vector_do_use` in `hw/vfio/pci.c`), and Linux sets and
+//! clears Function Mask around the writes with which it restores a table (`__pci_restore_msix_state` in
+//! `drivers/pci/msi/msi.c`). So interrupts of a vector stay away as long as nobody has restored its entry.
+//!
+//! Three things are not seen. Address and data of the messages are the model's own: an entry with a wrong one looks
+//! right, and so does one that is only unmasked. A vector that the guest masks is closed in the client and not in the block, where nothing comes of a mask that
+//! is set, if KVM does not deliver the interrupts (`vfio_msix_vector_release`). And the guest's reads of the table are the
+//! client's to answer.
 //!
 //! Of a build without a table the hard IP makes an MSI of the interrupt lines that its registers enable
 //! ([`peerlane_sim::opencl::Cra`]), or, in a layout without these, of every rising edge of the block's line;
@@ -24,6 +33,8 @@ pub(crate) const ADDRESS: u64 = peerlane_sim::MESSAGES.start;
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     events: Vec<Option<File>>,
+    /// Which of them have come since the block had its table last.
+    written: Vec<bool>,
     /// Messages signalled, by vector.
     pub(crate) signalled: Vec<u64>,
     /// Messages that are no vector's.
@@ -34,6 +45,7 @@ impl Interrupts {
     pub(crate) fn new(vectors: u32) -> Self {
         Self {
             events: (0..vectors).map(|_| None).collect(),
+            written: vec![false; vectors as usize],
             signalled: vec![0; vectors as usize],
             lost: 0,
         }
@@ -41,10 +53,16 @@ impl Interrupts {
 
     /// Takes descriptors for the vectors from `start` on.
     pub(crate) fn set(&mut self, start: u32, events: Vec<Option<File>>) {
-        let slots = self.events.iter_mut().skip(start as usize);
-        for (slot, event) in slots.zip(events) {
+        let slots = self.events.iter_mut().zip(&mut self.written);
+        for ((slot, written), event) in slots.skip(start as usize).zip(events) {
             *slot = event;
+            *written = true;
         }
+    }
+
+    /// The block has lost its table.
+    pub(crate) fn lose_table(&mut self) {
+        self.written.fill(false);
     }
 
     /// The client wants no interrupt any more.
@@ -52,9 +70,10 @@ impl Interrupts {
         self.events.fill_with(|| None);
     }
 
-    /// For each vector, whether there is a descriptor.
+    /// For each vector, whether it is open in the block's table.
     pub(crate) fn open(&self) -> impl Iterator<Item = bool> + '_ {
-        self.events.iter().map(Option::is_some)
+        let both = self.events.iter().zip(&self.written);
+        both.map(|(event, written)| event.is_some() && *written)
     }
 
     /// A vector's message has arrived.

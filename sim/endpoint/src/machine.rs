@@ -419,8 +419,6 @@ impl Machine {
             self.power_up();
         }
         self.board.reset_hard_ip();
-        // The kernel writes the table again behind the reset, which the client keeps to itself.
-        self.program_table();
     }
 
     /// From now on a store loop rings this channel's doorbell: once now, and again whenever causes are
@@ -458,6 +456,7 @@ impl Machine {
             return;
         }
         self.held_up = false;
+        self.interrupts.lose_table();
         self.patience = Patience::new();
         self.hold_port(false);
         let reset = self.board.reset().and_then(|()| self.board.run(RESET_ENDS));
@@ -479,7 +478,7 @@ impl Machine {
         self.checked(reset);
     }
 
-    /// Makes the block's table say what the client's descriptors say.
+    /// Makes the block's table say what the client's descriptors say that have come since it was lost.
     fn program_table(&mut self) {
         if !self.table || self.dead {
             return;

@@ -154,6 +154,15 @@ impl Programming {
         away
     }
 
+    /// The client has written an entry of its table of vectors, which on a board is in the BAR. In CvP mode it is a dword of
+    /// the image.
+    pub(crate) fn note_table_write(&self) {
+        let mut state = self.lock();
+        if !state.gone && state.cvp.takes_memory() {
+            state.cvp.touched("a write of the table of vectors");
+        }
+    }
+
     /// Whether the FPGA's logic has gone, or has come, since this was asked last: it is as after power-up then.
     pub(crate) fn take_changed(&self) -> bool {
         let mut state = self.lock();
@@ -199,5 +208,7 @@ mod tests {
         programming.with(Cvp::clear_record);
         assert!(programming.takes_read());
         assert_eq!(programming.with(|cvp| cvp.record().violations), 1);
+        programming.note_table_write();
+        assert_eq!(programming.with(|cvp| cvp.record().violations), 2);
     }
 }

@@ -288,6 +288,9 @@ impl ServerBackend for Backend {
             return Err(ErrorKind::InvalidInput.into());
         }
         if flags & VFIO_IRQ_SET_DATA_EVENTFD != 0 {
+            if let Some(programming) = self.programming.as_ref().filter(|_| !fds.is_empty()) {
+                programming.note_table_write();
+            }
             // None at all stands for as many that are taken away.
             let mut events: Vec<_> = fds.into_iter().map(Some).collect();
             events.resize_with(count as usize, || None);

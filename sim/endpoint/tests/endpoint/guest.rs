@@ -182,11 +182,8 @@ impl Guest {
         self.events = (0..vectors)
             .map(|_| EventFd::new(EFD_NONBLOCK).unwrap())
             .collect();
-        let flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
-        for (vector, event) in self.events.iter().enumerate() {
-            let fds = [event.as_raw_fd()];
-            let set = self.client.set_irqs(index, flags, vector as u32, 1, &fds);
-            set.unwrap();
+        for vector in 0..vectors {
+            self.unmask(vector);
         }
         let enable = if index == VFIO_PCI_MSIX_IRQ_INDEX {
             0x8000_0000
@@ -194,6 +191,18 @@ impl Guest {
             0x0001_0000
         };
         self.write_config(control, enable);
+    }
+
+    /// Sends the descriptor of a vector, as QEMU does each time that its guest unmasks it.
+    pub fn unmask(&mut self, vector: u32) {
+        let index = match self.config.params.irq {
+            Irq::Msix => VFIO_PCI_MSIX_IRQ_INDEX,
+            Irq::Rxm => VFIO_PCI_MSI_IRQ_INDEX,
+        };
+        let flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
+        let fds = [self.events[vector as usize].as_raw_fd()];
+        let set = self.client.set_irqs(index, flags, vector, 1, &fds);
+        set.unwrap();
     }
 
     pub fn read_config(&mut self, offset: u64) -> u32 {

@@ -121,6 +121,41 @@ fn descriptors_outlive_a_function_reset() {
     guest.interrupt(2);
 }
 
+/// A driver that forgets to have the table restored gets no interrupt, and one that restores a part of it only those of
+/// that part.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel"]
+fn a_table_that_is_lost_opens_one_vector_after_the_other() {
+    type Loss = fn(&mut Guest);
+    let losses: [(Resets, Loss); 2] = [
+        (Resets::Fabric, |guest| {
+            guest.write_config(0x88, 0xA810);
+            guest.write_config(0x04, 0x6);
+            guest.write_config(0x68, 0x8000_0000);
+        }),
+        (Resets::Configuration, |guest| {
+            guest.handle.configure().unwrap();
+        }),
+    ];
+    for (resets, lose) in losses {
+        let mut guest = Guest::with_resets(params(Port::Txs, Irq::Msix), resets);
+        lose(&mut guest);
+        guest.open();
+        let host = guest.map(0, RAM + PAGE);
+        guest.submit(Direction::FromFpga, host, 0, 64);
+        guest.record();
+        for vector in [3, 0] {
+            guest.unmask(vector);
+            guest.settle();
+            assert!(guest.events[2].read().is_err(), "{resets:?}, {vector}");
+            // It waits.
+            assert_eq!(guest.read_bar::<4>(0x3_0800), [4, 0, 0, 0]);
+        }
+        guest.unmask(2);
+        guest.interrupt(2);
+    }
+}
+
 #[test]
 #[ignore = "external tools: cargo xtask test kernel"]
 fn the_kernel_has_a_vector_of_its_own() {
