@@ -78,12 +78,10 @@ impl Across {
         }
     }
 
-    /// Dwords that arrive at `due` in one packet, at an offset of the BAR; of a single one the bytes that are enabled.
-    pub(crate) fn write(&mut self, due: u64, offset: u64, values: &[u32], enable: u8) {
-        let enables = match values.len() {
-            1 => (u32::from(enable), 0),
-            _ => (0xF, 0xF),
-        };
+    /// Dwords that arrive at `due` in one packet, at an offset of the BAR, and the bytes that are enabled of the first and
+    /// of the last.
+    pub(crate) fn write(&mut self, due: u64, offset: u64, values: &[u32], enables: (u8, u8)) {
+        let enables = (enables.0.into(), enables.1.into());
         let packet = Tlp::write(BASE + offset, enables, REQUESTER, values.to_vec());
         self.push(due, packet, None);
     }

@@ -66,6 +66,9 @@ struct Access {
     kind: Kind,
 }
 
+/// Bytes of a word of the hard IP's master for the host's accesses (`Rxm`), at its narrower width.
+const WORD: u64 = 16;
+
 /// The 32-bit slaves. Accesses reach them one a cycle, in the order the host made them.
 #[derive(Debug)]
 pub(crate) struct Slaves {
@@ -157,6 +160,39 @@ impl Slaves {
         across.map_or(self.last_write_cycle, |across| across.last_write_cycle)
     }
 
+    /// Bytes from any offset on that arrive at `due` in one packet. The interconnect, as wide as the port in front of
+    /// it, cuts it into dwords. Of a word that is not all written it shows dwords without a byte, too.
+    pub(crate) fn store(&mut self, due: u64, space: Space, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        let dword = |at: u64| {
+            let (mut value, mut enable) = ([0; 4], 0);
+            for (lane, at) in (at..at + 4).enumerate() {
+                if (offset..end).contains(&at) {
+                    value[lane] = bytes[(at - offset) as usize];
+                    enable |= 1_u8 << lane;
+                }
+            }
+            (u32::from_le_bytes(value), enable)
+        };
+        if let Some(across) = &mut self.across {
+            let first = offset & !3;
+            let dwords: Vec<_> = (first..end).step_by(4).map(dword).collect();
+            let enables = match dwords.as_slice() {
+                [(_, only)] => (*only, 0),
+                [(_, first), .., (_, last)] => (*first, *last),
+                [] => return,
+            };
+            let values: Vec<_> = dwords.into_iter().map(|(value, _)| value).collect();
+            let at = across.base(space) + first;
+            return across.write(due, at, &values, enables);
+        }
+        let words = offset / WORD * WORD..end.next_multiple_of(WORD);
+        for at in words.step_by(4) {
+            let (value, enable) = dword(at);
+            self.push(due, space, at, Kind::Write { value, enable });
+        }
+    }
+
     /// Dwords that arrive at `due` in one packet; of a single one the bytes that are enabled.
     pub(crate) fn write(
         &mut self,
@@ -168,7 +204,11 @@ impl Slaves {
     ) {
         if let Some(across) = &mut self.across {
             let at = across.base(space) + offset;
-            return across.write(due, at, values, enable);
+            let enables = match values.len() {
+                1 => (enable, 0),
+                _ => (0xF, 0xF),
+            };
+            return across.write(due, at, values, enables);
         }
         for (index, value) in values.iter().enumerate() {
             let value = *value;

@@ -455,6 +455,17 @@ pub fn hostile(params: &Params, seed: u64, rounds: u32) {
                     .bar_write32(Space::Chan, at, rng.random())
                     .unwrap();
             }
+            if rng.random_range(0..3) == 0 {
+                // A wide store, most often over descriptors and doorbells.
+                let length = [16, 32, 64][rng.random_range(0..3)];
+                let end = [0x100, 4096][usize::from(rng.random_ratio(1, 4))];
+                let at = u64::from(channel << 12) + rng.random_range(0..=end - length as u64);
+                let mut bytes = [0; 64];
+                rng.fill_bytes(&mut bytes);
+                rig.board
+                    .bar_store(Space::Chan, at, &bytes[..length])
+                    .unwrap();
+            }
             rig.queue_on(channel, read, d);
         }
         for read in [false, true] {

@@ -15,6 +15,7 @@ mod resets;
 mod rig;
 mod rings;
 mod settling;
+mod stores;
 mod stream;
 mod table;
 mod transfers;

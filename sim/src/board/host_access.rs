@@ -61,6 +61,20 @@ impl Board {
         Ok(())
     }
 
+    /// Writes bytes from any offset on as one packet: a wide store of the processor, which need not be aligned. It is no
+    /// longer than the least Max Payload Size, 128 bytes.
+    ///
+    /// # Errors
+    /// When some of it is not in the slave.
+    pub fn bar_store(&mut self, space: Space, offset: u64, bytes: &[u8]) -> Result<()> {
+        let first = offset & !3;
+        let length = (offset - first + bytes.len() as u64).next_multiple_of(4);
+        self.check_offset(space, first, length)?;
+        let due = self.pcie.host_write(self.now, length as u32 / 4) + self.mmio_latency();
+        self.slaves.store(due, space, offset, bytes);
+        Ok(())
+    }
+
     /// Reads a dword from a slave. Runs the board until the answer has come back, which is also
     /// when all writes before it have arrived.
     ///
@@ -139,7 +153,7 @@ impl Board {
     pub(super) fn write_across(&mut self, offset: u64, value: u32, enable: u8) -> Result<()> {
         let due = self.pcie.host_write(self.now, 1) + self.mmio_latency();
         if let Some(across) = self.slaves.across_mut() {
-            across.write(due, offset, &[value], enable);
+            across.write(due, offset, &[value], (enable, 0));
         }
         self.drain_host()
     }
