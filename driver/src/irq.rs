@@ -9,7 +9,7 @@
 use crate::{
     board::Board,
     events,
-    ffi::peerlane_mask_when_disabled,
+    ffi::{pci_dev, peerlane_mask_when_disabled},
     logic::{
         brake::{Brake, INTERVAL_NS},
         steps,
@@ -160,8 +160,37 @@ impl Drop for Interrupts<'_> {
     }
 }
 
+/// Says why there are fewer vectors than wanted.
+///
+/// Channels cannot share one: the block sends each channel's message by an entry of its own, and the PCI core writes only
+/// those entries that it gives as vectors.
+fn explain_shortage(device: &pci::Device<Bound>, wanted: u32, error: Error) {
+    if wanted == 1 {
+        dev_err!(device, "the kernel does not give it an interrupt vector: {:?}\n", error);
+        return;
+    }
+    // SAFETY: a valid device.
+    let entries = unsafe { bindings::pci_msix_vec_count(pci_dev(device)) };
+    if u32::try_from(entries).is_ok_and(|entries| entries >= wanted) {
+        dev_err!(
+            device,
+            "it needs {} interrupt vectors, two and one for each channel: its table has {} entries, and the kernel does not give so many ({:?}); a build with fewer channels needs fewer\n",
+            wanted,
+            entries,
+            error
+        );
+    } else {
+        dev_err!(
+            device,
+            "it needs {} interrupt vectors, two and one for each channel: its table has {} entries, a parameter of the hard IP\n",
+            wanted,
+            entries.max(0)
+        );
+    }
+}
+
 impl<'a> Interrupts<'a> {
-    /// Takes the vectors that the device gives, as many as there are uses for.
+    /// Takes as many vectors as there are uses for. Where the kernel does not give so many, the board cannot be used.
     pub(crate) fn new(device: &'a pci::Device<Bound>, board: &Arc<Board>) -> Result<Self> {
         let capabilities = &board.capabilities;
         let wanted = if capabilities.msix {
@@ -175,7 +204,8 @@ impl<'a> Interrupts<'a> {
         } else {
             device.alloc_irq_vectors(1, 1, table.with(IrqType::Msi))
         };
-        let vectors = KBox::pin(vectors?, GFP_KERNEL)?;
+        let vectors = vectors.inspect_err(|error| explain_shortage(device, wanted, *error))?;
+        let vectors = KBox::pin(vectors, GFP_KERNEL)?;
         // SAFETY: the vectors are boxed, and dropped behind the handlers that borrow them.
         let lent: &'a IrqVectorRegistration<'a> = unsafe { &*core::ptr::from_ref(&*vectors) };
         let mut handlers = KVec::with_capacity(wanted as usize, GFP_KERNEL)?;
