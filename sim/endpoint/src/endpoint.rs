@@ -58,6 +58,10 @@ pub struct Config {
     /// What resets of the function reach.
     #[serde(default)]
     pub resets: Resets,
+    /// Entries of the table of vectors, as the function's configuration space says, if they are fewer than the block has:
+    /// that is a parameter of the hard IP's.
+    #[serde(default)]
+    pub table_entries: Option<u32>,
     /// File behind the memory of a peer that counts as the GPU: QEMU's `memory-backend-file` of an
     /// `ivshmem-plain` device. It must exist. Mappings of this file have the GPU's latencies.
     pub gpu: Option<PathBuf>,
@@ -109,6 +113,7 @@ impl Config {
             ids: Ids::default(),
             error_reporting: false,
             resets: Resets::default(),
+            table_entries: None,
             gpu: None,
             opencl: opencl::Config::default(),
             cvp: None,
@@ -150,7 +155,10 @@ impl Config {
     fn messages(&self) -> Messages {
         match self.params.irq {
             Irq::Rxm => Messages::Msi,
-            Irq::Msix => Messages::MsiX(FIRST_CHANNEL + self.params.channels),
+            Irq::Msix => {
+                let all = FIRST_CHANNEL + self.params.channels;
+                Messages::MsiX(self.table_entries.map_or(all, |some| some.clamp(1, all)))
+            }
         }
     }
 }

@@ -427,12 +427,12 @@ fn signal(lab: &mut Lab) -> Result<&'static str> {
     come_back_anew(lab)
 }
 
-fn poke(path: impl AsRef<Path>, text: &str) -> Result<()> {
+pub(crate) fn poke(path: impl AsRef<Path>, text: &str) -> Result<()> {
     let path = path.as_ref();
     std::fs::write(path, text).with_context(|| format!("`{text}` into {}", path.display()))
 }
 
-const DRIVER: &str = "/sys/bus/pci/drivers/peerlane";
+pub(crate) const DRIVER: &str = "/sys/bus/pci/drivers/peerlane";
 
 /// The board's address on the bus, remembered while no driver has it.
 fn address() -> Result<String> {

@@ -5,14 +5,28 @@ use peerlane_guest::{
     Allowed, Control, Counters, Fault, Figure, Programmed, Reply, Request, Stretch,
 };
 
+/// The board of the machine that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Board {
+    /// That of a machine with one.
+    Only,
+    /// `peerlane0` of a machine with two.
+    First,
+    /// `peerlane1`.
+    Second,
+}
+
 /// The line to the harness. Each question takes it for itself, so that processes take turns.
 #[derive(Debug, Clone, Copy)]
-pub struct Host;
+pub struct Host(pub Board);
 
 impl Host {
     fn ask(self, request: &Request) -> Result<Reply> {
         let mut control = Control::open().context("the line to the harness")?;
-        let reply = control.ask(request);
+        let reply = match self.0 {
+            Board::Only | Board::First => control.ask(request),
+            Board::Second => control.ask(&Request::Second(Box::new(request.clone()))),
+        };
         match reply.with_context(|| format!("the harness was asked {request:?}"))? {
             Reply::Failed(reason) => bail!("the harness: {reason}"),
             reply => Ok(reply),

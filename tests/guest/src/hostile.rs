@@ -1,5 +1,7 @@
 //! A process that does everything wrong, beside one that must not notice.
 
+mod wide;
+
 use crate::lab::{Buffer, Lab, Mover, told};
 use crate::physical::Watch;
 use crate::process::fork;
@@ -9,7 +11,7 @@ use crate::window::Mapped;
 use crate::worker::Count;
 use anyhow::{Context, Result, ensure};
 use peerlane_core::uapi::{self, Register, Submit, access, map, provider};
-use peerlane_host::{Device, Memory, Permissions};
+use peerlane_host::{Device, Memory, Permissions, Region};
 use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
 use rustix::fd::AsRawFd;
@@ -21,11 +23,16 @@ use std::time::Duration;
 /// Ioctls and stores that the attackers make at least.
 const IOCTLS: u64 = 100_000;
 const STORES: u64 = 1_000_000;
+const WIDE_STORES: u64 = 200_000;
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("hostile.ioctls", || beside(lab, IOCTLS, ioctls));
     suite.run("hostile.stores", || beside(lab, STORES, stores));
+    suite.run("hostile.wide_stores", || {
+        let remark = beside(lab, WIDE_STORES, wide_stores)?;
+        Ok(format!("{remark}; {:?}", wide::usable()))
+    });
 }
 
 /// What an attacker has.
@@ -299,48 +306,75 @@ fn ioctls(mut attacker: Attacker<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Stores of all widths and places into the page, descriptors that almost make sense among
+/// The page of the attacker's channel, with the memory that it has registered at this address of the board's table.
+struct Page {
+    place: *mut u8,
+    length: usize,
+    base: u64,
+    // Registered as long as the page is used.
+    _region: Region,
+    _memory: Memory,
+}
+
+impl Page {
+    fn new(attacker: &mut Attacker<'_>) -> Result<Self> {
+        let device = attacker.device.clone();
+        let memory = Memory::new(1 << 20)?;
+        let region = device
+            .register(&memory, 0..memory.length(), Permissions::ReadWrite)
+            .map_err(told)?;
+        attacker.registered(memory.address(), memory.length() as u64, "rw")?;
+        let length = usize::try_from(device.info().page_bytes)?;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let page = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                raw::fd(&device),
+                map::PAGE,
+            )?
+        };
+        device.query().map_err(told)?;
+        Ok(Self {
+            place: page.cast(),
+            length,
+            base: region.att_address().raw(),
+            _region: region,
+            _memory: memory,
+        })
+    }
+
+    /// Something that may stand in a descriptor.
+    fn value(&self, rng: &mut ChaCha8Rng, range: Range<u64>) -> u64 {
+        match rng.random_range(0..6) {
+            0 => self.base + rng.random_range(0..1 << 20),
+            1 => rng.random_range(range),
+            2 => rng.random_range(0..64),
+            3 => self.base ^ 1 << rng.random_range(0..64),
+            _ => rng.random(),
+        }
+    }
+}
+
+/// Stores of all widths up to 8 bytes and places into the page, descriptors that almost make sense among
 /// them, read back now and then.
 fn stores(mut attacker: Attacker<'_>) -> Result<()> {
-    let device = attacker.device.clone();
-    let memory = Memory::new(1 << 20)?;
-    let region = device
-        .register(&memory, 0..memory.length(), Permissions::ReadWrite)
-        .map_err(told)?;
-    attacker.registered(memory.address(), memory.length() as u64, "rw")?;
-    let length = usize::try_from(device.info().page_bytes)?;
-    // SAFETY: a new mapping at a place of the kernel's choice.
-    let page = unsafe {
-        rustix::mm::mmap(
-            std::ptr::null_mut(),
-            length,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::SHARED,
-            raw::fd(&device),
-            map::PAGE,
-        )?
-    };
-    device.query().map_err(told)?;
-    let base = region.att_address().raw();
-    let range = device.range();
+    let page = Page::new(&mut attacker)?;
+    let range = attacker.device.range();
     while attacker.counts() {
         let rng = &mut attacker.rng;
         // Half of them where descriptors are, each eighth a doorbell.
         let offset = match rng.random_range(0..8) {
             0 => [0x40, 0xc0][rng.random_range(0..2)],
             1..=4 => rng.random_range(0..2) * 0x80 + rng.random_range(0..16) * 4,
-            _ => rng.random_range(0..length / 4) * 4,
+            _ => rng.random_range(0..page.length / 4) * 4,
         };
-        let value: u64 = match rng.random_range(0..6) {
-            0 => base + rng.random_range(0..1 << 20),
-            1 => rng.random_range(range.clone()),
-            2 => rng.random_range(0..64),
-            3 => base ^ 1 << rng.random_range(0..64),
-            _ => rng.random(),
-        };
+        let value = page.value(rng, range.clone());
         // SAFETY: aligned, and in the page.
         unsafe {
-            let place = page.cast::<u8>().add(offset);
+            let place = page.place.add(offset);
             match rng.random_range(0..16) {
                 0 => place
                     .add(rng.random_range(0..4))
@@ -351,6 +385,40 @@ fn stores(mut attacker: Attacker<'_>) -> Result<()> {
                     place.cast::<u32>().read_volatile();
                 }
                 _ => place.cast::<u32>().write_volatile(value as u32),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stores of 16 to 64 bytes with every instruction that the processor has for them, half of them aligned, most of them
+/// over descriptors and doorbells, and loads.
+///
+/// An emulated processor makes 8 bytes at a time of each of them where the memory is a device's (`do_st16_mmio_leN` and
+/// its callers in QEMU's `accel/tcg/cputlb.c`), and has neither AVX-512 nor `movdir64b`. Whole packets are made by the
+/// tests of the block: `hdl/tests/dma/stores.rs`.
+fn wide_stores(mut attacker: Attacker<'_>) -> Result<()> {
+    let page = Page::new(&mut attacker)?;
+    let range = attacker.device.range();
+    let ways = wide::usable();
+    while attacker.counts() {
+        let rng = &mut attacker.rng;
+        let way = ways[rng.random_range(0..ways.len())];
+        let end = [0x100, page.length][usize::from(rng.random_ratio(1, 4))];
+        let mut offset = rng.random_range(0..=end - way.bytes());
+        if way.is_aligned() || rng.random() {
+            offset -= offset % way.bytes();
+        }
+        let mut words = [0; 8];
+        for word in &mut words {
+            *word = page.value(rng, range.clone());
+        }
+        // SAFETY: in the page, aligned where that must be, and the processor has the instruction.
+        unsafe {
+            let place = page.place.add(offset);
+            match rng.random_ratio(1, 64) {
+                true => way.load(place),
+                false => way.store(place, &words),
             }
         }
     }

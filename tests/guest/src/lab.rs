@@ -1,6 +1,6 @@
 //! What every test needs: devices, memory with guards around it, transfers that are checked.
 
-use crate::host::Host;
+use crate::host::{Board, Host};
 use crate::suite::skip;
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_guest::pattern;
@@ -38,7 +38,7 @@ impl Lab {
     /// A lab whose random numbers follow from a seed.
     pub fn new(seed: u64, all: bool, rounds: u32) -> Self {
         Self {
-            host: Host,
+            host: Host(Board::Only),
             rng: ChaCha8Rng::seed_from_u64(seed),
             all,
             rounds,
@@ -47,12 +47,25 @@ impl Lab {
 
     /// A lab for a child process, with random numbers of its own.
     pub fn branch(&mut self) -> Self {
-        Self::new(self.rng.next_u64(), self.all, self.rounds)
+        self.branch_with(self.host.0)
+    }
+
+    /// The same, where this board is the one that is opened and asked about.
+    pub fn branch_with(&mut self, board: Board) -> Self {
+        Self {
+            host: Host(board),
+            ..Self::new(self.rng.next_u64(), self.all, self.rounds)
+        }
     }
 
     /// Opens the board.
     pub fn open(&self) -> Result<Device> {
-        Device::first().map_err(told)
+        match self.host.0 {
+            Board::Only => Device::first(),
+            Board::First => Device::open("/dev/peerlane0"),
+            Board::Second => Device::open("/dev/peerlane1"),
+        }
+        .map_err(told)
     }
 
     /// The first byte of a context's FPGA memory. One that has none is given some.

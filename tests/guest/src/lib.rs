@@ -47,6 +47,8 @@ pub enum Request {
     Log(String),
     /// Something was measured. Answer: [`Reply::Done`].
     Figure(Figure),
+    /// The same of the machine's second board. Answer: that of the question.
+    Second(Box<Request>),
 }
 
 /// What was measured. It is reported, not judged.
@@ -300,6 +302,8 @@ mod tests {
             serde_json::from_str::<Request>(&line(&allowed)).unwrap(),
             allowed
         );
+        let second = Request::Second(Box::new(Request::Status {}));
+        assert_eq!(line(&second), r#"{"second":{"status":{}}}"#);
     }
 
     #[test]

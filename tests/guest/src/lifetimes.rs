@@ -4,6 +4,8 @@
 mod locked;
 mod submitted;
 
+pub(crate) use locked::{become_limited, refused};
+
 use crate::lab::{Buffer, LIMIT, Lab, Mover, entries_used, same, told};
 use crate::process::{fork, pair};
 use crate::raw;

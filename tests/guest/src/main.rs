@@ -3,6 +3,7 @@
 //! port.
 
 mod admin;
+mod channels;
 mod cost;
 mod fakegpu;
 mod faults;
@@ -22,9 +23,11 @@ mod process;
 mod programming;
 mod programs;
 mod raw;
+mod scattered;
 mod suite;
 mod traces;
 mod transfers;
+mod two;
 mod window;
 mod worker;
 
@@ -114,6 +117,12 @@ enum Scenario {
     Traces,
     /// A process is left behind that moves data; the machine is to go off then
     LeftRunning,
+    /// All channels of a board at once
+    Channels,
+    /// Memory in pages that have no neighbours; without huge pages
+    Scattered,
+    /// Two boards in one machine; at the end the second one is dead for good
+    Two,
     /// The board dies for good; the last that can be run
     Killed,
 }
@@ -152,6 +161,9 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Scenario::FaultsUnmended => faults::run_unmended(&mut suite, &mut lab),
             Scenario::Traces => traces::run(&mut suite, &mut lab),
             Scenario::LeftRunning => faults::left_running(&mut suite, &mut lab),
+            Scenario::Channels => channels::run(&mut suite, &mut lab),
+            Scenario::Scattered => scattered::run(&mut suite, &mut lab),
+            Scenario::Two => two::run(&mut suite, &mut lab),
             Scenario::Killed => faults::killed(&mut suite, &mut lab),
         }
     }

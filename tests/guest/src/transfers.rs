@@ -21,8 +21,19 @@ const WAYS: [(&str, Make); 2] = [("slow", Mover::slow), ("fast", Mover::fast)];
 
 /// Runs them.
 pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    run_in(suite, lab, &KINDS);
+    suite.run("transfers.large", || large(lab));
+}
+
+/// Runs those that need no huge pages.
+pub fn run_in_small_pages(suite: &mut Suite, lab: &mut Lab) {
+    let [anonymous, _, shared] = KINDS;
+    run_in(suite, lab, &[anonymous, shared]);
+}
+
+fn run_in(suite: &mut Suite, lab: &mut Lab, kinds: &[(&str, Kind)]) {
     for (way, make) in WAYS {
-        for (kind, memory) in KINDS {
+        for &(kind, memory) in kinds {
             for direction in Direction::BOTH {
                 let name = format!("transfers.{way}.{direction}.{kind}");
                 suite.run(&name, || sizes(lab, make, memory, direction));
@@ -31,7 +42,6 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
         suite.run(&format!("transfers.{way}.offsets"), || offsets(lab, make));
     }
     suite.run("transfers.nothing_else_touched", || nothing_else(lab));
-    suite.run("transfers.large", || large(lab));
     suite.run("transfers.both_at_once", || both_at_once(lab));
     suite.run("transfers.two_processes", || two_processes(lab));
     suite.run("transfers.every_interrupt", || every_interrupt(lab));

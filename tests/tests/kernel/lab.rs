@@ -1,8 +1,7 @@
-//! A machine with a board and a GPU, and the answers to what its programs ask.
+//! A machine with a board and a GPU.
 
-use crate::figures;
+use crate::outside::Outside;
 use std::{
-    error::Error,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, OnceLock},
@@ -11,15 +10,11 @@ use std::{
 
 use peerlane_bsp::driver::{Board, table};
 use peerlane_bsp::system::shell::{Line, OpenCl, Range};
-use peerlane_endpoint::opencl::{Contents, CvpConfig, CvpFault, Program, Timing, cvp_image};
-use peerlane_endpoint::{Config, Endpoint, Handle, Irq, Params, Port, Ranges, Resets, Touched};
-use peerlane_guest::{
-    Allowed, Answer, Counters, Fault, PERIPHERY, Programmed, Programming, Reply, Request, Stretch,
-    pattern,
-};
+use peerlane_endpoint::opencl::{CvpConfig, Program};
+use peerlane_endpoint::{Config, Endpoint, Irq, Params, Port, Ranges, Resets};
+use peerlane_guest::{PERIPHERY, Request};
 use peerlane_tools::{Cache, Flavour, Kernel, Lint, Qemu};
-use peerlane_vm::{Initramfs, Machine, Qmp, guest_program};
-use serde_json::json;
+use peerlane_vm::{Initramfs, Log, Machine, guest_program};
 
 /// `PORT_TIMEOUT`, in cycles: the simulated board lives slower than the machine around it.
 const PORT_TIMEOUT: u32 = 20_000;
@@ -29,6 +24,9 @@ const STATUS: u64 = 0x3810;
 
 /// Longer than it takes from the end of the emulator until the board has seen it.
 const GONE: Duration = Duration::from_secs(10);
+
+/// The slots and QEMU's names of the boards that a machine may have.
+const BOARDS: [(&str, &str); 2] = [("slot0", "board"), ("slot2", "second")];
 
 /// A name, and how its board differs from the machine's.
 type OtherDriver = (&'static str, fn(&mut Board));
@@ -43,7 +41,10 @@ pub(crate) struct Setup {
     iommu: bool,
     far: bool,
     at_the_root: bool,
+    two: bool,
     windowless: bool,
+    entries: Option<u32>,
+    small_pages: bool,
     cvp: Option<CvpConfig>,
     resets: Resets,
     left_loaded: bool,
@@ -69,7 +70,10 @@ impl Default for Setup {
             iommu: false,
             far: false,
             at_the_root: false,
+            two: false,
             windowless: false,
+            entries: None,
+            small_pages: false,
             cvp: None,
             resets: Resets::default(),
             left_loaded: false,
@@ -253,6 +257,36 @@ impl Setup {
         self
     }
 
+    /// With a board whose fabric hangs on every reset of the function, as one that is reset with its hard IP.
+    pub(crate) fn fabric_with_function(mut self) -> Self {
+        self.resets = Resets::Fabric;
+        self
+    }
+
+    /// With a second board of the same kind, in a slot of its own.
+    pub(crate) fn two_boards(mut self) -> Self {
+        self.two = true;
+        self
+    }
+
+    /// With a board of so many channels.
+    pub(crate) fn channels(mut self, channels: u32) -> Self {
+        self.params.channels = channels;
+        self
+    }
+
+    /// With a board whose table of vectors has so many entries, as its configuration space says.
+    pub(crate) fn table_entries(mut self, entries: u32) -> Self {
+        self.entries = Some(entries);
+        self
+    }
+
+    /// Without huge pages of any kind.
+    pub(crate) fn small_pages(mut self) -> Self {
+        self.small_pages = true;
+        self
+    }
+
     /// The driver is still loaded, and whatever the script left runs, as the machine goes off.
     pub(crate) fn left_loaded(mut self) -> Self {
         self.left_loaded = true;
@@ -372,13 +406,13 @@ impl Setup {
             .unwrap()
             .set_len(bytes)
             .unwrap();
-        let socket = work.path().join("board");
         let mut config = configured(self.params);
         config.gpu = Some(vram.clone());
         if let Some(parts) = &mut config.layout.opencl {
             parts.status = Some(STATUS);
         }
         config.resets = self.resets;
+        config.table_entries = self.entries;
         config.cvp = self.cvp;
         if self.windowless {
             config.layout.window = None;
@@ -389,11 +423,18 @@ impl Setup {
             true => peerlane_block::impatient(&config.block()),
             false => peerlane_block::library(&config.block()),
         };
-        let endpoint = Endpoint::with_library(&model.unwrap(), &config, &socket).unwrap();
-        let mut outside = Outside {
-            board: endpoint.handle(),
-            watching: false,
-        };
+        let model = model.unwrap();
+        let boards = &BOARDS[..if self.two { 2 } else { 1 }];
+        let socket = |id: &str| work.path().join(id);
+        let endpoints = boards.iter().map(|(_, id)| {
+            let endpoint = Endpoint::with_library(&model, &config, &socket(id));
+            endpoint.unwrap()
+        });
+        let endpoints: Vec<_> = endpoints.collect();
+        let outsides = boards.iter().zip(&endpoints).rev();
+        let outsides = outsides.map(|((_, id), endpoint)| Outside::new(endpoint.handle(), id));
+        let outside = outsides.reduce(|second, first| first.with(second));
+        let mut outside = outside.unwrap();
 
         let mut files = Initramfs::new(&parts.qemu).unwrap();
         files.shared_program(&parts.guest).unwrap();
@@ -428,8 +469,7 @@ impl Setup {
         let mut machine = Machine::new(&parts.qemu, &parts.kernel, files)
             .cpus(2)
             .memory(self.memory_mib)
-            .slots(2)
-            .vfio_user("slot0", "board", &socket)
+            .slots(if self.two { 3 } else { 2 })
             .shared_memory(
                 if self.far || self.at_the_root {
                     "pcie.0"
@@ -440,10 +480,17 @@ impl Setup {
                 &vram,
                 bytes,
             )
-            // Of 2 MiB, for buffers: a seventh of the memory.
-            .parameter(&format!("hugepages={}", self.memory_mib * 9 / 128))
-            .parameter("transparent_hugepage=always")
             .deadline(self.deadline);
+        for (slot, id) in boards {
+            machine = machine.vfio_user(slot, id, &socket(id));
+        }
+        machine = match self.small_pages {
+            true => machine.parameter("transparent_hugepage=never"),
+            false => machine
+                // Of 2 MiB, for buffers: a seventh of the memory.
+                .parameter(&format!("hugepages={}", self.memory_mib * 9 / 128))
+                .parameter("transparent_hugepage=always"),
+        };
         for parameter in &self.kernel_parameters {
             machine = machine.parameter(parameter);
         }
@@ -458,227 +505,34 @@ impl Setup {
             .and_then(|vm| vm.run(|qmp, request: Request| outside.answer(qmp, &request)));
         let log = ended.unwrap_or_else(|error| panic!("{error}"));
         println!("{}", log.console());
-        // What it was when the machine went counts, not what it was just before.
-        assert!(outside.board.wait_left(GONE).unwrap(), "the machine stays");
-        let status = outside.board.status().unwrap();
-        // Where the function decodes nothing, the machine or the board sees it.
-        let bars = status.bars.iter();
-        let bars: Ranges = bars.map(|bar| *bar..bar + config.layout.size).collect();
-        let stores = log.unanswered().iter();
-        let undecoded: Vec<_> = stores
-            .filter(|address| bars.contains(&(**address..**address + 1)))
-            .collect();
-        assert!(undecoded.is_empty(), "{undecoded:#x?}");
-        assert_eq!(status.undecoded, 0, "{:?}", status.first_undecoded);
-        assert_eq!(status.left_as_master, 0);
-        assert_eq!(status.violations, 0, "{:?}", status.first_error);
-        assert_eq!(status.strays, 0, "{:?}", status.first_stray);
-        // Nothing was read or written behind the back of who had taken it away.
-        assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
-        assert_eq!(status.interrupts_lost, 0);
-        let programmed = outside.board.with_cvp(|cvp| cvp.record().clone());
-        let violation = programmed.and_then(|record| record.first_violation);
-        assert_eq!(violation, None);
+        for endpoint in &endpoints {
+            well_used(endpoint, &config, &log);
+        }
     }
 }
 
-/// The outside of a machine: what its programs cannot reach by themselves.
-struct Outside {
-    board: Handle,
-    watching: bool,
-}
-
-impl Outside {
-    fn answer(&mut self, qmp: &mut Qmp, request: &Request) -> Reply {
-        self.try_answer(qmp, request)
-            .unwrap_or_else(|error| Reply::Failed(error.to_string()))
-    }
-
-    fn try_answer(&mut self, qmp: &mut Qmp, request: &Request) -> Result<Reply, Box<dyn Error>> {
-        Ok(match request {
-            Request::FpgaWrite(stretch) => {
-                self.board.write_fpga(stretch.address, &bytes(stretch))?;
-                Reply::Done {}
-            }
-            Request::FpgaCheck(stretch) => {
-                let expected = bytes(stretch);
-                let found = self.board.read_fpga(stretch.address, expected.len())?;
-                let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
-                Reply::Compared {
-                    differs: differs.map(|byte| byte as u64),
-                }
-            }
-            Request::Fault(fault) => {
-                self.fault(fault)?;
-                Reply::Done {}
-            }
-            Request::TakeOut {} => {
-                // QEMU pushes the slot's button; the guest's kernel does the rest.
-                qmp.execute("device_del", json!({ "id": "board" }))?;
-                Reply::Done {}
-            }
-            Request::Program(program) => self.program(program)?,
-            Request::Status {} => Reply::Status(self.counters()?),
-            Request::Settings {} => Reply::Settings(self.board.settings()?),
-            Request::Programmed { seed, length } => {
-                Reply::Programmed(self.programmed(*seed, *length))
-            }
-            Request::Allow(ranges) => self.allow(ranges)?,
-            Request::Log(text) => {
-                println!("{text}");
-                Reply::Done {}
-            }
-            Request::Figure(figure) => {
-                figures::report(figure);
-                Reply::Done {}
-            }
-        })
-    }
-
-    fn fault(&self, fault: &Fault) -> Result<(), peerlane_endpoint::Error> {
-        match *fault {
-            Fault::Reads {
-                answer,
-                skip,
-                times,
-            } => {
-                let answer = match answer {
-                    Answer::Never {} => peerlane_endpoint::Answer::Never,
-                    Answer::Late { ns } => peerlane_endpoint::Answer::Late(ns),
-                    Answer::Unsupported {} => peerlane_endpoint::Answer::Unsupported,
-                    Answer::Abort {} => peerlane_endpoint::Answer::Abort,
-                    Answer::Poisoned {} => peerlane_endpoint::Answer::Poisoned,
-                };
-                self.board.fail_reads(answer, 0..u64::MAX, skip, times)
-            }
-            Fault::StickPort { after } => self.board.stick_port(after),
-            Fault::StallRegisters { skip, times, ms } => {
-                let length = Duration::from_millis(ms);
-                self.board.stall_reads(skip, times, length);
-                Ok(())
-            }
-            Fault::Configure {} => self.board.configure(),
-            Fault::ConfigureOther { build_id } => self.board.configure_other(build_id),
-            Fault::RingWithoutEnd { channel } => self.board.ring_without_end(channel),
-            Fault::Programming(fault) => {
-                self.programming_fault(fault);
-                Ok(())
-            }
-            Fault::LostAtReset {} => {
-                self.board.lose_at_reset();
-                Ok(())
-            }
-            Fault::ResetMemorySide {} => self.board.reset_memory_side(),
-            Fault::EndlessKernels {} => self.time_kernels(Timing {
-                start: u64::MAX,
-                ..Timing::default()
-            }),
-            Fault::Calibration { after } => self.calibrate(after),
-            Fault::Absent {} => self.board.hide_bar(),
-            Fault::Kill {} => self.board.kill(),
-            Fault::Clear {} => {
-                self.time_kernels(Timing::default())?;
-                self.calibrate(Some(0))?;
-                self.board.hide_function(false);
-                self.board.with_cvp(|cvp| cvp.set_fault(None));
-                self.board.clear_faults()
-            }
-        }
-    }
-
-    /// Says how long kernels take from now on.
-    fn time_kernels(&self, timing: Timing) -> Result<(), peerlane_endpoint::Error> {
-        self.board.with_board(move |board| {
-            if let Some(side) = board.opencl_mut() {
-                side.set_timing(timing);
-            }
-        })
-    }
-
-    /// FPGA memory is calibrated after so many cycles, or never.
-    fn calibrate(&self, after: Option<u64>) -> Result<(), peerlane_endpoint::Error> {
-        self.board.with_board(move |board| {
-            if let Some(side) = board.opencl_mut() {
-                side.set_calibrates(after);
-            }
-        })
-    }
-
-    /// Configures the FPGA, if that is a program.
-    fn program(&self, program: &str) -> Result<Reply, peerlane_endpoint::Error> {
-        match serde_json::from_str::<Program>(program) {
-            Ok(program) => {
-                self.board.reprogram(program, Contents::Lost)?;
-                self.board.configure()?;
-                Ok(Reply::Done {})
-            }
-            Err(error) => Ok(Reply::Failed(error.to_string())),
-        }
-    }
-
-    fn programming_fault(&self, fault: Programming) {
-        let fault = match fault {
-            Programming::NeverReady {} => CvpFault::NeverReady,
-            Programming::Error { after } => CvpFault::Error(after as usize),
-            Programming::StaysReady {} => CvpFault::StaysReady,
-            Programming::NoUserMode {} => CvpFault::NoUserMode,
-            Programming::Gone {} => return self.board.hide_function(true),
-        };
-        self.board.with_cvp(|cvp| cvp.set_fault(Some(fault)));
-    }
-
-    fn programmed(&self, seed: u64, length: u64) -> Programmed {
-        let record = self.board.with_cvp(|cvp| cvp.record().clone());
-        let record = record.unwrap_or_default();
-        let mut content = vec![0; length as usize];
-        pattern(seed, &mut content);
-        let arrived = record.words.iter().flat_map(|word| word.to_le_bytes());
-        Programmed {
-            transfers: record.transfers,
-            configured: record.configured,
-            same: arrived.eq(cvp_image(&content, PERIPHERY)),
-            violation: record.first_violation,
-        }
-    }
-
-    fn counters(&self) -> Result<Counters, peerlane_endpoint::Error> {
-        let status = self.board.status()?;
-        let page = status.mmio.get("chan").copied().unwrap_or_default();
-        let others = || status.mmio.iter().filter(|(slave, _)| **slave != "chan");
-        Ok(Counters {
-            page_writes: page.writes,
-            page_reads: page.reads,
-            other_writes: others().map(|(_, mmio)| mmio.writes).sum(),
-            other_reads: others().map(|(_, mmio)| mmio.reads).sum(),
-            interrupts: status.interrupts.iter().sum(),
-            resets: status.resets,
-            bytes_written: status.host.bytes_written + status.gpu.bytes_written,
-            bytes_read: status.host.bytes_read + status.gpu.bytes_read,
-        })
-    }
-
-    fn allow(&mut self, ranges: &[Allowed]) -> Result<Reply, peerlane_endpoint::Error> {
-        let status = self.board.status()?;
-        let access = match self.watching {
-            true => status.first_stray.map(|stray| format!("{stray:?}")),
-            false => None,
-        };
-        let with = |right: char| -> Ranges {
-            let allowed = ranges.iter().filter(|range| range.2.contains(right));
-            allowed.map(|range| range.0..range.0 + range.1).collect()
-        };
-        self.watching = !ranges.is_empty();
-        self.board.allow_only(self.watching.then(|| Touched {
-            read: with('r'),
-            written: with('w'),
-        }));
-        Ok(Reply::Strayed { access })
-    }
-}
-
-/// What a stretch of FPGA memory holds.
-fn bytes(stretch: &Stretch) -> Vec<u8> {
-    let mut bytes = vec![0; stretch.length as usize];
-    pattern(stretch.seed, &mut bytes);
-    bytes
+/// Nobody has used a board of this machine as it must not be used, and it has broken no rule of its interfaces.
+fn well_used(endpoint: &Endpoint, config: &Config, log: &Log) {
+    let board = endpoint.handle();
+    // What it was when the machine went counts, not what it was just before.
+    assert!(board.wait_left(GONE).unwrap(), "the machine stays");
+    let status = board.status().unwrap();
+    // Where the function decodes nothing, the machine or the board sees it.
+    let bars = status.bars.iter();
+    let bars: Ranges = bars.map(|bar| *bar..bar + config.layout.size).collect();
+    let stores = log.unanswered().iter();
+    let undecoded: Vec<_> = stores
+        .filter(|address| bars.contains(&(**address..**address + 1)))
+        .collect();
+    assert!(undecoded.is_empty(), "{undecoded:#x?}");
+    assert_eq!(status.undecoded, 0, "{:?}", status.first_undecoded);
+    assert_eq!(status.left_as_master, 0);
+    assert_eq!(status.violations, 0, "{:?}", status.first_error);
+    assert_eq!(status.strays, 0, "{:?}", status.first_stray);
+    // Nothing was read or written behind the back of who had taken it away.
+    assert_eq!(status.unmapped_total, 0, "{:x?}", status.unmapped);
+    assert_eq!(status.interrupts_lost, 0);
+    let programmed = board.with_cvp(|cvp| cvp.record().clone());
+    let violation = programmed.and_then(|record| record.first_violation);
+    assert_eq!(violation, None);
 }

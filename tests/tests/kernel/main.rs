@@ -9,6 +9,7 @@ mod figures;
 mod lab;
 mod libraries;
 mod long;
+mod outside;
 mod runtime;
 mod tools;
 mod variants;

@@ -1,5 +1,7 @@
 //! The driver on other machines and boards than those of the default run, and what takes longer.
 
+mod machines;
+
 use super::tracepoints;
 use crate::lab::Setup;
 use crate::libraries;

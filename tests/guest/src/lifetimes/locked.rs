@@ -12,7 +12,7 @@ use rustix::mm::{Advice, madvise};
 use rustix::process::{Resource, Rlimit};
 
 /// From now on this process is one of a user without rights, who may lock 1 MiB.
-fn become_limited() -> Result<()> {
+pub(crate) fn become_limited() -> Result<()> {
     let limit = Rlimit {
         current: Some(MIB as u64),
         maximum: Some(MIB as u64),
@@ -21,7 +21,7 @@ fn become_limited() -> Result<()> {
     process::become_nobody()
 }
 
-fn refused(what: &str, result: peerlane_host::Result<Region>) -> Result<()> {
+pub(crate) fn refused(what: &str, result: peerlane_host::Result<Region>) -> Result<()> {
     match result {
         Err(Error::Call {
             source: Errno::NOMEM,

@@ -1,0 +1,318 @@
+//! Two boards in one machine: each has its own node, memory, table and watchdog, and whatever happens to one of them is
+//! nothing to the other.
+
+use crate::faults::{DRIVER, poke};
+use crate::host::Board;
+use crate::lab::{Buffer, LIMIT, Lab, Mover, same, told};
+use crate::lifetimes::{become_limited, refused};
+use crate::physical::Watch;
+use crate::process::fork;
+use crate::suite::{Suite, skip};
+use crate::worker::Worker;
+use anyhow::{Context, Result, ensure};
+use peerlane_guest::{Fault, pattern};
+use peerlane_host::{Device, Direction, Error, Memory, Permissions, Region};
+use rand::Rng;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const MIB: usize = 1 << 20;
+
+/// Runs them. The last leaves one board.
+pub fn run(suite: &mut Suite, lab: &mut Lab) {
+    suite.run("two.of_one_process", || of_one_process(lab));
+    suite.run("two.nothing_else_touched", || nothing_else(lab));
+    suite.run("two.at_once", || at_once(lab));
+    for (name, event) in EVENTS {
+        suite.run(&format!("two.one_{name}"), || one_away(lab, *event));
+    }
+    suite.run("two.locked_memory", || locked(lab));
+    suite.run("two.one_killed", || one_killed(lab));
+}
+
+/// A lab for each board.
+fn both(lab: &mut Lab) -> [Lab; 2] {
+    [Board::First, Board::Second].map(|board| lab.branch_with(board))
+}
+
+/// The PCI devices of both, by the numbers of their nodes.
+fn devices() -> Result<[PathBuf; 2]> {
+    let device = |node: &str| -> Result<PathBuf> {
+        let link = Path::new("/sys/class/misc").join(node).join("device");
+        link.canonicalize()
+            .with_context(|| link.display().to_string())
+    };
+    let both = [device("peerlane0")?, device("peerlane1")?];
+    ensure!(both[0] != both[1], "two nodes of {}", both[0].display());
+    Ok(both)
+}
+
+fn register(device: &Device, memory: &Memory) -> peerlane_host::Result<Region> {
+    device.register(memory, 0..memory.length(), Permissions::ReadWrite)
+}
+
+/// A process has both, and the same memory is registered with both. Data go where they belong, one after the other and
+/// together.
+fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
+    devices()?;
+    let mut labs = both(lab);
+    let memory = Memory::new(2 * MIB)?;
+    let mut movers = [Mover::fast(&labs[0])?, Mover::fast(&labs[1])?];
+    let buffer = |mover: &Mover| -> Result<Buffer> {
+        let region = register(mover.device(), &memory).map_err(told)?;
+        let memory = memory.clone();
+        Ok(Buffer { memory, region })
+    };
+    let buffers = [buffer(&movers[0])?, buffer(&movers[1])?];
+    let places = [
+        labs[0].place(movers[0].device())?,
+        labs[1].place(movers[1].device())?,
+    ];
+    for _ in 0..5 {
+        for board in 0..2 {
+            labs[board].check_some(
+                &mut movers[board],
+                &buffers[board],
+                places[board],
+                2,
+                60_000,
+            )?;
+        }
+    }
+    // A region of one is none of the other.
+    let strange = buffers[1].region.part(0..4096);
+    let taken = movers[0]
+        .queue()?
+        .submit(Direction::FromFpga, strange, places[0]);
+    ensure!(
+        taken.is_err(),
+        "a board took a region of the other: {taken:?}"
+    );
+    let seeds = [lab.rng.random(), lab.rng.random()];
+    let half = MIB as u64;
+    let mut moves = Vec::new();
+    for board in 0..2 {
+        labs[board]
+            .host
+            .fpga_write(places[board], seeds[board], half)?;
+        let start = board as u64 * half;
+        let part = buffers[board].region.part(start..start + half);
+        let queue = movers[board].queue()?;
+        moves.push(queue.submit(Direction::FromFpga, part, places[board])?);
+    }
+    for moved in moves.into_iter().rev() {
+        ensure!(
+            moved.wait(Some(LIMIT)).map_err(told)? == half,
+            "a write is short"
+        );
+    }
+    for (board, seed) in seeds.into_iter().enumerate() {
+        let [mut expected, mut found] = [vec![0; MIB], vec![0; MIB]];
+        pattern(seed, &mut expected);
+        memory.read(board * MIB, &mut found)?;
+        same(&expected, &found, board * MIB).with_context(|| format!("board {board}"))?;
+    }
+    Ok("")
+}
+
+/// While both move data, neither touches what only the other has.
+fn nothing_else(lab: &mut Lab) -> Result<&'static str> {
+    let mut labs = both(lab);
+    let mut users = Vec::new();
+    for lab in &labs {
+        let Some(mut watch) = Watch::new(lab.host) else {
+            return skip("behind an IOMMU a process does not know the bus addresses");
+        };
+        let mover = Mover::fast(lab)?;
+        let device = mover.device().clone();
+        let buffer = Buffer::new(&device, MIB)?;
+        let place = lab.place(&device)?;
+        buffer.memory.write(0, &vec![1; MIB])?;
+        watch.memory(buffer.memory.address(), MIB as u64, "rw")?;
+        watch.ring(&device)?;
+        watch.start()?;
+        users.push((mover, buffer, place, watch));
+    }
+    // Ends of a dword go into memory of the library's, which is not watched for.
+    for _ in 0..10 {
+        for (lab, (mover, buffer, place, _)) in labs.iter_mut().zip(&mut users) {
+            lab.check_some_of(4, mover, buffer, *place, 2, 100_000)?;
+        }
+    }
+    users.iter().try_for_each(|(.., watch)| watch.end())?;
+    Ok("")
+}
+
+/// A process of each way on each board.
+fn workers(labs: &mut [Lab; 2]) -> Result<[[Worker; 2]; 2]> {
+    let [first, second] = labs;
+    let of = |lab: &mut Lab| -> Result<[Worker; 2]> {
+        Ok([Worker::start(lab, false)?, Worker::start(lab, true)?])
+    };
+    let mut all = [of(first)?, of(second)?];
+    for worker in all.as_flattened_mut() {
+        worker.progress().context("before anything happens")?;
+    }
+    Ok(all)
+}
+
+fn stop(workers: [[Worker; 2]; 2]) -> Result<u64> {
+    let mut trips = 0;
+    for worker in workers.into_iter().flatten() {
+        trips += worker.stop()?;
+    }
+    Ok(trips)
+}
+
+fn at_once(lab: &mut Lab) -> Result<String> {
+    let mut all = workers(&mut both(lab))?;
+    for _ in 0..lab.rounds {
+        for worker in all.as_flattened_mut() {
+            worker.progress()?;
+        }
+    }
+    Ok(format!("{} round trips", stop(all)?))
+}
+
+/// Takes a board, or its function, away and brings it back; `while_away` is done between.
+type Event = fn(&Path, &mut dyn FnMut() -> Result<()>) -> Result<()>;
+
+/// What happens to one board.
+const EVENTS: &[(&str, Event)] = &[
+    ("reset", |device, while_away| {
+        poke(device.join("reset"), "1")?;
+        while_away()
+    }),
+    ("unbound", |device, while_away| {
+        let name = device.file_name().context("a device without a name")?;
+        let name = name.to_string_lossy();
+        poke(format!("{DRIVER}/unbind"), &name)?;
+        while_away()?;
+        poke(format!("{DRIVER}/bind"), &name)
+    }),
+    ("taken_out", |device, while_away| {
+        poke(device.join("remove"), "1")?;
+        while_away()?;
+        poke("/sys/bus/pci/rescan", "1")
+    }),
+];
+
+/// Something happens to one board, to each in its turn. The contexts of the other are not told of anything, and its data
+/// move on meanwhile.
+fn one_away(lab: &mut Lab, event: Event) -> Result<String> {
+    let mut labs = both(lab);
+    let mut all = workers(&mut labs)?;
+    let mut longest = Duration::ZERO;
+    for round in 0..2 * lab.rounds.div_ceil(2) {
+        let hit = round as usize % 2;
+        let other = 1 - hit;
+        let device = devices()?[hit].clone();
+        let witness = labs[other].open()?;
+        let said = witness.query().map_err(told)?;
+        std::thread::sleep(Duration::from_micros(lab.rng.random_range(0..200_000)));
+        let begin = Instant::now();
+        event(&device, &mut || {
+            for worker in &mut all[other] {
+                worker.progress()?;
+            }
+            Ok(())
+        })
+        .with_context(|| format!("round {round}"))?;
+        let says = witness.query().map_err(told)?;
+        ensure!(
+            (says.generation, says.resets, says.state)
+                == (said.generation, said.resets, said.state),
+            "round {round}: the other board says {says:?}, before {said:?}"
+        );
+        for worker in all.as_flattened_mut() {
+            worker
+                .progress()
+                .with_context(|| format!("round {round}"))?;
+        }
+        longest = longest.max(begin.elapsed());
+    }
+    Ok(format!(
+        "{} round trips, all moving again after {longest:?} at most",
+        stop(all)?
+    ))
+}
+
+fn cached(device: &Device) -> Result<u32> {
+    Ok(device.query().map_err(told)?.regions[1])
+}
+
+/// What is cached for one board counts against the limit of locked memory, and does not give way to the other board
+/// (`driver/README.md`). It does when the process forgets it, or unmaps the memory.
+fn locked(lab: &mut Lab) -> Result<&'static str> {
+    let labs = both(lab);
+    let [first, second] = [labs[0].open()?, labs[1].open()?];
+    fork("user", move || {
+        become_limited()?;
+        let memory = Memory::new(MIB)?;
+        drop(register(&first, &memory).map_err(told)?);
+        ensure!(cached(&first)? == 1, "nothing is cached");
+        refused("as much for the other board", register(&second, &memory))?;
+        ensure!(cached(&first)? == 1, "it has given way");
+        let again = register(&first, &memory).map_err(told)?;
+        ensure!(again.found(), "it is not found");
+        again.forget().map_err(told)?;
+        drop(register(&second, &memory).map_err(told)?);
+        ensure!(cached(&second)? == 1, "nothing is cached for the other");
+        drop(memory);
+        // The driver evicts it by itself.
+        let memory = Memory::new(MIB)?;
+        let begin = Instant::now();
+        loop {
+            match register(&first, &memory) {
+                Ok(_) => return Ok(()),
+                Err(error) if begin.elapsed() > Duration::from_secs(10) => return Err(told(error)),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    })?
+    .wait()?;
+    Ok("")
+}
+
+/// One dies for good while both move data; it can be unbound, and the other has not noticed.
+fn one_killed(lab: &mut Lab) -> Result<String> {
+    let mut labs = both(lab);
+    let dead = devices()?[1].clone();
+    let (witness, lost) = (labs[0].open()?, labs[1].open()?);
+    let said = witness.query().map_err(told)?;
+    let mut survivors = [
+        Worker::start(&mut labs[0], false)?,
+        Worker::start(&mut labs[0], true)?,
+    ];
+    let mut other = Worker::start(&mut labs[1], false)?;
+    other.progress()?;
+    labs[1].host.fault(Fault::Kill {})?;
+    let begin = Instant::now();
+    loop {
+        match lost.query() {
+            Err(Error::Gone) => break,
+            Ok(query) if query.state & peerlane_core::uapi::state::GONE != 0 => break,
+            query => ensure!(begin.elapsed() < LIMIT, "the dead board says {query:?}"),
+        }
+        for worker in &mut survivors {
+            worker.progress()?;
+        }
+    }
+    let told_after = begin.elapsed();
+    other.stop()?;
+    drop(lost);
+    let name = dead.file_name().context("a device without a name")?;
+    poke(format!("{DRIVER}/unbind"), &name.to_string_lossy())?;
+    ensure!(!Path::new("/dev/peerlane1").exists(), "its node is there");
+    let mut trips = 0;
+    for mut worker in survivors {
+        worker.progress()?;
+        trips += worker.stop()?;
+    }
+    let says = witness.query().map_err(told)?;
+    ensure!(
+        (says.generation, says.resets) == (said.generation, said.resets),
+        "the other board says {says:?}, before {said:?}"
+    );
+    Ok(format!("told after {told_after:?}, {trips} round trips"))
+}
