@@ -94,6 +94,7 @@ extern "C" {
     /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
     pub(crate) fn peerlane_begin_relief() -> c_int;
     pub(crate) fn peerlane_end_relief();
+    pub(crate) fn peerlane_may_access(start: usize, end: usize, read: bool, write: bool) -> c_int;
     pub(crate) fn peerlane_relief() -> *mut bindings::workqueue_struct;
     pub(crate) fn peerlane_new_shrinker(number: c_uint) -> *mut bindings::shrinker;
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace

@@ -309,7 +309,10 @@ impl Regions {
     /// restart of the board writes the entries of the regions that it finds here.
     pub(crate) fn reuse(&mut self, key: &Key, mixed: bool, arguments: &mut Register) -> Result<bool> {
         let matches = |region: &Region| {
-            region.key == *key && region.is_usable() && (mixed || !region.is_mixed())
+            region.key == *key
+                && region.is_usable()
+                && (mixed || !region.is_mixed())
+                && region.memory.is_accessible()
         };
         let Some(index) = self.kept.iter().position(matches) else {
             return Ok(false);

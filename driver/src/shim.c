@@ -47,6 +47,25 @@ void *peerlane_new_keeper(struct kmem_cache *cache, struct list_lru *list)
 	return kmem_cache_alloc_lru(cache, list, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 }
 
+/* Whether the calling process may access addresses of its own; -EBUSY: they cannot be looked up without waiting. */
+int peerlane_may_access(unsigned long start, unsigned long end, bool read, bool write)
+{
+	unsigned long wanted = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *area;
+
+	if (!mm || !mmap_read_trylock(mm))
+		return -EBUSY;
+	while (start < end) {
+		area = find_vma(mm, start);
+		if (!area || area->vm_start > start || wanted & ~area->vm_flags)
+			break;
+		start = area->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return start >= end;
+}
+
 static struct workqueue_struct *relief;
 
 int peerlane_begin_relief(void)

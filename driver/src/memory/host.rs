@@ -280,6 +280,10 @@ impl Pinned {
         self.watch.is_stale()
     }
 
+    fn is_accessible(&self) -> bool {
+        self.watch.is_accessible(self.permissions)
+    }
+
     /// The address space that they are of.
     pub(crate) fn space(&self) -> &Arc<Space> {
         self.watch.space()
@@ -398,6 +402,11 @@ impl Pages {
             }
         }
         Ok(())
+    }
+
+    /// Whether the calling process, whose memory it is, may still access it as the board is to.
+    pub(super) fn is_accessible(&self) -> bool {
+        self.pinned.is_accessible()
     }
 
     /// Whether the process may see other memory at the address now.

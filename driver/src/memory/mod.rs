@@ -42,6 +42,14 @@ impl Memory {
         }
     }
 
+    /// Whether the calling process may still access it as the board is to.
+    pub(crate) fn is_accessible(&self) -> bool {
+        match self {
+            Self::Host(pages) => pages.is_accessible(),
+            Self::DmaBuf { .. } | Self::Nvidia { .. } => true,
+        }
+    }
+
     /// Whether it may stay mapped when its region was unregistered. Huge pages of hugetlb go back to a pool that their users
     /// count on: the next `mmap` would not find them there.
     pub(crate) fn may_stay(&self) -> bool {

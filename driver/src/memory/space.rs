@@ -8,7 +8,11 @@
 //! that there always is one. Regions are let go on behalf of others, so the end of a [`Watch`] waits
 //! for nothing.
 
-use crate::{board::Board, ffi::peerlane_mmu_notifier_get, logic::changes::Changes};
+use crate::{
+    board::Board,
+    ffi::{peerlane_may_access, peerlane_mmu_notifier_get},
+    logic::{att::Permissions, changes::Changes},
+};
 use core::{
     ops::Range,
     ptr::{null_mut, NonNull},
@@ -113,11 +117,29 @@ unsafe extern "C" fn change_begins(
     range: *const bindings::mmu_notifier_range,
 ) -> c_int {
     // SAFETY: by contract.
-    let (listener, range) = unsafe { (Listener::of(notifier), (*range).start..(*range).end) };
+    let (listener, event) = unsafe { (Listener::of(notifier), (*range).event) };
+    // SAFETY: as above.
+    let range = unsafe { (*range).start..(*range).end };
     let mut state = listener.state.lock();
     state.changes.begin(range.clone());
-    state.mark_stale(range);
+    let note = match keeps_pages(event) {
+        true => Watch::note_protected,
+        false => Watch::note_stale,
+    };
+    state.mark(range, note);
     0
+}
+
+/// Whether the process sees the same pages after a change, if it may access them at all: where pages are written for the
+/// first time after a fork, or are moved, there is another event. NUMA balancing takes the access to all memory away again
+/// and again, to see which node uses it (`change_prot_numa` of mm/mempolicy.c); it does not move pinned pages.
+fn keeps_pages(event: bindings::mmu_notifier_event) -> bool {
+    matches!(
+        event,
+        bindings::mmu_notifier_event_MMU_NOTIFY_PROTECTION_VMA
+            | bindings::mmu_notifier_event_MMU_NOTIFY_PROTECTION_PAGE
+            | bindings::mmu_notifier_event_MMU_NOTIFY_SOFT_DIRTY
+    )
 }
 
 /// # Safety
@@ -141,12 +163,12 @@ unsafe extern "C" fn release(
 ) {
     // SAFETY: by contract.
     let listener = unsafe { Listener::of(notifier) };
-    listener.state.lock().mark_stale(0..usize::MAX);
+    listener.state.lock().mark(0..usize::MAX, Watch::note_stale);
 }
 
 impl State {
-    /// Tells those who watch some of these addresses.
-    fn mark_stale(&mut self, range: Range<usize>) {
+    /// Informs the watches of some of these addresses.
+    fn mark(&mut self, range: Range<usize>, note: fn(&Watch)) {
         // Both ends belong to an interval of the tree.
         let (start, last) = (range.start, range.end.saturating_sub(1));
         // SAFETY: what is in the tree is the node of a `Watch`, which takes it out, under the lock that
@@ -155,7 +177,7 @@ impl State {
             let mut node = bindings::interval_tree_iter_first(&mut self.watches, start, last);
             while !node.is_null() {
                 let watch = container_of!(Opaque::cast_from(node), Watch, node);
-                (*watch).note_stale();
+                note(&*watch);
                 node = bindings::interval_tree_iter_next(node, start, last);
             }
         }
@@ -240,6 +262,8 @@ const PAUSE_MS: u32 = 2;
 pub(super) struct Watch {
     // Before the node is in the tree.
     stale: Atomic<bool>,
+    /// Whether the process's access may have changed.
+    protected: Atomic<bool>,
     /// Whether a cached region has the pages, which is evicted when they are stale.
     kept: Atomic<bool>,
     board: Arc<Board>,
@@ -261,6 +285,7 @@ impl Watch {
         (node.start, node.last) = (range.start, range.end.saturating_sub(1));
         pin_init!(Self {
             stale: Atomic::new(true),
+            protected: Atomic::new(false),
             kept: Atomic::new(false),
             board,
             range,
@@ -308,6 +333,31 @@ impl Watch {
         if self.kept.load(ordering::Relaxed) {
             self.board.relieve();
         }
+    }
+
+    /// Takes note that the process's access may have changed. Called as [`note_stale`](Self::note_stale).
+    fn note_protected(&self) {
+        self.protected.store(true, ordering::Release);
+    }
+
+    /// Whether the calling process, which has the pages, may access them as the board is to. Never waits: an access that cannot
+    /// be looked up just now does not count.
+    pub(super) fn is_accessible(&self, permissions: Permissions) -> bool {
+        // Before the look: a change after it is seen the next time.
+        if !self.protected.xchg(false, ordering::Full) {
+            return true;
+        }
+        // SAFETY: it looks at the calling process.
+        let may = unsafe {
+            let (read, write) = (permissions.read(), permissions.write());
+            peerlane_may_access(self.range.start, self.range.end, read, write)
+        };
+        match may {
+            0 => self.note_stale(),
+            1 => {}
+            _ => self.note_protected(),
+        }
+        may == 1
     }
 
     /// Takes note that a cached region has the pages, or has them no more. It may be stale already.

@@ -13,7 +13,7 @@ use crate::suite::Suite;
 use anyhow::{Context, Result, anyhow, ensure};
 use peerlane_host::{Device, Direction, Error, Memory, Permissions};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     });
     suite.run("kept.moved", || changed(lab, "moved", swap_places));
     suite.run("kept.shared_with_a_child", || shared_with_a_child(lab));
+    suite.run("kept.protected", || protected(lab));
     suite.run("kept.thrown_away_meanwhile", || thrown_away_meanwhile(lab));
     suite.run("kept.of_a_changing_process", || {
         changes::of_a_changing_process(lab)
@@ -289,6 +290,39 @@ fn shared_with_a_child(lab: &mut Lab) -> Result<&'static str> {
     let buffer = register(&device, &memory)?;
     lab.check_some(&mut mover, &buffer, place, 4, 50_000)
         .context("after the child's end")?;
+    Ok("")
+}
+
+/// A cached region is found again when its process has lost the access for a while, as NUMA balancing does it, and not while
+/// the process may not write.
+fn protected(lab: &mut Lab) -> Result<&'static str> {
+    let device = lab.open()?;
+    let memory = Memory::new(MIB)?;
+    let protect = |flags| {
+        // SAFETY: nobody has references into the memory.
+        unsafe { rustix::mm::mprotect(place_of(&memory), MIB, flags) }
+    };
+    drop(register(&device, &memory)?);
+    protect(MprotectFlags::empty())?;
+    protect(MprotectFlags::READ | MprotectFlags::WRITE)?;
+    let again = register(&device, &memory)?;
+    ensure!(again.region.found(), "it was not found");
+    drop(again);
+    protect(MprotectFlags::READ)?;
+    let refused = device.register(&memory, 0..MIB, Permissions::ReadWrite);
+    let is_fault = matches!(
+        &refused,
+        Err(Error::Call {
+            source: Errno::FAULT,
+            ..
+        })
+    );
+    ensure!(is_fault, "{refused:?}");
+    protect(MprotectFlags::READ | MprotectFlags::WRITE)?;
+    ensure!(
+        !register(&device, &memory)?.region.found(),
+        "it was found after all"
+    );
     Ok("")
 }
 
