@@ -1,6 +1,7 @@
 //! Two boards in one machine: each has its own node, memory, table and watchdog, and whatever happens to one of them is
 //! nothing to the other.
 
+use crate::fakegpu::Gpu;
 use crate::faults::{DRIVER, poke};
 use crate::host::Board;
 use crate::lab::{Buffer, LIMIT, Lab, Mover, same, told};
@@ -26,6 +27,7 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     for (name, event) in EVENTS {
         suite.run(&format!("two.one_{name}"), || one_away(lab, *event));
     }
+    suite.run("two.dmabuf_without_a_name", || without_a_name(lab));
     suite.run("two.locked_memory", || locked(lab));
     suite.run("two.one_killed", || one_killed(lab));
 }
@@ -239,6 +241,31 @@ fn one_away(lab: &mut Lab, event: Event) -> Result<String> {
 
 fn cached(device: &Device) -> Result<u32> {
     Ok(device.query().map_err(told)?.regions[1])
+}
+
+/// A dma-buf that is cached for both boards, and whose descriptors are all closed: each board evicts it, although the other one
+/// has it.
+fn without_a_name(lab: &mut Lab) -> Result<&'static str> {
+    let labs = both(lab);
+    let devices = [labs[0].open()?, labs[1].open()?];
+    let gpu = Gpu::open()?;
+    let buffer = gpu.buffer(MIB, 0, 1, None)?;
+    let name = buffer.dmabuf(true)?;
+    for device in &devices {
+        let region = device.register_dmabuf(&name, 0, MIB as u64, Permissions::Write);
+        drop(region.map_err(told)?);
+        ensure!(cached(device)? == 1, "{}: it is not cached", device.name());
+    }
+    drop(name);
+    let begin = Instant::now();
+    while cached(&devices[0])? + cached(&devices[1])? > 0 {
+        ensure!(
+            begin.elapsed() < Duration::from_secs(20),
+            "it is still cached"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok("")
 }
 
 /// What is cached for one board counts against the limit of locked memory, and does not give way to the other board
