@@ -384,8 +384,8 @@ pub fn signals_are_the_applications(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A transfer's end is told to the handler that is set then.
-pub fn the_status_handler_of_the_moment_is_called(bench: &dyn Bench) {
+/// A transfer's end is told to the handler that was set when it began.
+pub fn the_status_handler_of_the_beginning_is_called(bench: &dyn Bench) {
     let mmd = bench.load();
     let (first, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
     let data = pattern(8, 100_000);

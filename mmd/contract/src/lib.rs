@@ -217,7 +217,7 @@ macro_rules! tests {
             eight_threads_share_a_board
             a_board_has_one_user_and_handles_are_its_own
             signals_are_the_applications
-            the_status_handler_of_the_moment_is_called
+            the_status_handler_of_the_beginning_is_called
             the_rows_of_a_command_end_together
             an_operation_is_anothers_when_it_has_ended
             a_row_that_is_refused_is_no_end

@@ -373,10 +373,11 @@ impl Mmd {
         })
     }
 
-    /// `aocl_mmd_set_status_handler`.
+    /// `aocl_mmd_set_status_handler`: of transfers that begin from now on.
     ///
     /// # Safety
-    /// As [`set_interrupt_handler`](Self::set_interrupt_handler).
+    /// As [`set_interrupt_handler`](Self::set_interrupt_handler), and after that until all transfers have ended that
+    /// began with it.
     pub unsafe fn set_status_handler(
         &self,
         handle: c_int,

@@ -7,7 +7,7 @@ use crate::dma::Dma;
 use crate::end::{Owed, end, say, vital};
 use crate::events::{Watch, Writes};
 use crate::files::{Closed, Files, Moving};
-use crate::handlers::Handlers;
+use crate::handlers::{Handlers, Listener};
 use crate::host::HostMemory;
 use crate::info::{Flavour, Online, Value};
 use crate::ops::Operations;
@@ -86,6 +86,7 @@ struct Job {
     op: usize,
     work: Work,
     owed: Owed,
+    listener: Listener,
 }
 
 enum Work {
@@ -318,7 +319,8 @@ impl Board {
     /// Tells the end of an access to registers, which has ended already.
     pub(crate) fn ended(&self, op: Option<usize>, status: c_int) -> c_int {
         if let (Some(op), 0) = (op, status) {
-            self.handlers.ended(self.handle, op, Owed::new());
+            let listener = self.handlers.listener();
+            self.handlers.ended(listener, self.handle, op, Owed::new());
         }
         status
     }
@@ -400,7 +402,12 @@ impl Board {
         };
         let lane = &self.lanes[direction as usize];
         lane.left.fetch_add(1, Ordering::SeqCst);
-        let owed = Owed::new();
+        let job = Job {
+            op,
+            work,
+            owed: Owed::new(),
+            listener: self.handlers.listener(),
+        };
         let jobs = lock(&lane.jobs);
         let sent = jobs
             .as_ref()
@@ -423,11 +430,16 @@ impl Board {
     /// The body of a lane's thread.
     fn work(&self, lane: usize, jobs: &Receiver<Job>) {
         for job in jobs {
-            let Job { op, mut work, owed } = job;
+            let Job {
+                op,
+                mut work,
+                owed,
+                listener,
+            } = job;
             self.run(&mut work, false);
             self.lanes[lane].left.fetch_sub(1, Ordering::SeqCst);
             if self.operations.ended(op) {
-                self.handlers.ended(self.handle, op, owed);
+                self.handlers.ended(listener, self.handle, op, owed);
                 self.operations.told(op);
             }
         }

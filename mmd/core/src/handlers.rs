@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 
 /// A handler with the pointer that it is called with.
 #[derive(Debug, Clone, Copy)]
-struct Handler<F> {
+pub(crate) struct Handler<F> {
     function: F,
     /// The pointer's address, exposed.
     user: usize,
@@ -33,6 +33,9 @@ impl<F> Handler<F> {
     }
 }
 
+/// Who is told the end of a transfer; `None`: nobody is.
+pub(crate) type Listener = Option<Handler<StatusHandler>>;
+
 /// Which of the handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -43,7 +46,7 @@ enum Kind {
 #[derive(Debug, Default)]
 struct State {
     interrupt: Option<Handler<InterruptHandler>>,
-    status: Option<Handler<StatusHandler>>,
+    status: Listener,
     device: Option<Handler<DeviceHandler>>,
     /// Calls that have not returned.
     calls: Vec<Call>,
@@ -95,7 +98,7 @@ impl Handlers {
         state
     }
 
-    /// Calls the handler that is there now, and says what the call has given; `None`: there is no handler. No lock is
+    /// Calls the handler that `handler` gives, and says what the call has given; `None`: there is no handler. No lock is
     /// held meanwhile.
     fn call<F: Copy, T>(
         &self,
@@ -135,10 +138,11 @@ impl Handlers {
         self.replace(Kind::Interrupt, |state| state.interrupt = new);
     }
 
-    /// Sets the handler of transfers' ends. The one before has returned when this does, unless it is the caller.
+    /// Sets the handler of the ends of transfers that begin from now on. Calls of the one before that have begun have
+    /// returned when this does, unless it is the caller.
     ///
     /// # Safety
-    /// As [`set_interrupt`](Self::set_interrupt).
+    /// As [`set_interrupt`](Self::set_interrupt), and after that until all transfers have ended that began with it.
     pub(crate) unsafe fn set_status(&self, function: Option<StatusHandler>, user: *mut c_void) {
         let new = Handler::new(function, user);
         self.replace(Kind::Status, |state| state.status = new);
@@ -174,12 +178,19 @@ impl Handlers {
         called.unwrap_or(true)
     }
 
-    /// Tells the end of a transfer, which the runtime is owed, to the handler that is set now.
-    pub(crate) fn ended(&self, handle: c_int, op: usize, owed: Owed) {
+    /// Gives the handler that is set now, to be told the end of a transfer that begins now. The runtime's copy between
+    /// two boards sets one of its own meanwhile, which ends the process when it hears of another operation
+    /// (`acl_hal_mmd_copy_globalmem_to_globalmem`, `acl_hal_mmd.cpp`).
+    pub(crate) fn listener(&self) -> Listener {
+        self.lock().status
+    }
+
+    /// Tells the end of a transfer, which the runtime is owed.
+    pub(crate) fn ended(&self, listener: Listener, handle: c_int, op: usize, owed: Owed) {
         let op = with_exposed_provenance_mut(op);
         let told = self.call(
             Kind::Status,
-            |state| state.status,
+            |_| listener,
             |handler| {
                 // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
                 // begun with.

@@ -83,7 +83,7 @@ fn no_handler_is_at_work_when_it_was_taken_away() {
     assert!(!taken(
         &handlers,
         of,
-        |handlers| handlers.ended(1, 2, Owed::new()),
+        |handlers| handlers.ended(handlers.listener(), 1, 2, Owed::new()),
         take
     ));
     let interrupted: [&dyn Fn(); 3] = [

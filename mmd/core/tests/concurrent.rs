@@ -3,7 +3,7 @@
 
 use handlers::Handlers;
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -59,7 +59,20 @@ unsafe extern "C" fn interrupt(_: c_int, used: *mut c_void) {
     used.with(|value| assert_eq!(unsafe { *value }, 0));
 }
 
-unsafe extern "C" fn status(handle: c_int, used: *mut c_void, _: *mut c_void, _: c_int) {
+/// What the handler of transfers uses, and its calls that have begun.
+#[derive(Default)]
+struct Told {
+    used: UnsafeCell<u32>,
+    calls: Mutex<u32>,
+    called: Condvar,
+}
+
+unsafe extern "C" fn status(handle: c_int, told: *mut c_void, _: *mut c_void, _: c_int) {
+    // SAFETY: as above.
+    let told = unsafe { &*told.cast::<Told>() };
+    *told.calls.lock().unwrap() += 1;
+    told.called.notify_all();
+    let used = std::ptr::from_ref(&told.used).cast_mut().cast();
     // SAFETY: as above.
     unsafe { interrupt(handle, used) };
 }
@@ -70,15 +83,12 @@ fn given_back(used: &Used) {
     used.with_mut(|value| unsafe { *value = 1 });
 }
 
-/// Handlers with one of each kind, which use different things.
-fn set() -> (Arc<Handlers>, [Arc<Used>; 2]) {
+/// Handlers with one of interrupts.
+fn set() -> (Arc<Handlers>, Arc<Used>) {
     let handlers = Arc::new(Handlers::default());
-    let used = [0, 0].map(|value| Arc::new(Used::new(value)));
-    // SAFETY: what they use lives to the test's end.
-    unsafe {
-        handlers.set_interrupt(Some(interrupt), user(&used[0]));
-        handlers.set_status(Some(status), user(&used[1]));
-    }
+    let used = Arc::new(Used::new(0));
+    // SAFETY: what it uses lives to the test's end.
+    unsafe { handlers.set_interrupt(Some(interrupt), user(&used)) };
     (handlers, used)
 }
 
@@ -90,13 +100,24 @@ fn spawn(handlers: &Arc<Handlers>, body: fn(&Handlers)) -> thread::JoinHandle<()
 #[test]
 fn a_handler_of_transfers_is_not_at_work_when_it_was_replaced() {
     loom::model(|| {
-        let (handlers, [_, used]) = set();
-        let calls = [0; 2].map(|_| spawn(&handlers, |handlers| handlers.ended(1, 2, end::Owed)));
-        let next = Arc::new(Used::new(0));
+        let handlers = Arc::new(Handlers::default());
+        let told = Arc::new(Told::default());
+        let user = Arc::as_ptr(&told).cast_mut().cast();
         // SAFETY: what it uses lives to the test's end.
-        unsafe { handlers.set_status(Some(status), user(&next)) };
-        given_back(&used);
-        calls.into_iter().for_each(|call| call.join().unwrap());
+        unsafe { handlers.set_status(Some(status), user) };
+        let listener = handlers.listener();
+        let theirs = Arc::clone(&handlers);
+        let call = thread::spawn(move || theirs.ended(listener, 1, 2, end::Owed));
+        // The owner knows that all transfers have ended that began with it.
+        let mut calls = told.calls.lock().unwrap();
+        while *calls == 0 {
+            calls = told.called.wait(calls).unwrap();
+        }
+        drop(calls);
+        // SAFETY: there is none.
+        unsafe { handlers.set_status(None, null_mut()) };
+        given_back(&told.used);
+        call.join().unwrap();
     });
 }
 
@@ -110,7 +131,7 @@ fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
     ];
     for take in ways {
         loom::model(move || {
-            let (handlers, [used, _]) = set();
+            let (handlers, used) = set();
             let call = spawn(&handlers, |handlers| assert!(handlers.interrupt(1)));
             take(&handlers);
             given_back(&used);
@@ -123,7 +144,7 @@ fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
 #[test]
 fn two_that_take_it_away_both_return() {
     loom::model(|| {
-        let (handlers, [used, _]) = set();
+        let (handlers, used) = set();
         let call = spawn(&handlers, |handlers| assert!(handlers.interrupt(1)));
         let other = spawn(&handlers, |handlers| {
             handlers.without_interrupt(|| (true, ()))

@@ -224,6 +224,28 @@ fn the_clock_gets_its_last_counter_and_yield_does_nothing() {
     runtime.close();
 }
 
+/// The runtime's copy between two boards has a handler of its own as long as it lasts, which ends the process if it is
+/// called for anything else (`acl_hal_mmd_copy_globalmem_to_globalmem`).
+#[test]
+fn a_transfer_is_told_to_the_handler_that_it_began_with() {
+    let toys = Toys::new(EMPTY);
+    let mmd = toys.load();
+    let (first, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
+    let second = Runtime::over(mmd, first.handle(), Version(24.2));
+    let data: &'static [u8] = Box::leak(pattern(8, 100_000).into_boxed_slice());
+    let frozen = toys.fake.lock();
+    first.begin_write(1, PLACE, data);
+    second.set_status();
+    drop(frozen);
+    second.write_op(2, PLACE, data);
+    first.until("a write", |heard| heard.ended.len() == 1);
+    for (runtime, op) in [(&first, 1), (&second, 2)] {
+        let heard = runtime.shared.heard.lock().unwrap();
+        assert!(heard.ended.keys().eq(&[op]), "{:?}", heard.ended);
+    }
+    first.close();
+}
+
 #[test]
 fn a_board_that_goes_or_comes_does_not_shift_the_others() {
     let toys = Toys::new(EMPTY);
