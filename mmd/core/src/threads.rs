@@ -1,21 +1,36 @@
 //! Threads of ours in a program of somebody else's.
 
+use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
 use std::thread::{Builder, JoinHandle};
+
+/// Signals of what a thread does wrong itself.
+const FAULTS: [c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
 
 /// Signals of a thread, as they were.
 struct Blocked(libc::sigset_t);
 
 impl Blocked {
-    /// Blocks all signals of the calling thread: the application handles its signals in its own threads.
+    /// Blocks signals of the calling thread: the application handles its signals in its own threads. Those of a thread's
+    /// own [`FAULTS`] stay: the system ends a process past its handlers where one is blocked.
     fn all() -> Self {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
         // SAFETY: both are written by these calls, which cannot fail with these arguments
-        // (POSIX.1-2017, `sigfillset` and `pthread_sigmask`).
+        // (POSIX.1-2017, `sigfillset`, `sigdelset` and `pthread_sigmask`).
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
+            for fault in FAULTS {
+                libc::sigdelset(all.as_mut_ptr(), fault);
+            }
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
             Self(before.assume_init())
         }
@@ -29,7 +44,7 @@ impl Drop for Blocked {
     }
 }
 
-/// Starts a thread in which all signals are blocked.
+/// Starts a thread in which signals are blocked, but for those of its own faults.
 pub(crate) fn spawn(
     name: &str,
     body: impl FnOnce() + Send + 'static,
