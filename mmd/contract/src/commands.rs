@@ -264,3 +264,39 @@ pub fn host_memory_that_is_written_back_to_itself_is_there(bench: &dyn Bench) {
     assert!(buffer == pattern(1, 70_000));
     runtime.close();
 }
+
+/// The runtime takes the board of such a buffer from bits of the host's address, so it may name one that is not open.
+/// The end is told by one that is.
+pub fn host_memory_of_a_board_that_was_closed_is_there_too(bench: &dyn Bench) {
+    let mmd = bench.load();
+    let (closed, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
+    let (stale, memory) = (closed.handle(), closed.interfaces[2]);
+    closed.close();
+    let data = pattern(1, 70_000);
+    let at = data.as_ptr().expose_provenance();
+    let write = |op, interface, at| {
+        // SAFETY: the bytes live until the command's end.
+        unsafe { mmd.write(stale, op, 70_000, data.as_ptr().cast(), interface, at) }
+    };
+    let command = Command::new(Duration::ZERO);
+    assert_eq!(
+        command.hand(|op| write(op, memory, at)),
+        -1,
+        "nobody to tell it"
+    );
+    let (runtime, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
+    // SAFETY: it needs no pointer.
+    let set =
+        unsafe { mmd.set_status_handler(runtime.handle(), Some(status), std::ptr::null_mut()) };
+    assert!(set == 0 && runtime.handle() != stale);
+    assert_eq!(command.hand(|op| write(op, memory, at)), 0);
+    command.finish();
+    assert_eq!(command.told.load(Ordering::SeqCst), 1);
+    let none = std::ptr::null_mut();
+    assert_eq!(write(none, memory, at), 0);
+    assert_eq!(write(none, memory, at + 64), -1);
+    assert_eq!(write(none, memory, PLACE), -1);
+    assert_eq!(write(none, runtime.interfaces[0], at), -1);
+    command.was_on_time();
+    runtime.close();
+}

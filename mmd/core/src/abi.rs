@@ -191,6 +191,24 @@ impl Mmd {
         board
     }
 
+    /// A board that is open, where the one of a handle is not. The runtime writes a buffer with `CL_MEM_USE_HOST_PTR`
+    /// back to itself when it is unmapped, and takes the board from bits of the host's address ("When unmapping a mem
+    /// object, always take the device address", `acl_mem.cpp`): any board may be named.
+    fn instead_of(&self, handle: c_int) -> Option<Arc<Board>> {
+        if self.owner.is_another() {
+            return None;
+        }
+        let open = self.lock();
+        if open.boards.contains_key(&handle) {
+            return None;
+        }
+        let board = open.boards.values().next().cloned();
+        drop(open);
+        called();
+        ops::call();
+        board
+    }
+
     /// Does something with a board; -1 if there is none of this handle, or if it fails.
     fn with(&self, handle: c_int, f: impl FnOnce(&Board) -> c_int) -> c_int {
         guarded(-1, || self.board(handle).map_or(-1, |board| f(&board)))
@@ -445,6 +463,10 @@ impl Mmd {
         interface: c_int,
         offset: usize,
     ) -> c_int {
+        let itself = interface == MEMORY && source.addr() == offset;
+        if itself && let Some(board) = self.instead_of(handle) {
+            return guarded(-1, || board.ended(operation(op), 0));
+        }
         self.moving(handle, |board| {
             if length > MOST || source.is_null() && length > 0 {
                 say("a write from nowhere, or of more than there can be");
