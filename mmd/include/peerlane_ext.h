@@ -39,8 +39,14 @@
  * Closing. The last release of the context closes the board: copies that are under way end with
  * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. Buffers, queues, programs and
  * events hold their context: release them, too, or no other program gets the board. A copy with an event keeps
- * context and buffer until it has ended. While the FPGA is programmed copies end with CL_BOARD_RESTARTED_PEERLANE: let
- * them end before a kernel of another binary is enqueued.
+ * context and buffer until it has ended.
+ *
+ * Programming. When a kernel of another binary is enqueued, OpenCL reads all buffers, programs the FPGA, and writes the
+ * buffers back. A copy that is under way meanwhile, or begins then, ends with CL_BOARD_RESTARTED_PEERLANE, also if its
+ * bytes were moved: copy again. A copy of a buffer waits until the buffers are back. One by an address, or one that
+ * has waited for events, is refused until OpenCL has used the board since: by a transfer, a kernel, or
+ * clGetBufferAddressPeerlane(). A closed runtime does not say when it begins to read buffers: what is copied to one
+ * between that and the programming is lost, and CL_SUCCESS reported. So let copies end before such a kernel is enqueued.
  */
 #ifndef PEERLANE_EXT_H
 #define PEERLANE_EXT_H

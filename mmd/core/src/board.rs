@@ -15,7 +15,7 @@ use crate::peer::Gate;
 use crate::program::{JTAG_CABLE, JTAG_DEVICE, Programmer};
 use crate::registers::Registers;
 use crate::resets::Resets;
-use crate::rom::Kernels;
+use crate::rom::{Kernels, WINDOW};
 use crate::threads::{join, spawn};
 use peerlane_host::{Area, Direction, Errno, Error, OpenCl};
 use std::ffi::c_int;
@@ -287,7 +287,10 @@ impl Board {
     pub(crate) fn registers_write(&self, interface: c_int, offset: u64, data: &[u8]) -> c_int {
         let written = match interface {
             KERNELS => {
-                self.writes.note();
+                // A kernel's registers, by a thread of the program's: it is launched.
+                if self.writes.note() && offset >= WINDOW.start {
+                    self.gate.used();
+                }
                 self.kernels.write(offset, data)
             }
             CLOCK => self.registers.write(Area::Clock, offset, data),
@@ -386,6 +389,7 @@ impl Board {
             self.run(&mut work, true);
             return 0;
         };
+        self.gate.used();
         if self.operations.begin(op, small) {
             return self.begin(op, work);
         }
@@ -409,9 +413,7 @@ impl Board {
             listener: self.handlers.listener(),
         };
         let jobs = lock(&lane.jobs);
-        let sent = jobs
-            .as_ref()
-            .is_some_and(|jobs| jobs.send(Job { op, work, owed }).is_ok());
+        let sent = jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
         drop(jobs);
         if sent {
             return 0;
@@ -522,6 +524,7 @@ impl Board {
         let keeps = self.programmer.keeps_memory(image);
         if keep && !keeps {
             // The runtime saves what is in the memory, and asks again.
+            self.gate.unsettle();
             return -1;
         }
         if let Err(reason) = self.programmer.check(image, &*self.side) {
@@ -530,6 +533,9 @@ impl Board {
                 self.name
             ));
             return -1;
+        }
+        if !keep {
+            self.gate.unsettle();
         }
         self.handlers.without_interrupt(|| {
             let programmed = self

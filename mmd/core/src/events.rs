@@ -36,11 +36,11 @@ thread_local! {
 pub(crate) struct Writes(AtomicU64);
 
 impl Writes {
-    /// There is one, of the calling thread. Before it: its kernel may end at once.
-    pub(crate) fn note(&self) {
-        if !WATCHES.get() {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
+    /// There is one, of the calling thread; whether it counts. Before it: its kernel may end at once.
+    pub(crate) fn note(&self) -> bool {
+        let counts = !WATCHES.get();
+        self.0.fetch_add(u64::from(counts), Ordering::SeqCst);
+        counts
     }
 
     fn so_far(&self) -> u64 {

@@ -24,7 +24,7 @@ const SEGMENT: u64 = 0x020;
 /// kernels' address space, in steps of the window's 4 KiB.
 const MARK: u32 = 0x1a5a_5000;
 /// The window into the kernels' address space.
-const WINDOW: Range<u64> = 0x1000..0x2000;
+pub(crate) const WINDOW: Range<u64> = 0x1000..0x2000;
 /// The short ROM.
 const ROM: Range<u64> = 0x2000..0x3000;
 /// Bytes of the kernels' address space.

@@ -157,7 +157,9 @@ impl Copy {
             Ok(()) => self.told(&error),
             // What it ended with is a consequence.
             Err(why) => why,
-        })
+        })?;
+        // OpenCL has saved what was there before, or these bytes were not restored.
+        pass.check_memory()
     }
 
     /// Moves the bytes, whatever happens.

@@ -32,7 +32,9 @@ struct State {
     board: Weak<Board>,
     closed: bool,
     programming: bool,
-    /// Times that the FPGA was programmed.
+    /// OpenCL may be saving or restoring the board's memory around a programming.
+    unsettled: bool,
+    /// Changes of these two.
     programs: u64,
     inside: usize,
     waiting: usize,
@@ -65,10 +67,10 @@ impl Gate {
     /// Lets somebody in.
     ///
     /// # Errors
-    /// The board was closed, or its FPGA is being programmed.
+    /// The board was closed, or its FPGA is being programmed, with all that OpenCL does around that.
     pub(super) fn enter(self: &Arc<Self>) -> Result<Pass, c_int> {
         let mut state = self.lock();
-        if state.programming {
+        if state.programming || state.unsettled {
             return Err(CL_BOARD_RESTARTED_PEERLANE);
         }
         match state.board.upgrade() {
@@ -103,6 +105,20 @@ impl Gate {
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
         }
+    }
+
+    /// Lets nobody in until the board is [used](Self::used): OpenCL saves what is in its memory, programs the FPGA, and
+    /// writes it back, all under its lock (`acl_program.cpp` of intel/fpga-runtime-for-opencl v2025.0). Who is inside
+    /// is told at the end.
+    pub(crate) fn unsettle(&self) {
+        let mut state = self.lock();
+        state.unsettled = true;
+        state.programs += 1;
+    }
+
+    /// OpenCL uses the board by a command, which it does when all buffers are as they were.
+    pub(crate) fn used(&self) {
+        self.lock().unsettled = false;
     }
 
     /// Lets nobody in while the FPGA is programmed; others again also if `program` panics.
@@ -171,11 +187,15 @@ impl Pass {
 
     /// Whether the board is still what it was: `Err` says what became of it.
     pub(super) fn check(&self) -> Result<(), c_int> {
-        let state = self.gate.lock();
-        if state.closed {
+        if self.gate.is_closed() {
             return Err(CL_BOARD_CLOSED_PEERLANE);
         }
-        match state.programs == self.programs {
+        self.check_memory()
+    }
+
+    /// Whether the board's memory is still what it was.
+    pub(super) fn check_memory(&self) -> Result<(), c_int> {
+        match self.gate.lock().programs == self.programs {
             true => Ok(()),
             false => Err(CL_BOARD_RESTARTED_PEERLANE),
         }

@@ -114,6 +114,75 @@ fn programming_ends_copies() {
     program.runtime.close();
 }
 
+/// The runtime has its lock from the question whether the memory can be kept until all buffers are as they were: what
+/// is copied meanwhile is lost, or not there yet.
+#[test]
+fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
+    let program = Program::new();
+    let peer = program.peer(4096);
+    let memory = program.runtime.interfaces[2];
+    let shared = &program.runtime.shared;
+    let mut image = EMPTY.as_bytes().to_vec();
+    let begin_address = |direction| {
+        let (user, end) = listen();
+        // SAFETY: the function is called once, with this.
+        let begun = unsafe {
+            let (to, told) = ((peer.handle(), 0), (Some(heard as _), user));
+            (program.mmd).copy_address(direction, PLACE as u64, to, 100, told)
+        };
+        (begun, end)
+    };
+    let address = |direction| match begin_address(direction) {
+        (0, end) => end.recv_timeout(LIMIT).unwrap(),
+        (refused, _) => refused,
+    };
+    let (old, new) = (pattern(1, 100), pattern(2, 100));
+    program.set_board(0, &old);
+    peer.memory.write(0, &new).unwrap();
+    let gates = [(); 2].map(|()| program.context.event());
+    let copies = gates.map(|gate| {
+        (program.begin(Direction::ToFpga, &peer, (0, 0), 100, &[handle(gate)])).unwrap()
+    });
+    // One that is under way when the runtime asks, and ends behind that.
+    program.toys.fake.lock().tricks.stuck = true;
+    program.toys.fake.lock().tricks.frozen = true;
+    let before = program.given();
+    let (begun, end) = begin_address(Direction::ToFpga);
+    assert_eq!(begun, 0);
+    program.until_given(before + 1);
+    assert!(!program.runtime.program(&mut image, 1));
+    program.toys.fake.lock().tricks.stuck = false;
+    program.toys.fake.lock().tricks.frozen = false;
+    assert_eq!(end.recv_timeout(LIMIT).unwrap(), RESTARTED);
+    program.set_board(0, &old);
+
+    let mut saved = vec![0; 100];
+    assert_eq!(shared.read(memory, PLACE, &mut saved), 0);
+    gates[0].set(0);
+    assert_eq!(copies[0].wait(), RESTARTED);
+    assert_eq!(address(Direction::ToFpga), RESTARTED);
+    assert!(program.runtime.program(&mut image, 0));
+    // Not restored.
+    gates[1].set(0);
+    assert_eq!(copies[1].wait(), RESTARTED);
+    assert_eq!(address(Direction::FromFpga), RESTARTED);
+    assert_eq!(peer.bytes(0, 100), new);
+    assert_eq!(shared.write(memory, PLACE, &saved), 0);
+    assert_eq!(program.on_board(0, 100), old);
+
+    // The question where a buffer lies waits for the runtime's lock.
+    assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), 100), 0);
+    assert_eq!(program.on_board(0, 100), new);
+    assert_eq!(address(Direction::FromFpga), 0);
+    // A kernel runs when all is there, too.
+    assert!(program.runtime.program(&mut image, 0));
+    assert_eq!(address(Direction::FromFpga), RESTARTED);
+    program.runtime.launch(1, [0x400, 0x400, 0x8000]);
+    assert_eq!(address(Direction::FromFpga), 0);
+    program.runtime.until_finished(1);
+    program.runtime.close();
+}
+
 #[test]
 fn closing_the_board_ends_copies_and_gives_memory_back() {
     let program = Program::new();
