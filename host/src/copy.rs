@@ -26,7 +26,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// descriptors of the channel that may name them have ended, those of other transfers among them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The time that a window has to end by itself after a copy was given up: the rest of the queue goes on then.
+/// The time that windows have to end by themselves after a copy was given up, with what is before them: the rest of the queue
+/// goes on then.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How [`Queue::begin_copy`] moves memory that the board does not know.
@@ -79,9 +80,10 @@ struct Moving {
     window: Window,
 }
 
-/// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, as
-/// [`Transfer::stop`] does it with a grace of a second, and the board has forgotten the memory afterwards. Where the board does
-/// not answer, the drop waits until it does, or the driver reports that it is gone.
+/// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, and the
+/// board has forgotten the memory afterwards. What the board has of it, and of others before it, has a second to end by
+/// itself. Then the queue is [restarted](Queue::restart). Where the board does not answer, the drop waits until it does, or the
+/// driver reports that it is gone.
 #[derive(Debug)]
 #[must_use = "it makes no progress but in its waits"]
 pub struct Copying {
@@ -120,10 +122,10 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, [`Error::Timeout`] too, some of the bytes may
-    /// have been moved, and the board has forgotten the memory. Stopping a window takes up to a second more than the
-    /// limit. If it
-    /// has not ended then, the queue is [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a
-    /// board does not answer, this returns when it does, or when its driver reports that it is gone.
+    /// have been moved, and the board has forgotten the memory. What the board has of the
+    /// copy then, and of other transfers before it, has a second to end. If it has not, the queue is
+    /// [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a board does not answer, this
+    /// returns when it does, or when its driver reports that it is gone.
     pub fn copy_to_fpga(
         &self,
         from: &[u8],
@@ -204,17 +206,16 @@ impl Copying {
             return Err(Error::Inherited);
         }
         let now = || queue.device().context().now();
-        let begin = now();
+        let (begin, begun) = (now(), self.begun);
         let limit = limit.into();
         while self.done < self.length {
             let spent = now().saturating_sub(begin);
             let left = limit.map(|limit| limit.saturating_sub(spent));
-            // To register a window may take long: its pages may be elsewhere.
-            if left == Some(Duration::ZERO) && self.begun > 0 {
-                return Err(self.late(spent));
-            }
-            let may_begin = self.begun < self.length && self.moving.len() < WINDOWS;
-            if may_begin && self.begin_window(now())? {
+            // Without time left a call begins one window, so that each call goes on. More could take long: their pages may
+            // be elsewhere.
+            let has_time = left != Some(Duration::ZERO) || self.begun == begun;
+            let has_room = self.begun < self.length && self.moving.len() < WINDOWS;
+            if has_time && has_room && self.begin_window(now())? {
                 continue;
             }
             match self.moving.front() {
@@ -229,7 +230,7 @@ impl Copying {
                     }
                     Err(error) => return Err(self.of_whole(error)),
                 },
-                // No window has room before other transfers have ended.
+                // Others may have to end before a window has room.
                 None if left == Some(Duration::ZERO) => return Err(self.late(spent)),
                 None => {
                     let pause = left.map_or(PAUSE, |left| left.min(PAUSE));
@@ -280,12 +281,14 @@ impl Copying {
             // The board proves that the data have arrived.
             Direction::FromFpga => Permissions::ReadWrite,
         };
-        // SAFETY: promised to `begin_copy`. The region is forgotten before the copy ends.
-        let region = unsafe {
-            self.queue
-                .device()
-                .register_address(first, length, permissions)
+        let ends = match self.direction {
+            Direction::FromFpga => self.queue.prepare_ends(self.address, self.length),
+            Direction::ToFpga => Ok(()),
         };
+        let device = self.queue.device();
+        // SAFETY: promised to `begin_copy`. The region is forgotten before the copy ends.
+        let register = || unsafe { device.register_address(first, length, permissions) };
+        let region = ends.and_then(|()| register());
         let window = match region {
             Ok(region) => Window(region),
             Err(error @ Error::TooLarge { .. }) if self.window <= LEAST => return Err(error),
@@ -325,9 +328,10 @@ impl Drop for Copying {
         for moving in &self.moving {
             moving.transfer.call_off();
         }
+        let end = self.queue.device().now() + GRACE;
         for moving in &self.moving {
             // It may have failed, and have ended. The board forgets the memory in any case.
-            let _ = moving.transfer.stop(GRACE);
+            let _ = moving.transfer.stop_by(end);
         }
     }
 }

@@ -166,7 +166,7 @@ impl TransferList {
         }
         // What others have before them is none of their grace.
         for part in &self.parts {
-            part.queue.wait_for_others(part.id);
+            part.queue.wait_for_others(part.id, Duration::MAX);
         }
         self.each(|part, waited| part.stop(grace.saturating_sub(waited)))
     }

@@ -14,7 +14,6 @@ use crate::flow::{Closed, Closing, Flow, Order, Post, TransferId, Unproven};
 use crate::region::{Part, Region};
 use crate::sys::Process;
 use crate::transfer::{Request, Terms, Transfer};
-use peerlane_core::att::AttAddress;
 use peerlane_core::descriptor::{DWORDS, Direction};
 use peerlane_core::extent::Extents;
 use peerlane_core::record;
@@ -366,9 +365,20 @@ impl Queue {
             Direction::FromFpga => self.0.device.capabilities().write_granularity,
             Direction::ToFpga => 1,
         };
-        let ends = is_ragged(peer.first(), request.length, granularity)
-            .then(|| self.0.ends(peer.first(), request.length));
-        Ok((peer, granularity, ends.transpose()?))
+        let ends = match is_ragged(peer.first(), request.length, granularity) {
+            true => Some(self.0.bounce()?.ends(peer.first(), request.length)),
+            false => None,
+        };
+        Ok((peer, granularity, ends))
+    }
+
+    /// Makes what a write to this address will need for its ends, before other memory takes the room.
+    pub(crate) fn prepare_ends(&self, address: u64, length: u64) -> Result<()> {
+        let granularity = self.0.device.capabilities().write_granularity;
+        match (address | length) & u64::from(granularity - 1) {
+            0 => Ok(()),
+            _ => self.0.bounce().map(drop),
+        }
     }
 
     /// Checks a request as [`submit_with`](Self::submit_with) does, and moves nothing.
@@ -472,14 +482,13 @@ fn slots(context: &dyn Context) -> u32 {
 }
 
 impl Shared {
-    /// The ends of a write. The first one makes the memory for them, by a call of the driver's.
-    fn ends(&self, peer: AttAddress, length: u64) -> Result<Ends> {
+    /// The memory for ends of writes. The first call makes it, by a call of the driver's.
+    fn bounce(&self) -> Result<&Bounce> {
         if self.bounce.get().is_none() {
             // Another thread's may come first; then this one goes.
             let _ = self.bounce.set(Bounce::new(&self.device)?);
         }
-        let bounce = self.bounce.get().ok_or(Error::Forgotten)?;
-        Ok(bounce.ends(peer, length))
+        self.bounce.get().ok_or(Error::Forgotten)
     }
 
     /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail. With it locked nobody

@@ -258,7 +258,7 @@ impl Stream {
         self.cancel();
         // What others have before them is none of their grace.
         for (transfer, _) in &self.under_way {
-            transfer.queue.wait_for_others(transfer.id);
+            transfer.queue.wait_for_others(transfer.id, Duration::MAX);
         }
         let end = device.now().saturating_add(grace);
         while let Some((transfer, _)) = self.under_way.pop_front() {

@@ -167,12 +167,24 @@ impl Transfer {
     /// [`Region::flush`](crate::Region::flush): they may be on their way. [`Error::Gone`](crate::Error::Gone): a board that
     /// is gone moves nothing.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
+        self.stop_within(Duration::MAX, || grace)
+    }
+
+    /// Stops the transfer as [`stop`](Self::stop) does, but by an end in the board's time: it is for others before this
+    /// one, too.
+    pub(crate) fn stop_by(&self, end: Duration) -> Result<u64> {
+        let left = || end.saturating_sub(self.queue.device().now());
+        self.stop_within(left(), left)
+    }
+
+    /// Stops the transfer. Others before it have this time at most. The grace is asked for behind them.
+    fn stop_within(&self, others: Duration, grace: impl FnOnce() -> Duration) -> Result<u64> {
         if self.queue.is_inherited() {
             return Err(Error::Inherited);
         }
         self.call_off();
-        self.queue.wait_for_others(self.id);
-        match self.wait(grace) {
+        self.queue.wait_for_others(self.id, others);
+        match self.wait(grace()) {
             // What is late may still move data, and what a queue has that is broken, too.
             Err(Error::Timeout { .. }) => {}
             Err(Error::Gone) => return Err(Error::Gone),

@@ -25,15 +25,15 @@ const SLOW: u64 = 64 << 20;
 
 impl Shared {
     /// Waits until the board has nothing of others any more before a transfer that was called off, or it has ended. They
-    /// have the time that their bytes may take.
-    pub(crate) fn wait_for_others(&self, id: TransferId) {
+    /// have the time that their bytes may take, but not more than `most`.
+    pub(crate) fn wait_for_others(&self, id: TransferId, most: Duration) {
         let bytes = (self.lock_own()).map_or(0, |state| state.flow.before(id));
         if bytes == 0 {
             return;
         }
         let limit = Duration::from_secs(1).mul_f64(bytes as f64 / SLOW as f64);
         let passed = self.until(
-            Some(limit),
+            Some(limit.min(most)),
             |flow| (flow.before(id) == 0).then_some(Ok(())),
             |flow, waited| Error::NotDrained {
                 under_way: flow.under_way(),

@@ -149,3 +149,70 @@ fn a_copy_that_panics_leaves_nothing_with_the_board() {
     assert!(panicked.is_err());
     assert_eq!(fake.lock().valid_entries(), 0);
 }
+
+/// A program may have no time to wait, and other work to do between two looks.
+#[test]
+fn a_copy_goes_on_in_calls_without_time() {
+    let (fake, _driver, device, queue) = open(small());
+    let whole = memory(&device, 5 * MIB);
+    let (place, options) = (
+        (whole.address(), whole.length() as u64),
+        CopyOptions::default(),
+    );
+    // SAFETY: the memory outlives the copy, and nobody looks at it meanwhile.
+    let begun = unsafe { queue.begin_copy(Direction::ToFpga, place, 0, options) };
+    let mut copying = begun.unwrap();
+    let ended = (0..100).any(|_| match copying.wait(Duration::ZERO) {
+        Ok(()) => true,
+        Err(Error::Timeout { .. }) => {
+            device.poll(Some(Duration::from_millis(1))).unwrap();
+            false
+        }
+        Err(error) => panic!("{error:?}"),
+    });
+    assert!(ended, "{:?}", copying.wait(Duration::ZERO));
+    drop(copying);
+    assert_eq!((fake.lock().valid_entries(), queue.under_way()), (0, 0));
+}
+
+/// What others have the board do before it does not hold a copy up that has no time left.
+#[test]
+fn a_copy_behind_others_ends_at_its_limit() {
+    let (fake, _driver, device, queue) = open(Config {
+        gpu_granule: 2 * MIB,
+        ..Config::default()
+    });
+    queue.set_piece(u32::MAX);
+    let (_memory, region) = registered(&device, MemoryKind::Gpu, 1024 * MIB, Permissions::Read);
+    let whole = memory(&device, 16 * MIB);
+    fake.lock().tricks.stuck = true;
+    let other = queue.to_fpga(&region, 0).unwrap();
+    let begin = device.now();
+    let limit = Some(Duration::from_millis(20));
+    let error = copy(&queue, Direction::ToFpga, &whole, limit).unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error:?}");
+    let took = device.now() - begin;
+    assert!(took < Duration::from_millis(2500), "{took:?}");
+    assert!(matches!(other.wait(SECOND), Err(Error::Stopped)));
+    assert_eq!(queue.under_way(), 0);
+}
+
+/// Memory for the ends of a write finds room before the windows take all of it.
+#[test]
+fn a_copy_leaves_room_for_its_ends() {
+    let (_fake, _driver, device, queue) = open(Config {
+        write_granularity: 4,
+        ..small()
+    });
+    let whole = memory(&device, 2 * MIB);
+    let place = (whole.address(), whole.length() as u64 - 1);
+    let options = CopyOptions::default();
+    // SAFETY: the memory outlives the call, and is looked at after it.
+    let begun = unsafe { queue.begin_copy(Direction::FromFpga, place, 0, options) };
+    let copied = begun.unwrap().wait(None);
+    // The fake's memory has no address at which the last bytes could be stored.
+    let Err(Error::Fault { bytes_done, .. }) = copied else {
+        panic!("{copied:?}");
+    };
+    assert_eq!(bytes_done, 2 * MIB - 4);
+}
