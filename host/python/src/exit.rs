@@ -39,6 +39,16 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     done
 }
 
+/// Drops what has objects of Python's, by a thread that is none of Python's. At the exit nothing is dropped any more.
+pub(crate) fn drop_beside<T>(value: T) {
+    ASKING.fetch_add(1, Ordering::SeqCst);
+    match is_exiting() {
+        true => std::mem::forget(value),
+        false => drop(value),
+    }
+    ASKING.fetch_sub(1, Ordering::SeqCst);
+}
+
 /// Whether the interpreter ends.
 pub(crate) fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)

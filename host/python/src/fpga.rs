@@ -1,22 +1,28 @@
 //! FPGA memory.
 
+use crate::error::invalid;
 use pyo3::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// An opened device's identity. It keeps nothing of the device.
+#[derive(Clone, Default)]
+pub(crate) struct Owner(Arc<()>);
 
 /// FPGA memory of a device's, for as long as that is open.
 #[pyclass(frozen, module = "peerlane")]
-pub(crate) struct FpgaMemory(Range<u64>);
+pub(crate) struct FpgaMemory(Range<u64>, Owner);
 
 impl FpgaMemory {
-    pub(crate) fn new(range: Range<u64>) -> Self {
-        Self(range)
+    pub(crate) fn new(range: Range<u64>, owner: Owner) -> Self {
+        Self(range, owner)
     }
 }
 
 #[pymethods]
 impl FpgaMemory {
     #[getter]
-    pub(crate) fn address(&self) -> u64 {
+    fn address(&self) -> u64 {
         self.0.start
     }
 
@@ -40,10 +46,17 @@ pub(crate) enum Place<'py> {
 }
 
 impl Place<'_> {
-    pub(crate) fn address(&self) -> u64 {
+    /// The address, for a device, whose memory it has to be.
+    pub(crate) fn address(&self, py: Python<'_>, owner: &Owner) -> PyResult<u64> {
         match self {
-            Self::Memory(memory) => memory.get().address(),
-            Self::Address(address) => *address,
+            Self::Memory(memory) if Arc::ptr_eq(&memory.get().1.0, &owner.0) => {
+                Ok(memory.get().address())
+            }
+            Self::Memory(_) => {
+                let remedy = "Allocate it with the device that moves the data.";
+                Err(invalid(py, "FPGA memory of another device", remedy))
+            }
+            Self::Address(address) => Ok(*address),
         }
     }
 }

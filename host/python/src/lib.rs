@@ -12,7 +12,7 @@ mod source;
 
 use error::{closed, told};
 use exit::detached;
-use fpga::FpgaMemory;
+use fpga::{FpgaMemory, Owner};
 use peerlane_gpu::Gpu;
 use peerlane_host::Permissions;
 use pyo3::prelude::*;
@@ -48,12 +48,17 @@ struct Open {
     /// NVIDIA's GPUs whose memory was registered. Each has its primary context, which is expensive to make: where the
     /// program uses another context, it would be made for each registration.
     gpus: Arc<Mutex<BTreeMap<usize, Gpu>>>,
+    owner: Owner,
 }
 
 impl Device {
     fn over(device: peerlane_host::Device) -> Self {
-        let gpus = Arc::default();
-        Self(Mutex::new(Some(Open { device, gpus })))
+        let (gpus, owner) = (Arc::default(), Owner::default());
+        Self(Mutex::new(Some(Open {
+            device,
+            gpus,
+            owner,
+        })))
     }
 
     /// What it has, unless it was closed.
@@ -85,10 +90,10 @@ impl Device {
     }
 
     fn allocate(&self, py: Python<'_>, length: u64) -> PyResult<FpgaMemory> {
-        let device = self.get(py)?;
+        let Open { device, owner, .. } = self.open(py)?;
         let memory = told(py, detached(py, || device.allocate(length)))?;
         // It is the context's once there is a queue; so it always is.
-        Ok(FpgaMemory::new(memory.keep()))
+        Ok(FpgaMemory::new(memory.keep(), owner))
     }
 
     #[pyo3(signature = (source, *, read = true, write = true))]
@@ -115,7 +120,7 @@ impl Device {
         write: bool,
     ) -> PyResult<Region> {
         let permissions = permissions(py, read, write)?;
-        let device = self.get(py)?;
+        let open = self.open(py)?;
         let number = match file.extract::<i32>() {
             Ok(number) => number,
             Err(_) => file.call_method0("fileno")?.extract()?,
@@ -126,12 +131,13 @@ impl Device {
         }
         // SAFETY: it is used within the call only. One that is not open is refused by the driver.
         let file = unsafe { BorrowedFd::borrow_raw(number) };
-        Region::of_dmabuf(py, &device, (file, offset, length), permissions)
+        Region::of_dmabuf(py, &open, (file, offset, length), permissions)
     }
 
     fn queue(&self, py: Python<'_>) -> PyResult<Queue> {
-        let device = self.get(py)?;
-        Ok(Queue::new(told(py, detached(py, || device.queue()))?))
+        let Open { device, owner, .. } = self.open(py)?;
+        let queue = told(py, detached(py, || device.queue()))?;
+        Ok(Queue::new(queue, owner))
     }
 
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
@@ -177,11 +183,18 @@ fn open_simulated(py: Python<'_>) -> PyResult<Device> {
     Ok(Device::over(told(py, detached(py, simulated::open))?))
 }
 
-/// A device of a board that cannot be stopped.
+/// A device of a board that cannot be stopped, and forgets its first region after so many seconds.
 #[cfg(feature = "simulated")]
-#[pyfunction(name = "stuck")]
-fn open_stuck(py: Python<'_>, number: i32) -> PyResult<Device> {
-    Ok(Device::over(told(py, simulated::stuck(number))?))
+#[pyfunction(name = "stuck", signature = (number, forgets = 0.0))]
+fn open_stuck(py: Python<'_>, number: i32, forgets: f64) -> PyResult<Device> {
+    Ok(Device::over(told(py, simulated::stuck(number, forgets))?))
+}
+
+/// A device of a board that takes its first descriptor after a second.
+#[cfg(feature = "simulated")]
+#[pyfunction(name = "slow")]
+fn open_slow(py: Python<'_>) -> PyResult<Device> {
+    Ok(Device::over(told(py, simulated::slow())?))
 }
 
 /// A device of a board that its driver starts again for ever.
@@ -231,6 +244,7 @@ fn _peerlane(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(open_watched, module)?)?;
         module.add_function(wrap_pyfunction!(open_away, module)?)?;
         module.add_function(wrap_pyfunction!(open_failing, module)?)?;
+        module.add_function(wrap_pyfunction!(open_slow, module)?)?;
         module.add_function(wrap_pyfunction!(counts, module)?)?;
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Queues and transfers.
 
 use crate::error::{invalid, late, stopped_late, told, told_of_end, told_of_transfer, unsupported};
-use crate::exit::{detached, is_exiting};
-use crate::fpga::{FpgaMemory, Place};
+use crate::exit::{detached, drop_beside, is_exiting};
+use crate::fpga::{FpgaMemory, Owner, Place};
 use crate::region::{Region, Registered};
 use crate::source::{Kind, Source};
 use peerlane_host::{CopyOptions, Direction, Error, Request, Terms};
@@ -58,8 +58,7 @@ impl Transfers {
     fn note_failures(&mut self, ended: &[Moving]) {
         for one in ended {
             match one.transfer.result() {
-                // The program itself has ended it.
-                None | Some(Ok(_) | Err(Error::Stopped)) => {}
+                None | Some(Ok(_)) => {}
                 Some(Err(error)) if !one.heard.load(Ordering::Relaxed) => {
                     self.failed
                         .retain(|(heard, _)| !heard.load(Ordering::Relaxed));
@@ -85,6 +84,7 @@ impl Transfers {
 #[pyclass(frozen, weakref, module = "peerlane")]
 pub(crate) struct Queue {
     queue: peerlane_host::Queue,
+    owner: Owner,
     transfers: Mutex<Transfers>,
 }
 
@@ -96,9 +96,10 @@ impl Drop for Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(queue: peerlane_host::Queue) -> Self {
+    pub(crate) fn new(queue: peerlane_host::Queue, owner: Owner) -> Self {
         Self {
             queue,
+            owner,
             transfers: Mutex::default(),
         }
     }
@@ -138,10 +139,11 @@ impl Queue {
         &self,
         direction: Direction,
         object: &Bound<'_, PyAny>,
-        fpga_address: u64,
+        fpga: &Place<'_>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
         let py = object.py();
+        let fpga_address = fpga.address(py, &self.owner)?;
         let source = Source::of(object, direction == Direction::FromFpga)?;
         if source.kind != Kind::Host {
             let text = "a GPU's memory is not copied by way of windows";
@@ -162,10 +164,9 @@ impl Queue {
             // Transfers that have not ended are stopped. The board may need time for that.
             let stop = move || {
                 drop(copying);
-                drop(source);
-                Ok(())
+                Ok(source)
             };
-            let _ = end(py, stop)?;
+            drop(end(py, stop)?);
         }
         copied
     }
@@ -174,7 +175,7 @@ impl Queue {
         slf: &Bound<'_, Self>,
         direction: Direction,
         region: &Bound<'_, Region>,
-        fpga_address: u64,
+        fpga: &Place<'_>,
         (offset, length): (u64, Option<u64>),
         terms: Terms,
     ) -> PyResult<Transfer> {
@@ -194,6 +195,7 @@ impl Queue {
             return Err(invalid(py, &text, "Name bytes inside of the region."));
         }
         let queue = slf.get();
+        let fpga_address = fpga.address(py, &queue.owner)?;
         queue.sweep();
         let request = Request {
             direction,
@@ -242,7 +244,7 @@ fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
 }
 
 /// Waits in slices, without the interpreter's lock, so that signals are heard. The board's time may be another than ours, so
-/// the slices are counted.
+/// what the slices took is counted.
 fn wait<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
@@ -252,16 +254,14 @@ fn wait<T: Send>(
     let mut left = limit;
     loop {
         let slice = left.map_or(SLICE, |left| left.min(SLICE));
-        let result = detached(py, || step(slice));
-        let goes_on = matches!(
-            result,
-            Err(Error::Timeout { .. } | Error::NotDrained { .. })
-        );
-        left = left.map(|left| left.saturating_sub(slice));
-        match (goes_on, left) {
-            (false, _) => return told_of_transfer(py, result),
-            (true, Some(Duration::ZERO)) => return Err(late(py, limit.unwrap_or_default())),
-            (true, _) => py.check_signals()?,
+        let waited = match detached(py, || step(slice)) {
+            Err(Error::Timeout { waited, .. } | Error::NotDrained { waited, .. }) => waited,
+            ended => return told_of_transfer(py, ended),
+        };
+        left = left.map(|left| left.saturating_sub(waited.max(slice)));
+        match left {
+            Some(Duration::ZERO) => return Err(late(py, limit.unwrap_or_default())),
+            _ => py.check_signals()?,
         }
     }
 }
@@ -275,7 +275,9 @@ fn end<T: Send + 'static>(
     let (send, ended) = mpsc::channel();
     thread::spawn(move || {
         // Nobody listens after a signal.
-        let _ = send.send(work());
+        if let Err(unheard) = send.send(work()) {
+            drop_beside(unheard);
+        }
     });
     // Called by one thread at a time, whichever has the interpreter's lock.
     let ended = Mutex::new(ended);
@@ -312,14 +314,7 @@ impl Queue {
     ) -> PyResult<Transfer> {
         let terms = terms(after_from_fpga, after_to_fpga, urgent);
         let direction = Direction::FromFpga;
-        Self::submit(
-            slf,
-            direction,
-            region,
-            fpga.address(),
-            (offset, length),
-            terms,
-        )
+        Self::submit(slf, direction, region, &fpga, (offset, length), terms)
     }
 
     #[pyo3(signature = (region, fpga, *, offset = 0, length = None, after_from_fpga = false, after_to_fpga = false, urgent = false))]
@@ -336,14 +331,7 @@ impl Queue {
     ) -> PyResult<Transfer> {
         let terms = terms(after_from_fpga, after_to_fpga, urgent);
         let direction = Direction::ToFpga;
-        Self::submit(
-            slf,
-            direction,
-            region,
-            fpga.address(),
-            (offset, length),
-            terms,
-        )
+        Self::submit(slf, direction, region, &fpga, (offset, length), terms)
     }
 
     #[pyo3(signature = (source, fpga, timeout = None))]
@@ -353,7 +341,7 @@ impl Queue {
         fpga: Place<'_>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        self.copy_memory(Direction::ToFpga, source, fpga.address(), timeout)
+        self.copy_memory(Direction::ToFpga, source, &fpga, timeout)
     }
 
     #[pyo3(signature = (fpga, destination, timeout = None))]
@@ -363,7 +351,7 @@ impl Queue {
         destination: &Bound<'_, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        self.copy_memory(Direction::FromFpga, destination, fpga.address(), timeout)
+        self.copy_memory(Direction::FromFpga, destination, &fpga, timeout)
     }
 
     fn copy(
@@ -392,8 +380,8 @@ impl Queue {
             return Err(invalid(slf.py(), &text, remedy));
         }
         let all = (0, Some(length as u64));
-        let address = fpga.get().address();
-        Self::submit(slf, direction, region, address, all, Terms::default())
+        let fpga = Place::Memory(fpga.clone());
+        Self::submit(slf, direction, region, &fpga, all, Terms::default())
     }
 
     #[pyo3(signature = (timeout = None))]
@@ -567,6 +555,8 @@ impl Transfer {
         // Infinity is for who would wait without a limit.
         let grace = limit(py, Some(grace))?.unwrap_or(Duration::MAX);
         let transfer = Arc::clone(&self.transfer);
+        // The program ends it itself, also where a signal ends the wait.
+        self.heard.store(true, Ordering::Relaxed);
         let stopped = end(py, move || transfer.stop(grace))?;
         self.hear();
         match self.transfer.has_ended() {

@@ -3,12 +3,12 @@
 use crate::Open;
 use crate::error::{closed, invalid, told, told_of_gpu};
 use crate::exit::detached;
-use crate::fpga::Place;
+use crate::fpga::{Owner, Place};
 use crate::source::{Keep, Kind, Source};
 use peerlane_gpu::Gpu;
 use peerlane_gpu::amd::AmdGpu;
+use peerlane_host::Permissions;
 use peerlane_host::peerlane_core::uapi::PROBE_BYTES;
-use peerlane_host::{Device, Permissions};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -25,6 +25,7 @@ pub(crate) struct Registered {
     /// Where the memory begins in the region.
     pub(crate) offset: u64,
     pub(crate) length: u64,
+    owner: Owner,
     /// Of AMD's: what the board writes there is to be flushed.
     amd: Option<AmdGpu>,
     /// After the region: until then the board may reach it. A dma-buf is kept by the driver.
@@ -107,6 +108,7 @@ impl Region {
             region: Some(region),
             offset,
             length,
+            owner: open.owner.clone(),
             amd,
             keep: Some(source.keep),
         };
@@ -116,16 +118,17 @@ impl Region {
     /// A part of a dma-buf, whose descriptor nobody closes meanwhile.
     pub(crate) fn of_dmabuf(
         py: Python<'_>,
-        device: &Device,
+        open: &Open,
         (file, offset, length): (BorrowedFd<'_>, u64, u64),
         permissions: Permissions,
     ) -> PyResult<Self> {
-        let register = || device.register_dmabuf(file, offset, length, permissions);
+        let register = || (open.device).register_dmabuf(file, offset, length, permissions);
         let region = told(py, detached(py, register))?;
         let registered = Registered {
             region: Some(region),
             offset: 0,
             length,
+            owner: open.owner.clone(),
             amd: None,
             keep: None,
         };
@@ -171,7 +174,7 @@ impl Region {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let registered = self.get(py)?;
         let registered = registered.get();
-        let local = fpga.address();
+        let local = fpga.address(py, &registered.owner)?;
         // A GPU's region has whole pages around the memory.
         let end = offset.checked_add(PROBE_BYTES as u64);
         if end.is_none_or(|end| end > registered.length) {

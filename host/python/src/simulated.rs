@@ -13,6 +13,7 @@ use peerlane_simulated::SimBoard;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -64,9 +65,12 @@ pub(crate) fn watched(file: OwnedFd) -> Result<Device> {
     over(least)
 }
 
-/// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h.
-pub(crate) fn stuck(number: i32) -> Result<Device> {
+/// A context whose board ends nothing by itself, and whose channel cannot be stopped, with this number of errno.h. To give
+/// the first region back takes so many seconds of the test's time.
+pub(crate) fn stuck(number: i32, forgets: f64) -> Result<Device> {
     let least = Least::new();
+    let sleep = move || thread::sleep(Duration::from_secs_f64(forgets));
+    *least.in_unregister.lock().expect("nobody has panicked") = Some(Box::new(sleep));
     least.stuck.store(true, Ordering::Relaxed);
     *least.clock.lock().expect("nobody has panicked") = Some(Duration::ZERO);
     let refused = Errno::from_raw_os_error(number);
@@ -80,6 +84,15 @@ pub(crate) fn away() -> Result<Device> {
     least.stuck.store(true, Ordering::Relaxed);
     least.real.store(true, Ordering::Relaxed);
     *least.refuse_stop.lock().expect("nobody has panicked") = Some(Errno::AGAIN);
+    over(least)
+}
+
+/// A context whose board takes its first descriptor after a second, in the test's time.
+pub(crate) fn slow() -> Result<Device> {
+    let least = Least::new();
+    least.real.store(true, Ordering::Relaxed);
+    let sleep = || thread::sleep(Duration::from_secs(1));
+    *least.in_post.lock().expect("nobody has panicked") = Some(Box::new(sleep));
     over(least)
 }
 

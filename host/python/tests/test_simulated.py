@@ -679,7 +679,7 @@ def at_an_end(code, *, status=0, seconds=30):
     program = "import threading, time, peerlane\nfrom peerlane import _peerlane\n" + textwrap.dedent(code)
     begin = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=seconds)
-    assert ended.returncode == status, ended.stderr
+    assert ended.returncode == status and "panicked" not in ended.stderr, ended.stderr
     return time.monotonic() - begin, ended.stdout
 
 
@@ -698,6 +698,24 @@ def test_daemon_threads_that_wait_do_not_abort_the_exit(waits):
             threading.Thread(target=lambda: {waits}, daemon=True).start()
         time.sleep(0.3)
     """)
+
+
+def test_a_copy_that_ctrl_c_has_ended_does_not_abort_the_exit():
+    """Its memory is let go of by a thread that is none of Python's, which asks for the lock while the interpreter ends."""
+    _, said = at_an_end("""
+        import _thread
+        class Last:
+            def __del__(self, sleep=time.sleep):
+                sleep(3)
+        last = Last()
+        queue = _peerlane.stuck(11, 2.0).queue()
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        try:
+            queue.copy_to_fpga(bytes(64), 0, timeout=0.01)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """)
+    assert said == "interrupted\n"
 
 
 def test_the_exit_does_not_wait_for_a_board_that_is_away():
@@ -832,6 +850,27 @@ def test_a_failure_that_nobody_waited_for_is_raised():
         raise KeyError
 
 
+def test_a_drain_tells_of_transfers_that_were_stopped_with_another(device):
+    fpga = device.allocate(1 << 20)
+    queue = device.queue()
+    region = device.register(bytearray(1 << 20))
+    first = queue.copy(fpga, region)
+    queue.copy(fpga, region)
+    with pytest.raises(peerlane.StoppedError):
+        first.stop()
+    with pytest.raises(peerlane.StoppedError):
+        queue.drain()
+    queue.drain()
+    # Not of those that the program itself has ended.
+    transfer = queue.copy(fpga, region)
+    with pytest.raises(peerlane.StoppedError):
+        transfer.stop()
+    queue.drain()
+    queue.copy(fpga, region), queue.copy(fpga, region)
+    queue.restart()
+    queue.drain()
+
+
 def test_a_tensor_keeps_its_memory_and_not_only_its_object(device):
     """A tensor's storage may be exchanged while the object lives (``t.data = other``)."""
 
@@ -876,6 +915,31 @@ def test_memory_of_any_size_is_copied_in_windows(device):
     part = bytearray(1000)
     queue.copy_from_fpga(fpga.address + 4096, part)
     assert bytes(part) == sent[4096:5096]
+
+
+def test_a_copy_ends_at_its_limit_where_a_step_takes_longer():
+    queue = _peerlane.slow().queue()
+    with pytest.raises(peerlane.TransferTimeout, match="stopped"):
+        queue.copy_to_fpga(bytes(16 << 20), 0, timeout=0.3)
+    queue.copy_to_fpga(bytes(16 << 20), 0, timeout=10)
+
+
+def test_fpga_memory_of_another_device_is_refused(device):
+    with _peerlane.simulated() as other:
+        fpga, foreign = device.allocate(4096), other.allocate(4096)
+        region, queue = device.register(bytearray(64)), device.queue()
+        for wrong in (
+            lambda: queue.to_fpga(region, foreign),
+            lambda: queue.from_fpga(foreign, region),
+            lambda: queue.copy(foreign, region),
+            lambda: queue.copy(region, foreign),
+            lambda: queue.copy_to_fpga(bytes(64), foreign),
+            lambda: queue.copy_from_fpga(foreign, bytearray(64)),
+            lambda: region.probe(foreign),
+        ):
+            with pytest.raises(peerlane.InvalidError, match="another device"):
+                wrong()
+        assert queue.copy(fpga, region).wait() == 64
 
 
 def test_what_is_moved_comes_before_where_it_goes(device):

@@ -82,7 +82,8 @@ class Device:
     ) -> None: ...
 
 class FpgaMemory:
-    """FPGA memory of a device's, for as long as that is open."""
+    """FPGA memory of a device's, for as long as that is open. Queues and regions of other devices refuse it with
+    InvalidError."""
 
     @property
     def address(self) -> int:
@@ -191,8 +192,8 @@ class Queue:
 
         Raises InvalidError, UnsupportedError (a GPU's memory), RefusedError, BusyError, TooLargeError, TransferTimeout,
         FaultError, RestartedError, StoppedError, GoneError, BrokenError. Some of the bytes may have been moved then, and the
-        board does not reach the memory any more. Stopping a transfer takes up to a second more than the timeout. If it has
-        not ended then, the queue is restarted, and its other transfers raise StoppedError.
+        board does not reach the memory any more. What the board has of the copy at the timeout, and of other transfers
+        before it, has a second to end. If it has not, the queue is restarted, and its other transfers raise StoppedError.
         """
     def copy_from_fpga(self, fpga: FpgaMemory | int, destination: Any, timeout: float | None = None) -> None:
         """Copies FPGA memory to host memory of any size. Arguments and errors as those of ``copy_to_fpga``; the destination
@@ -210,7 +211,8 @@ class Queue:
         timeout: seconds, 0 or more; ``None`` or infinity: for as long as it takes.
 
         Raises InvalidError, TransferTimeout, GoneError, BrokenError. If transfers have failed since the last call, and the
-        program has not heard of it by the transfers themselves, the first failure is raised: FaultError, RestartedError.
+        program has not heard of it by the transfers themselves, the first failure is raised: FaultError, RestartedError, or
+        StoppedError where ``stop`` of another transfer, or a copy that was late, had the queue restarted.
         """
     def restart(self) -> None:
         """Ends what is under way, and leaves an empty queue that can be used on.
