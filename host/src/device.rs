@@ -250,7 +250,8 @@ impl Device {
     /// gives descriptors to the board beside the library ([`hand_over`](Self::hand_over)). It asks for a record.
     ///
     /// The board does with it what its entries say when the board gets it: [hold](crate::Region::hold) the region until the
-    /// descriptor has ended. A write whose data have arrived when it ends needs a region that the board may read, too.
+    /// descriptor has ended. A write whose data have arrived when it ends needs a region that the board may read, too. Register
+    /// memory of this process by [`one_page_size`](Self::one_page_size): one descriptor moves no bytes in pages of two sizes.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::TooLong`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`],
@@ -318,7 +319,8 @@ impl Device {
     }
 
     /// Hands the channel to something that is no [`Queue`], a GPU for one, in place of the queue: it writes
-    /// descriptors, rings the doorbells and reads the records from now on.
+    /// descriptors, rings the doorbells and reads the records from now on. Where it computes addresses, register memory of this
+    /// process by [`one_page_size`](Self::one_page_size).
     ///
     /// # Errors
     /// As [`Queue::new`], and [`Error::Map`] with `EOPNOTSUPP` where the channel is not mapped into the

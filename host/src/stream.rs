@@ -3,6 +3,11 @@
 //! The board works on some slots while the program, or a GPU's kernel, has another one. So memory that the board reaches
 //! need only be as large as a few slots, however long the data are: a GPU's BAR shows a part of its memory (M. Vogelgesang
 //! and others, *A High-Throughput DAQ System Based on DirectGMA and PCI Express*, 2015, use two such buffers in turn).
+//!
+//! Nothing paces the board against logic on the FPGA. A stream from the FPGA moves its first blocks at once, one for each slot,
+//! and one more at the end of each turn. Where the logic has not made that block by then, old bytes are moved, or a block
+//! once more; where the logic is faster, blocks are lost. Have it report how far it is, and end a turn only then. With a
+//! stream to the FPGA it is the other way round.
 
 use crate::error::{Error, Result};
 use crate::queue::Queue;

@@ -46,7 +46,8 @@ pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result
 
 impl Device {
     /// Hands one descriptor to the kernel: a part of a region, of 4 GiB less 1 at most, to or from
-    /// the FPGA address `local`. [`Terms::urgent`] is not looked at.
+    /// the FPGA address `local`. [`Terms::urgent`] is not looked at. Memory of this process may lie in pages of two sizes, and
+    /// then takes a descriptor for each size: [`one_page_size`](Self::one_page_size) registers it in pages of one.
     ///
     /// # Errors
     /// [`Error::TooLong`]; [`Error::Region`] also of bytes in several [extents](Region::extents); and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory

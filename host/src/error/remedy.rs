@@ -131,6 +131,9 @@ impl Error {
             Self::Region(RegionError::Permission { .. }) => {
                 "Register the memory with the permission that the transfer needs."
             }
+            Self::Region(RegionError::Extent { .. }) => {
+                "Use a queue, move the parts one by one, or register the memory so that all its pages have one size."
+            }
             Self::Region(_) => "Give an offset and a length that lie inside the region.",
             Self::Granularity { .. } => {
                 "Begin and end at multiples of that. For a GPU's memory, register it by the library's functions for that GPU, or name a function that copies the rest (in C by pl_region_set_copy). \
