@@ -87,6 +87,23 @@ impl Failure {
         Self { code, ..failure }
     }
 
+    /// The failure of a copy. One that is late was stopped.
+    pub(crate) fn of_copy(error: Error) -> Self {
+        let late = matches!(error, Error::Timeout { .. });
+        let failure = Self::of_transfer(error);
+        match late {
+            true => Self {
+                text: format!(
+                    "{}; it was stopped, and more bytes may have been moved",
+                    failure.text
+                ),
+                remedy: "Give it more time.",
+                ..failure
+            },
+            false => failure,
+        }
+    }
+
     /// The failure of what ends transfers. A board that its driver has not started again in time is late.
     pub(crate) fn of_end(error: Error) -> Self {
         let late = match &error {
@@ -284,6 +301,22 @@ mod tests {
     fn words(text: *const c_char) -> String {
         // SAFETY: it is one of the texts above.
         unsafe { CStr::from_ptr(text) }.to_str().unwrap().into()
+    }
+
+    /// Nothing is left to wait for, or to stop.
+    #[test]
+    fn a_copy_that_is_late_was_stopped() {
+        let late = Error::Timeout {
+            direction: peerlane_host::Direction::ToFpga,
+            bytes_done: 0,
+            length: 64,
+            waited: std::time::Duration::from_secs(1),
+        };
+        assert_eq!(run(|| Err(Failure::of_copy(late))), PL_TIMEOUT);
+        assert!(words(pl_error_text()).contains("it was stopped"));
+        assert_eq!(words(pl_error_remedy()), "Give it more time.");
+        assert_eq!(run(|| Err(Failure::of_copy(Error::Stopped))), PL_STOPPED);
+        assert!(!words(pl_error_text()).contains("it was stopped"));
     }
 
     #[test]

@@ -335,11 +335,11 @@ pub unsafe extern "C" fn pl_list_submit(
 /// length: bytes, at least 1.
 /// nanoseconds: the longest time; below 0: for as long as it takes.
 ///
-/// Returns PL_OK: all of it is there; PL_TIMEOUT; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
+/// Returns PL_OK: all of it is there; PL_TIMEOUT: it was stopped; PL_FAULT, PL_RESTARTED, PL_STOPPED; PL_BUSY: no room in the board's table;
 /// PL_TOO_LARGE: the context cannot hold 16 entries of that table; PL_GONE, PL_BROKEN, PL_REFUSED, PL_INVALID. After an error
-/// some of the bytes may have been moved, and the board does not reach the memory any more. Stopping a transfer takes
-/// up to a second more than the limit. If it has not ended then, the queue is restarted, and its other transfers end
-/// with PL_STOPPED.
+/// some of the bytes may have been moved, and the board does not reach the memory any more. What the board has of the
+/// copy at its limit, and of other transfers before it, has a second to end. If it has not, the queue is restarted, and
+/// its other transfers end with PL_STOPPED.
 /// Thread-safe.
 ///
 /// # Safety
@@ -389,7 +389,7 @@ unsafe fn copy(
         queue.begin_copy(direction, place, fpga_address, CopyOptions::default())
     };
     let copied = copied.and_then(|mut copying| copying.wait(limit(nanoseconds)));
-    copied.map_err(Failure::of_transfer)?;
+    copied.map_err(Failure::of_copy)?;
     Ok(PL_OK)
 }
 
