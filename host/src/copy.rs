@@ -195,7 +195,7 @@ impl Queue {
 
 impl Copying {
     /// Goes on with the copy, and returns when all of it is done; `None`: however long that takes. After
-    /// [`Error::Timeout`] it may be called again.
+    /// [`Error::Timeout`] it may be called again. Each call goes on, also one with no time at all, which begins one window at most.
     ///
     /// # Errors
     /// As [`Transfer::wait`] and [`Device::register_address`](crate::Device::register_address). Offsets and bytes done are those
