@@ -686,6 +686,19 @@ static void part_exit(void)
 	exit(failures != 0);
 }
 
+/* Bytes are moved when the program ends, which waits for that. */
+static void part_leave(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+	cl_event done;
+
+	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &done, NULL), CL_SUCCESS);
+	while (status_of(done) > CL_RUNNING)
+		;
+	printf("leave: %d failures\n", failures);
+	exit(failures != 0);
+}
+
 /* All is released while the copy waits; only what tells its end is kept. */
 static void part_released(void)
 {
@@ -845,6 +858,7 @@ static const struct {
 	{"failures", part_failures}, {"released", part_released},	    {"many", part_many},
 	{"threads", part_threads},   {"path", part_path},		    {"direct", part_direct},
 	{"simulated", part_simulated}, {"forgotten", part_forgotten},	    {"exit", part_exit},
+	{"leave", part_leave},
 	{"references", part_references}, {"callback", part_callback},
 };
 

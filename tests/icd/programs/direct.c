@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { SIZE = 65536, COPIES = 0, EXPORTS, REGISTERED, RELEASED };
+enum { SIZE = 65536, COPIES = 0, EXPORTS, REGISTERED, RELEASED, RESTARTS };
 
 static void *(*board_function)(const char *, cl_device_id);
 static int *(*counter)(int);
@@ -93,6 +93,18 @@ void part_direct(void)
 	GIVES(simple(host, to, 0, 0, SIZE), CL_SUCCESS);
 	IS(*counter(COPIES) == 0 && holds(&peer, to, 3, SIZE));
 	clReleaseMemObject(host);
+
+	/* The board is programmed meanwhile: once more, then the other way. */
+	for (int times = 1; times <= 3; times++) {
+		*counter(RESTARTS) = times;
+		*counter(COPIES) = 0;
+		fill(&board, from, 10 + times, SIZE);
+		GIVES(simple(from, to, 0, 0, SIZE), CL_SUCCESS);
+		IS(*counter(COPIES) == (times == 1) && *counter(RESTARTS) == (times == 3));
+		IS(times == 1 ? is_all(bytes + 100, 11, SIZE) : holds(&peer, to, 10 + times, SIZE));
+	}
+	*counter(RESTARTS) = 0;
+	fill(&board, from, 9, SIZE);
 
 	/* A part has no address. */
 	part = clCreateSubBuffer(from, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);

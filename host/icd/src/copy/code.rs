@@ -18,6 +18,8 @@ pub(super) const INVALID_OPERATION: i32 = -59;
 pub(super) const PEER_NOT_SUPPORTED: i32 = -10003;
 /// `CL_BUFFER_WITHOUT_ADDRESS_PEERLANE`.
 pub(super) const BUFFER_WITHOUT_ADDRESS: i32 = -10004;
+/// `CL_BOARD_RESTARTED_PEERLANE`.
+pub(super) const BOARD_RESTARTED: i32 = -10009;
 
 // Of `peerlane_copy.h`.
 /// `CL_COMMAND_COPY_BUFFER_PEERLANE`.

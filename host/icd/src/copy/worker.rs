@@ -1,18 +1,19 @@
 //! A copy that is under way, in the caller's thread or in one of its own.
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::board::{Direct, Direction};
 use super::code::{
-    BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, INVALID_VALUE,
-    OUT_OF_RESOURCES, SUCCESS,
+    BOARD_RESTARTED, BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+    INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
 };
 use super::functions::Kept;
 use super::host::{self, End};
@@ -33,19 +34,28 @@ static ENDED: Condvar = Condvar::new();
 /// See [`Job::wait`].
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Copies that have ended and still give back what they had.
-static TELLING: AtomicUsize = AtomicUsize::new(0);
+/// Copies that move bytes, or have ended and still give back what they had.
+static BUSY: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Those of this thread, which may be told to end the program by who hears of a copy's end.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How long the end of the program waits for them.
+const LAST: Duration = Duration::from_secs(10);
 
 /// The program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// One of [`TELLING`].
-struct Telling;
+/// One of [`BUSY`].
+struct Busy(());
 
-impl Telling {
+impl Busy {
     fn begins() -> Self {
-        TELLING.fetch_add(1, SeqCst);
-        Self
+        BUSY.fetch_add(1, SeqCst);
+        OWN.set(OWN.get() + 1);
+        Self(())
     }
 }
 
@@ -54,7 +64,7 @@ impl Telling {
 pub(super) fn let_go_later<T: Send + 'static>(what: T, after: Duration) -> bool {
     spawn(move || {
         thread::sleep(after);
-        let _telling = Telling::begins();
+        let _busy = Busy::begins();
         match EXITING.load(SeqCst) {
             true => std::mem::forget(what),
             false => drop(what),
@@ -62,20 +72,20 @@ pub(super) fn let_go_later<T: Send + 'static>(what: T, after: Duration) -> bool 
     })
 }
 
-impl Drop for Telling {
+impl Drop for Busy {
     fn drop(&mut self) {
-        TELLING.fetch_sub(1, SeqCst);
+        OWN.set(OWN.get() - 1);
+        BUSY.fetch_sub(1, SeqCst);
     }
 }
 
 /// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
-/// this, which was registered when it was there. A copy that still waits is not waited for.
+/// this, which was registered when it was there. One that moves bytes uses that library, too. A copy that still waits is
+/// not waited for.
 extern "C" fn at_exit() {
     EXITING.store(true, SeqCst);
-    for _ in 0..5000 {
-        if TELLING.load(SeqCst) == 0 {
-            return;
-        }
+    let begin = Instant::now();
+    while BUSY.load(SeqCst) > OWN.get() && begin.elapsed() < LAST {
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -148,7 +158,13 @@ impl Job {
     /// All objects are live, and the bytes lie in the buffers.
     pub(super) unsafe fn run(self) -> Result<(), i32> {
         // SAFETY: the caller's promise.
-        let ended = unsafe { self.wait().and_then(|()| self.copy()) };
+        let waited = unsafe { self.wait() };
+        let _busy = Busy::begins();
+        let ended = waited.and_then(|()| {
+            self.record.is(Moment::Started);
+            // SAFETY: as above.
+            unsafe { self.copy() }
+        });
         self.end(ended);
         ended
     }
@@ -173,9 +189,7 @@ impl Job {
         };
         (waited.and(previous))
             .and_then(|()| all(&self.peers))
-            .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)?;
-        self.record.is(Moment::Started);
-        Ok(())
+            .map_err(|_| EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     }
 
     unsafe fn copy(&self) -> Result<(), i32> {
@@ -184,10 +198,17 @@ impl Job {
         unsafe {
             if let Some(direct) = &self.direct {
                 let of_board = (board.buffer, board.at);
-                match direct.copy(self.direction, of_board, peer.at, self.size) {
+                let copy = || direct.copy(self.direction, of_board, peer.at, self.size);
+                // The FPGA was programmed meanwhile. The question where the buffer lies waits until it has its
+                // contents again.
+                let ended = match copy() {
+                    Err(BOARD_RESTARTED) => copy(),
+                    ended => ended,
+                };
+                match ended {
                     // OpenCL has the contents on the host, or the board writes whole dwords of the peer's memory and these
-                    // are none. Nothing was moved.
-                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE) => {}
+                    // are none: nothing was moved. Or it was programmed again: all is moved anew.
+                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE | BOARD_RESTARTED) => {}
                     ended => return ended,
                 }
             }
@@ -200,7 +221,7 @@ impl Job {
 
     /// Tells the end of the copy, well or not.
     pub(super) fn end(self, ended: Result<(), i32>) {
-        let _telling = Telling::begins();
+        let _busy = Busy::begins();
         // Gone before it.
         let job = self;
         job.record.is(Moment::Ended);
@@ -268,12 +289,26 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> bool {
     })
 }
 
-/// Starts a thread that gets no signals of the program's.
+/// Signals of what a thread does wrong itself.
+const FAULTS: [i32; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// Starts a thread that gets no signals of the program's. Those of its own faults stay: the system ends a process past its
+/// handlers where one is blocked.
 fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: sets of signals, of which the second call takes back what the first one changed.
     unsafe {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         libc::sigfillset(all.as_mut_ptr());
+        for fault in FAULTS {
+            libc::sigdelset(all.as_mut_ptr(), fault);
+        }
         let changed =
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) == 0;
         let started = start();

@@ -8,6 +8,7 @@
 
 #define NOT_SUPPORTED -10003
 #define WITHOUT_ADDRESS -10004
+#define RESTARTED -10009
 #define NO_MEMORY -10001
 #define CL_MEM_ALLOCATION_HANDLE_INTEL 0x10050
 
@@ -21,8 +22,9 @@ static struct {
 	size_t size;
 } memories[16];
 
-/* What a test asks for: direct copies so far, and whether buffers tell their memory. */
-static int copies, exports, registered, released;
+/* What a test asks for: direct copies so far, whether buffers tell their memory, and copies that the board's programming
+   ends. */
+static int copies, exports, registered, released, restarts;
 
 static cl_int set_opencl(void *(*functions)(const char *))
 {
@@ -100,6 +102,10 @@ static cl_int move(int to_peer, cl_mem buffer, handle memory, size_t at, size_t 
 		return NO_MEMORY;
 	if (!blocking || events || list || event || to + size > memories[(size_t)memory].size)
 		return CL_INVALID_VALUE;
+	if (restarts) {
+		restarts--;
+		return RESTARTED;
+	}
 	CALL(clGetMemObjectInfo)(buffer, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
 	CALL(clGetContextInfo)(context, CL_CONTEXT_DEVICES, sizeof(device), &device, NULL);
 	queue = CALL(clCreateCommandQueue)(context, device, 0, &error);
@@ -135,7 +141,7 @@ static const char *text(cl_int error)
 
 static int *counter(int which)
 {
-	static int *const all[] = {&copies, &exports, &registered, &released};
+	static int *const all[] = {&copies, &exports, &registered, &released, &restarts};
 
 	return all[which];
 }

@@ -98,7 +98,7 @@ static void change(cl_icd_dispatch *table)
 	table->clEnqueueMarkerWithWaitList = marker;
 }
 #elif defined(ENDS)
-/* Releases take their time, and after its destructors it can do nothing more, as one in C++. */
+/* Reads and releases take their time, and after its destructors it can do nothing more, as one in C++. */
 static cl_icd_dispatch changed;
 static int gone;
 
@@ -117,10 +117,20 @@ static cl_int CL_API_CALL release_mem(cl_mem mem)
 	return changed.clReleaseMemObject(mem);
 }
 
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t at, size_t size, void *to,
+				      cl_uint number, const cl_event *events, cl_event *event)
+{
+	usleep(100000);
+	if (gone)
+		abort();
+	return changed.clEnqueueReadBuffer(queue, mem, blocking, at, size, to, number, events, event);
+}
+
 static void change(cl_icd_dispatch *table)
 {
 	changed = *table;
 	table->clReleaseMemObject = release_mem;
+	table->clEnqueueReadBuffer = read_buffer;
 }
 #elif defined(BOARDLESS)
 /* A platform whose boards do not answer. */
