@@ -10,6 +10,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include "copies.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -686,6 +687,34 @@ static void part_exit(void)
 	exit(failures != 0);
 }
 
+/* Threads of the driver's with the right signals blocked: all that are the program's to handle, none of a fault. */
+static int threads_with_their_signals(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	int found = 0;
+
+	while (tasks && (task = readdir(tasks))) {
+		char name[300], line[200] = "";
+		unsigned long long blocked = 0;
+		FILE *file;
+
+		snprintf(name, sizeof(name), "/proc/self/task/%s/status", task->d_name);
+		file = fopen(name, "r");
+		if (!file)
+			continue;
+		if (fgets(line, sizeof(line), file) && strstr(line, "peerlane-copy")) {
+			while (fgets(line, sizeof(line), file) && sscanf(line, "SigBlk: %llx", &blocked) != 1)
+				;
+			found += (blocked & 0x7fffffff) == 0x3ffbfa27;
+		}
+		fclose(file);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
 /* Bytes are moved when the program ends, which waits for that. */
 static void part_leave(void)
 {
@@ -695,6 +724,7 @@ static void part_leave(void)
 	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 0, NULL, &done, NULL), CL_SUCCESS);
 	while (status_of(done) > CL_RUNNING)
 		;
+	IS(threads_with_their_signals() == 1);
 	printf("leave: %d failures\n", failures);
 	exit(failures != 0);
 }
