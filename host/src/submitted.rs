@@ -11,6 +11,7 @@ use peerlane_core::descriptor::Direction;
 use peerlane_core::fault::Fault;
 use peerlane_core::regs::StatusCode;
 use peerlane_core::uapi::{self, submit};
+use rustix::io::Errno;
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ pub fn deadline(limit: Option<Duration>) -> i64 {
         .unwrap_or(uapi::NEVER)
 }
 
-/// A descriptor on its way. Dropping it does not stop it.
+/// A transfer on its way. Dropping it does not stop it.
 #[derive(Debug)]
 #[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Submitted {
@@ -33,7 +34,8 @@ pub struct Submitted {
     offset: u64,
     direction: Direction,
     length: u32,
-    cookie: u32,
+    /// The descriptors: one for each extent of the region.
+    cookies: Vec<u32>,
 }
 
 /// A status code as the driver gives it.
@@ -46,11 +48,11 @@ pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result
 
 impl Device {
     /// Hands one descriptor to the kernel: a part of a region, of 4 GiB less 1 at most, to or from
-    /// the FPGA address `local`. [`Terms::urgent`] is not looked at. Memory of this process may lie in pages of two sizes, and
-    /// then takes a descriptor for each size: [`one_page_size`](Self::one_page_size) registers it in pages of one.
+    /// the FPGA address `local`. [`Terms::urgent`] is not looked at. Memory of this process may lie in pages of two sizes: a part
+    /// takes a descriptor for each of its [extents](Region::extents).
     ///
     /// # Errors
-    /// [`Error::TooLong`]; [`Error::Region`] also of bytes in several [extents](Region::extents); and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
+    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
     /// but the host's. [`Error::Call`] with
     /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
     /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
@@ -69,40 +71,71 @@ impl Device {
         self.0.check_local(local, length)?;
         region.check_device(self)?;
         region.check(direction, offset, length)?;
-        let peer = region.place(offset, length)?;
+        let places = region.places(offset, length)?;
         if direction == Direction::FromFpga {
             // The driver does those of host memory.
-            region.check_ends(peer, length, Access::is_host)?;
+            region.check_ends(places.first(), length, Access::is_host)?;
         }
         let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
-        let mut submit = uapi::Submit {
-            direction: direction.raw(),
-            flags: bit(terms.no_flush, submit::NO_FLUSH)
-                | bit(terms.after_from_fpga, submit::AFTER_WRITE)
-                | bit(terms.after_to_fpga, submit::AFTER_READ),
-            handle: region.handle(),
-            length,
-            offset,
-            local,
-            ..Default::default()
-        };
-        self.0.slow_path(uapi::Submit::NAME)?.submit(&mut submit)?;
-        Ok(Submitted {
+        let path = self.0.slow_path(uapi::Submit::NAME)?;
+        let mut submitted = Submitted {
             device: self.clone(),
             region: region.clone(),
             offset,
             direction,
             length,
-            cookie: submit.cookie,
-        })
+            cookies: Vec::with_capacity(1),
+        };
+        let mut start = 0;
+        for extent in places.iter() {
+            let first = start == 0;
+            let last = start + extent.length == u64::from(length);
+            let mut submit = uapi::Submit {
+                direction: direction.raw(),
+                // The later ones follow the first, and the flush of the last covers all.
+                flags: bit(terms.no_flush || !last, submit::NO_FLUSH)
+                    | bit(terms.after_from_fpga && first, submit::AFTER_WRITE)
+                    | bit(terms.after_to_fpga && first, submit::AFTER_READ),
+                handle: region.handle(),
+                // Not more than all.
+                length: extent.length as u32,
+                offset: offset + start,
+                local: local + start,
+                ..Default::default()
+            };
+            // There is room again when an earlier one has ended.
+            while let Err(error) = path.submit(&mut submit) {
+                match (&error, submitted.cookies.last()) {
+                    (Error::Call { source, .. }, Some(cookie)) if *source == Errno::AGAIN => {
+                        submitted.end_of(*cookie, None)?;
+                    }
+                    _ => return Err(error),
+                }
+            }
+            submitted.cookies.push(submit.cookie);
+            start += extent.length;
+        }
+        Ok(submitted)
     }
 }
 
 impl Submitted {
-    /// Names it to the kernel, with its direction.
+    /// Names its last descriptor to the kernel, with its direction.
     pub fn cookie(&self) -> u32 {
-        self.cookie
+        self.cookies.last().copied().unwrap_or(0)
+    }
+
+    /// Waits for the end of a descriptor. `None`: it has not ended by then.
+    fn end_of(&self, cookie: u32, limit: Option<Duration>) -> Result<Option<uapi::Wait>> {
+        let mut wait = uapi::Wait {
+            direction: self.direction.raw(),
+            cookie,
+            deadline_ns: deadline(limit),
+            ..Default::default()
+        };
+        let path = self.device.0.slow_path(uapi::Wait::NAME)?;
+        Ok(path.wait(&mut wait)?.then_some(wait))
     }
 
     /// Waits for its end; `None`: for as long as it takes. Returns the bytes moved.
@@ -112,33 +145,35 @@ impl Submitted {
     /// `ENOENT`: too many of its direction were submitted since, its end is forgotten.
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let begin = Instant::now();
-        let mut wait = uapi::Wait {
-            direction: self.direction.raw(),
-            cookie: self.cookie,
-            deadline_ns: deadline(limit.into()),
-            ..Default::default()
-        };
-        let path = self.device.0.slow_path(uapi::Wait::NAME)?;
-        if !path.wait(&mut wait)? {
-            return Err(Error::Timeout {
+        let limit = limit.into();
+        let (mut bytes_done, mut failed) = (0, Ok(()));
+        // All have ended when this returns, also after a failure.
+        for cookie in &self.cookies {
+            let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+            let Some(wait) = self.end_of(*cookie, left)? else {
+                return Err(Error::Timeout {
+                    direction: self.direction,
+                    bytes_done,
+                    length: self.length.into(),
+                    waited: begin.elapsed(),
+                });
+            };
+            if failed.is_ok() {
+                bytes_done += u64::from(wait.bytes_done);
+            }
+            let ended = outcome(wait.status, |fault| Error::Fault {
                 direction: self.direction,
-                bytes_done: 0,
+                fault,
+                bytes_done,
                 length: self.length.into(),
-                waited: begin.elapsed(),
+                offset: AttAddress::from_raw(wait.fault_address)
+                    .filter(|_| wait.fault_address != 0)
+                    .and_then(|at| self.region.extents().offset_of(at))
+                    .and_then(|at| at.checked_sub(self.offset)),
             });
+            failed = failed.and(ended);
         }
-        let bytes_done = wait.bytes_done.into();
-        outcome(wait.status, |fault| Error::Fault {
-            direction: self.direction,
-            fault,
-            bytes_done,
-            length: self.length.into(),
-            offset: AttAddress::from_raw(wait.fault_address)
-                .filter(|_| wait.fault_address != 0)
-                .and_then(|at| self.region.extents().offset_of(at))
-                .and_then(|at| at.checked_sub(self.offset)),
-        })?;
-        Ok(bytes_done)
+        failed.map(|()| bytes_done)
     }
 }
 

@@ -320,7 +320,9 @@ impl Page {
     fn new(attacker: &mut Attacker<'_>) -> Result<Self> {
         let device = attacker.device.clone();
         let memory = Memory::new(1 << 20)?;
+        // It computes addresses.
         let region = device
+            .one_page_size()
             .register(&memory, 0..memory.length(), Permissions::ReadWrite)
             .map_err(told)?;
         attacker.registered(memory.address(), memory.length() as u64, "rw")?;

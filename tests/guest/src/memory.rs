@@ -105,7 +105,7 @@ fn nothing_first(lab: &mut Lab) -> Result<&'static str> {
     let secret = fill(lab, &place)?;
     let device = lab.open()?;
     ensure!(device.range().is_empty(), "{:x?}", device.range());
-    let buffer = Buffer::new(&device, 4096)?;
+    let buffer = Buffer::new(&device.one_page_size(), 4096)?;
     let mut page = Page::new(&device)?;
     for local in [0, GRANULE, place.start, place.end - 64] {
         for direction in Direction::BOTH {
@@ -144,7 +144,7 @@ fn zero_at_first(lab: &mut Lab) -> Result<String> {
             "{bytes:#x} bytes: {:x?}",
             memory.range()
         );
-        let buffer = Buffer::new(&device, usize::try_from(memory.length())?)?;
+        let buffer = Buffer::new(&device.one_page_size(), usize::try_from(memory.length())?)?;
         zero(&device, &buffer, &memory.range()).with_context(|| format!("{bytes:#x} bytes"))?;
         lab.host.fpga_check(below.start, kept, GRANULE)?;
     }
@@ -154,7 +154,7 @@ fn zero_at_first(lab: &mut Lab) -> Result<String> {
 /// What a context has given back is zero when it has it again, and not to be reached in between.
 fn zero_again(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
-    let buffer = Buffer::new(&device, usize::try_from(GRANULE)?)?;
+    let buffer = Buffer::new(&device.one_page_size(), usize::try_from(GRANULE)?)?;
     let mut mover = Mover::Slow(device.clone());
     let mut before = None;
     for _ in 0..3 {
@@ -201,7 +201,7 @@ fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
             };
             let device = mover.device().clone();
             let place = branch.place(&device)?;
-            let buffer = Buffer::new(&device, 512 << 10)?;
+            let buffer = Buffer::new(&device.one_page_size(), 512 << 10)?;
             buffer.memory.write(0, &vec![0x77; 512 << 10])?;
             let region = &buffer.region;
             mover.transfer(Direction::ToFpga, region, 0, place, 512 << 10)?;
@@ -221,7 +221,7 @@ fn of_another_process(lab: &mut Lab) -> Result<&'static str> {
         }
         let device = lab.open()?;
         let place = lab.place(&device)?;
-        let buffer = Buffer::new(&device, 512 << 10)?;
+        let buffer = Buffer::new(&device.one_page_size(), 512 << 10)?;
         for part in [0, 512 * KIB, 1024 * KIB, 1536 * KIB] {
             let range = place + part..place + part + 512 * KIB;
             zero(&device, &buffer, &range).with_context(|| format!("{end}, fast: {fast}"))?;
@@ -243,7 +243,7 @@ fn neighbours(lab: &mut Lab) -> Result<String> {
         "{low:?}, {mine:?}, {high:?}"
     );
     let secrets = [fill(lab, &low.range())?, fill(lab, &high.range())?];
-    let buffer = Buffer::new(&own, 2 * GRANULE as usize)?;
+    let buffer = Buffer::new(&own.one_page_size(), 2 * GRANULE as usize)?;
     let peer: AttAddress = buffer.region.att_address();
     buffer.memory.write(0, &vec![0x5a; 2 * GRANULE as usize])?;
     let mut page = Page::new(&own)?;
@@ -287,7 +287,7 @@ fn one_writer(lab: &mut Lab) -> Result<&'static str> {
     let device = lab.open()?;
     let memory = allocate(&device, GRANULE)?;
     // What has filled the memory has left nothing behind in the ring, and nobody as its writer.
-    let buffer = Buffer::new(&device, 4096)?;
+    let buffer = Buffer::new(&device.one_page_size(), 4096)?;
     let mut page = Page::new(&device)?;
     let peer = buffer.region.att_address();
     let end = page.run(Direction::FromFpga, peer, memory.base(), 4096)?;
