@@ -37,7 +37,8 @@ fn round(lab: &Lab) -> Result<bool> {
     for index in 0..MOST.min(free / PAGES) {
         // Whole dwords, which every board writes.
         let range = 4 * index..PAGES * PAGE;
-        let region = owner.register(&memory, range, Permissions::ReadWrite);
+        let device = owner.one_page_size();
+        let region = device.register(&memory, range, Permissions::ReadWrite);
         addresses.push(region.map_err(told)?.att_address());
     }
     let kept = || Ok::<_, anyhow::Error>(owner.query().map_err(told)?.regions[1] as usize);
