@@ -298,11 +298,15 @@ impl Region {
         };
         register.flags = device.proof_flag();
         enter(&mut register)?;
-        let extents = register.extents();
-        Ok(Self(Arc::new(Inner {
-            extents: extents.ok_or_else(|| Error::Broken {
+        let Some(extents) = register.extents() else {
+            // Nothing can be done with it.
+            let _ = device.context().unregister(register.handle, 0);
+            return Err(Error::Broken {
                 reason: format!("{register:?} does not say where a region lies"),
-            })?,
+            });
+        };
+        Ok(Self(Arc::new(Inner {
+            extents,
             device: Arc::clone(&device.0),
             handle: register.handle,
             length: register.length,
