@@ -122,8 +122,8 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, [`Error::Timeout`] too, some of the bytes may
-    /// have been moved, and the board has forgotten the memory. What the board has of the
-    /// copy then, and of other transfers before it, has a second to end. If it has not, the queue is
+    /// have been moved, and the board has forgotten the memory. The descriptors of the
+    /// copy that the board has then, and other transfers before them, have a second to end. If it has not, the queue is
     /// [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a board does not answer, this
     /// returns when it does, or when its driver reports that it is gone.
     pub fn copy_to_fpga(

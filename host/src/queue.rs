@@ -372,7 +372,7 @@ impl Queue {
         Ok((peer, granularity, ends))
     }
 
-    /// Makes what a write to this address will need for its ends, before other memory takes the room.
+    /// Makes the memory for the ends of a write to this address, before other memory takes the room.
     pub(crate) fn prepare_ends(&self, address: u64, length: u64) -> Result<()> {
         let granularity = self.0.device.capabilities().write_granularity;
         match (address | length) & u64::from(granularity - 1) {

@@ -219,7 +219,7 @@ struct pl_request {
 };
 
 /**
- * What a queue has done so far.
+ * Counters of a queue.
  */
 struct pl_statistics {
         /**
@@ -648,7 +648,7 @@ void pl_transfer_free(struct pl_transfer *transfer);
 int pl_queue_drain(const struct pl_queue *queue, int64_t nanoseconds);
 
 /**
- * Gives what the queue has done so far; zeros in the child of a fork.
+ * Gives the counters of the queue; zeros in the child of a fork.
  *
  * statistics: where it goes; the program has set its `size`.
  *

@@ -14,7 +14,7 @@ pub struct pl_queue(Queue);
 /// A transfer. `pl_submit` or `pl_list_submit` makes it, `pl_transfer_free` ends the handle.
 pub struct pl_transfer(Moving);
 
-/// What a handle of a transfer stands for.
+/// The transfer or list behind a handle.
 enum Moving {
     One(Transfer),
     List(TransferList),
@@ -121,7 +121,7 @@ impl pl_request {
     }
 }
 
-/// What a queue has done so far.
+/// Counters of a queue.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct pl_statistics {
@@ -516,7 +516,7 @@ pub unsafe extern "C" fn pl_queue_drain(queue: *const pl_queue, nanoseconds: i64
     })
 }
 
-/// Gives what the queue has done so far; zeros in the child of a fork.
+/// Gives the counters of the queue; zeros in the child of a fork.
 ///
 /// statistics: where it goes; the program has set its `size`.
 ///

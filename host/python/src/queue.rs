@@ -494,7 +494,7 @@ impl Queue {
     }
 }
 
-/// What a queue has done so far.
+/// Counters of a queue.
 #[pyclass(frozen, get_all, module = "peerlane")]
 pub(crate) struct Statistics {
     descriptors: u64,

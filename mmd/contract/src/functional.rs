@@ -385,7 +385,7 @@ pub fn signals_are_the_applications(bench: &dyn Bench) {
     runtime.close();
 }
 
-/// A transfer's end is told to the handler that was set when it began.
+/// A transfer's end is reported to the handler that was set when it began.
 pub fn the_status_handler_of_the_beginning_is_called(bench: &dyn Bench) {
     let mmd = bench.load();
     let (first, _) = Runtime::open(mmd, bench.name(), Version(24.2)).unwrap();
@@ -424,7 +424,7 @@ fn threads_without_signals() -> usize {
         if name.starts_with("peerlane-") {
             let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
             let blocked = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
-            // Signals 1 to 31 but SIGKILL and SIGSTOP, which nobody can block, and SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
+            // Signals 1 to 31 but SIGKILL and SIGSTOP, which cannot be blocked, and SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
             // and SIGSYS: a fault of a thread that blocks its signal ends the process past all handlers.
             assert_eq!(blocked & 0x7fff_ffff, 0x3ffb_fa27, "{name}");
             ours += 1;

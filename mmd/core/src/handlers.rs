@@ -33,7 +33,7 @@ impl<F> Handler<F> {
     }
 }
 
-/// Who is told the end of a transfer; `None`: nobody is.
+/// The handler of a transfer's end, if there is one.
 pub(crate) type Listener = Option<Handler<StatusHandler>>;
 
 /// Which of the handlers.
@@ -178,14 +178,14 @@ impl Handlers {
         called.unwrap_or(true)
     }
 
-    /// Gives the handler that is set now, to be told the end of a transfer that begins now. The runtime's copy between
+    /// Returns the handler that is set now, for the end of a transfer that begins now. The runtime's copy between
     /// two boards sets one of its own meanwhile, which ends the process when it hears of another operation
     /// (`acl_hal_mmd_copy_globalmem_to_globalmem`, `acl_hal_mmd.cpp`).
     pub(crate) fn listener(&self) -> Listener {
         self.lock().status
     }
 
-    /// Tells the end of a transfer, which the runtime is owed.
+    /// Reports the end of a transfer, which the runtime is owed.
     pub(crate) fn ended(&self, listener: Listener, handle: c_int, op: usize, owed: Owed) {
         let op = with_exposed_provenance_mut(op);
         let told = self.call(

@@ -5,7 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::thread::{Builder, JoinHandle};
 
-/// Signals of what a thread does wrong itself.
+/// Signals of a thread's own errors.
 const FAULTS: [c_int; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,

@@ -248,7 +248,7 @@ class Queue:
     ) -> None: ...
 
 class Statistics:
-    """What a queue has done so far. The numbers are those of the moment when it was made."""
+    """Counters of a queue. The numbers are those of the moment when it was made."""
 
     @property
     def descriptors(self) -> int:

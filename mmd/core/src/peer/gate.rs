@@ -107,9 +107,9 @@ impl Gate {
         }
     }
 
-    /// Lets nobody in until the board is [used](Self::used): OpenCL saves what is in its memory, programs the FPGA, and
-    /// writes it back, all under its lock (`acl_program.cpp` of intel/fpga-runtime-for-opencl v2025.0). Who is inside
-    /// is told at the end.
+    /// Refuses all copies until the board is [used](Self::used): OpenCL saves the contents of its memory, programs the FPGA, and
+    /// writes them back, all under its lock (`acl_program.cpp` of intel/fpga-runtime-for-opencl v2025.0). Copies that are inside
+    /// fail at the end.
     pub(crate) fn unsettle(&self) {
         let mut state = self.lock();
         state.unsettled = true;
