@@ -198,7 +198,7 @@ impl Device {
     }
 
     /// The same device, for regions whose bytes have ATT addresses that follow each other. It is for programs that compute
-    /// addresses ([`Region::att_address`]). Otherwise memory of a process may have pages of two sizes, which takes fewer ATT entries by
+    /// addresses ([`Region::att_address`](crate::Region::att_address)). Otherwise memory of a process may have pages of two sizes, which takes fewer ATT entries by
     /// far: huge pages have an entry of 2 MiB although the memory does not begin or end with one.
     #[must_use]
     pub fn one_page_size(&self) -> Self {
