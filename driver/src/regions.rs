@@ -286,7 +286,6 @@ impl Regions {
         Iterator::chain(self.held.iter().map(|held| &held.region), &self.kept)
     }
 
-
     fn position(&self, handle: u32) -> Result<usize> {
         let found = self.held.binary_search_by_key(&handle, |held| held.handle);
         found.map_err(|_| ENOENT)

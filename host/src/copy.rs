@@ -81,8 +81,8 @@ struct Moving {
 }
 
 /// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, and the
-/// board has forgotten the memory afterwards. What the board has of it, and of others before it, has a second to end by
-/// itself. Then the queue is [restarted](Queue::restart). Where the board does not answer, the drop waits until it does, or the
+/// board has forgotten the memory afterwards. Its descriptors that the board has, and those before them, have a second to end by
+/// themselves. Then the queue is [restarted](Queue::restart). Where the board does not answer, the drop waits until it does, or the
 /// driver reports that it is gone.
 #[derive(Debug)]
 #[must_use = "it makes no progress but in its waits"]

@@ -177,7 +177,7 @@ impl Transfer {
         self.stop_within(left(), left)
     }
 
-    /// Stops the transfer. Others before it have this time at most. The grace is asked for behind them.
+    /// Stops the transfer. Others before it have this time at most. The grace is asked for after them.
     fn stop_within(&self, others: Duration, grace: impl FnOnce() -> Duration) -> Result<u64> {
         if self.queue.is_inherited() {
             return Err(Error::Inherited);

@@ -78,7 +78,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// That of a region with another device, whose ATT pages are these in their order. A fence reads its first byte, if the region permits reads.
+    /// That of a region with another device, whose ATT pages are these in their order. A fence reads its first byte, if the
+    /// region permits reads.
     pub fn peer(region: &Region, mut pages: impl Iterator<Item = Page>) -> Self {
         let page = pages.next().filter(|_| region.permissions().read());
         Self::Peer {

@@ -425,9 +425,7 @@ impl Pages {
         pages.0.map(&runs, mapped, &mut segments)?;
         Ok((pages, segments, address - first))
     }
-}
 
-impl Pages {
     /// Whether the calling process has them, and so can give them back.
     pub(crate) fn are_callers(&self) -> bool {
         self.0.process == current!().tgid()

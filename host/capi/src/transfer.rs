@@ -14,7 +14,7 @@ pub struct pl_queue(Queue);
 /// A transfer. `pl_submit` or `pl_list_submit` makes it, `pl_transfer_free` ends the handle.
 pub struct pl_transfer(Moving);
 
-/// The transfer or list behind a handle.
+/// The transfer or list of a handle.
 enum Moving {
     One(Transfer),
     List(TransferList),

@@ -351,7 +351,7 @@ fn a_list_says_which_piece_is_wrong_or_has_failed() {
         );
         assert_eq!(after.late_records, 0);
 
-        // What fails is known by its place when all have ended; what goes on is nobody's failure.
+        // The piece that fails is known by its place when all have ended. A piece that goes on has not failed.
         open.least.stuck.store(true, Ordering::Relaxed);
         assert_eq!(
             pl_list_submit(open.queue, first, count, 0, &raw mut transfer),

@@ -244,7 +244,7 @@ fn limit(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
 }
 
 /// Waits in slices, without the interpreter's lock, so that signals are heard. The board's time may be another than ours, so
-/// what the slices took is counted.
+/// the time of the slices is counted.
 fn wait<T: Send>(
     py: Python<'_>,
     limit: Option<Duration>,

@@ -478,7 +478,7 @@ impl Machine {
         self.checked(reset);
     }
 
-    /// Makes the block's table say what the client's descriptors say that have come since it was lost.
+    /// Opens the vectors of the block's table for which the client has sent descriptors since the table was lost.
     fn program_table(&mut self) {
         if !self.table || self.dead {
             return;

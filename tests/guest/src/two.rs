@@ -81,7 +81,7 @@ fn of_one_process(lab: &mut Lab) -> Result<&'static str> {
             )?;
         }
     }
-    // A region of one is none of the other.
+    // A region of one board is not a region of the other.
     let strange = buffers[1].region.part(0..4096);
     let taken = movers[0]
         .queue()?

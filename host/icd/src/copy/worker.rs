@@ -289,7 +289,7 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> bool {
     })
 }
 
-/// Signals of what a thread does wrong itself.
+/// Signals of a thread's own errors.
 const FAULTS: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,

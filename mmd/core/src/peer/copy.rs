@@ -158,7 +158,7 @@ impl Copy {
             // What it ended with is a consequence.
             Err(why) => why,
         })?;
-        // OpenCL has saved what was there before, or these bytes were not restored.
+        // OpenCL has saved the bytes from before the copy, or had not restored these.
         pass.check_memory()
     }
 
