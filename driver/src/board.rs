@@ -25,6 +25,7 @@
 mod keepers;
 mod lingering;
 mod need;
+pub(crate) mod others;
 mod pinned;
 mod recovery;
 mod relief;
@@ -145,6 +146,7 @@ pub(crate) struct Board {
     watchdog: DelayedWork<Board>,
     #[pin]
     relief: Work<Board, { relief::WORK }>,
+    rounds: relief::Rounds,
 }
 
 impl_has_delayed_work! {
@@ -264,6 +266,7 @@ impl Board {
                 keepers: SetOnce::new(),
                 watchdog <- new_delayed_work!("peerlane::watchdog"),
                 relief <- new_work!("peerlane::relief"),
+                rounds: relief::Rounds::none(),
             }),
             GFP_KERNEL,
         )

@@ -43,6 +43,7 @@ unsafe impl<T: pci::Driver> RegistrationOps for Adapter<T> {
     ) -> Result {
         // SAFETY: once, and there is no board yet.
         unsafe {
+            crate::board::others::init();
             crate::memory::dmabuf::init();
             crate::memory::nvidia::init();
             crate::peers::init();

@@ -98,9 +98,9 @@ fn owner(board: &Board, user: &Context, f: &mut Formatter<'_>) -> kernel::fmt::R
     if window.is_some() {
         f.write_str(", the window")?;
     }
-    match board.with_quota(|quota| quota.pinned(channel)) {
+    match board.with_quota(|quota| quota.pinned(user.user.id)) {
         0 => {}
-        pinned => write!(f, ", {} bytes of other devices' memory", pinned)?,
+        pinned => write!(f, ", its user {} bytes of other devices' memory", pinned)?,
     }
     f.write_str("\n")?;
     if let Some(held) = held {

@@ -4,7 +4,10 @@
 
 use crate::{
     ffi::peerlane_monotonic_to_host,
-    logic::events::{Account, Seen},
+    logic::{
+        events::{Account, Seen},
+        uapi::NEVER,
+    },
 };
 use core::ptr::NonNull;
 use kernel::{
@@ -60,6 +63,9 @@ struct State {
 pub(crate) struct Deadline(i64);
 
 impl Deadline {
+    /// No end.
+    pub(crate) const NEVER: Self = Self(NEVER);
+
     /// As the calling process names it: by the clock of its time namespace. `EINVAL`: the clock shows
     /// no such time, ever.
     pub(crate) fn from_user(ns: i64) -> Result<Self> {
@@ -67,7 +73,12 @@ impl Deadline {
             return Err(EINVAL);
         }
         // SAFETY: it reads the caller's time namespace, which a process has as long as it runs.
-        Ok(Self(unsafe { peerlane_monotonic_to_host(ns) }))
+        let host = unsafe { peerlane_monotonic_to_host(ns) };
+        // In a time namespace that is behind the host's, a late time overflows.
+        match ns == NEVER || host < 0 {
+            true => Ok(Self::NEVER),
+            false => Ok(Self(host)),
+        }
     }
 
     /// So much later than now.

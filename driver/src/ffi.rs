@@ -92,6 +92,8 @@ extern "C" {
         list: *mut bindings::list_lru,
     ) -> *mut c_void;
     /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
+    /// Whether the calling thread may sleep for memory that it allocates with such flags, and is not a thread of the kernel.
+    pub(crate) fn peerlane_may_wait(flags: bindings::gfp_t) -> bool;
     pub(crate) fn peerlane_begin_relief() -> c_int;
     pub(crate) fn peerlane_end_relief();
     pub(crate) fn peerlane_may_access(start: usize, end: usize, read: bool, write: bool) -> c_int;

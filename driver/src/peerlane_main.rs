@@ -63,7 +63,10 @@ mod trace;
 mod views;
 mod window;
 
-use board::{Board, Found, Shrinker};
+use board::{
+    others::{self, Listed},
+    Board, Found, Shrinker,
+};
 use debugfs::Files;
 use file::Node;
 use hw::Failure;
@@ -74,6 +77,8 @@ use settings::Settings;
 
 /// Numbers of boards that are taken, one bit each.
 static NUMBERS: Atomic<u64> = Atomic::new(0);
+
+const _: () = assert!(others::MOST == u64::BITS as usize);
 
 /// The number in a board's name.
 struct Number(u32);
@@ -132,6 +137,7 @@ struct Data<'bound> {
     node: Node,
     #[pin]
     _files: Files,
+    _listed: Listed,
     _shrinker: Shrinker,
     _interrupts: Interrupts<'bound>,
     board: Started,
@@ -229,6 +235,7 @@ impl pci::Driver for Driver {
             let files = Files::new(&board, number.0)?;
             Ok(try_pin_init!(Data {
                 _files <- files,
+                _listed: Listed::new(&board, number.0),
                 _shrinker: Shrinker::new(&board, number.0)?,
                 _interrupts: interrupts,
                 node <- Node::new(board, number.0 as usize),

@@ -17,7 +17,7 @@ use crate::{
         regs::chan,
         ring::Slots,
         steps::Step,
-        uapi::{submit, Submit, Wait, NEVER},
+        uapi::{submit, Submit, Wait},
     },
     mapping::Mapping,
     scratch::Scratch,
@@ -231,7 +231,7 @@ impl Context {
                 control,
             };
             let cookie = self.order(&self.submission.lock(), scratch.mapping(), Beside::default(), part)?;
-            let record = self.end(Direction::FromFpga, cookie, Deadline::from_user(NEVER)?)?;
+            let record = self.end(Direction::FromFpga, cookie, Deadline::NEVER)?;
             if record.outcome.is_err() {
                 self.amend(cookie, 0)?;
                 return Ok(cookie);

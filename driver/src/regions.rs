@@ -298,7 +298,7 @@ impl Regions {
 
     fn take_kept(&mut self, index: usize) -> Result<Region> {
         let region = self.kept.remove(index).map_err(|_| ENOENT)?;
-        self.account.remove(region.kind(), region.key.length);
+        self.account.remove(region.kind(), region.pinned_bytes());
         region.memory.note_kept(false);
         self.show_weight();
         Ok(region)
@@ -391,7 +391,7 @@ impl Regions {
         if !region.is_usable() {
             return Ok(Some(region));
         }
-        self.account.add(region.kind(), region.key.length);
+        self.account.add(region.kind(), region.pinned_bytes());
         region.given_back = GIVEN_BACK.fetch_add(1, ordering::Relaxed);
         // There is room.
         self.kept.push(region, GFP_NOWAIT)?;
@@ -438,9 +438,10 @@ impl Regions {
     /// Regions and bytes that have a handle, and those that are kept.
     pub(crate) fn usage(&self) -> ([u32; 2], [u64; 2]) {
         let held: u64 = self.held.iter().map(|held| held.region.key.length).sum();
+        let cached: u64 = self.kept.iter().map(|region| region.key.length).sum();
         (
             [self.held.len() as u32, self.account.count()],
-            [held, self.account.bytes()],
+            [held, cached],
         )
     }
 }
@@ -458,7 +459,8 @@ impl Context {
             if count == 0 {
                 return went;
             }
-            let over = match KVVec::with_capacity(count, GFP_KERNEL) {
+            // The work item that evicts for those who are short of memory waits for us.
+            let over = match KVVec::with_capacity(count, GFP_NOWAIT | __GFP_NOWARN) {
                 Ok(mut batch) => {
                     let taken = |region| {
                         // There is room.

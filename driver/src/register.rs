@@ -190,7 +190,7 @@ impl Context {
             Some(buffer) => buffer.length(),
             None => wanted.key.length,
         };
-        let pinned = match wanted.kind() {
+        let mut pinned = match wanted.kind() {
             Kind::Host => None,
             Kind::DmaBuf | Kind::Nvidia => {
                 let most = || self.board.with_quota(|quota| quota.most_pinned(self.channel));
@@ -209,10 +209,14 @@ impl Context {
         };
         let map = || self.map(&inside, wanted, &mut pages, &mapping);
         let Mapped {
-            memory,
+            mut memory,
             mut segments,
             offset,
         } = room.find(short, map)?;
+        // Only the process that has them can release them, which may be long after the region's end.
+        if let Memory::Nvidia { pages } = &mut memory {
+            pages.count(pinned.take());
+        }
         let (board, space) = (self.board.clone(), wanted.space.clone());
         let mut region = Region::new(board, mapping, memory, pinned, wanted.key, space);
         let mapping = region.mapping().clone();

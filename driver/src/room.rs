@@ -2,20 +2,22 @@
 
 //! Room for a region: cached regions are evicted for it.
 //!
+//! Locked memory and room in a BAR are not the board's. Where its own regions are not enough, those of other boards go, too.
+//!
 //! Before regions are evicted for entries of the ATT, the driver works out whether that helps, and how many it takes.
-//! It evicts none if all would not be enough, or if the entries are about to come free by themselves because only old
-//! descriptors name them. The context's own go
+//! It evicts none if all would not be enough, and waits a moment first if the entries are about to come free by themselves
+//! because only old descriptors name them. The context's own go
 //! first, then the oldest of the others, and of them only those that lie where the new region goes.
 
 use crate::{
-    board::Need,
+    board::{Board, Need},
     context::Context,
     ffi::peerlane_is_killed,
-    logic::{att::EntrySet, kept, quota::Quota},
+    logic::{att::EntrySet, kept, quota::Freed, regs::chan},
     memory::{dmabuf::Exporter, host::Payer},
     regions::Region,
 };
-use core::ops::Range;
+use core::{ops::Range, ptr};
 use kernel::{
     prelude::*,
     time::{delay::fsleep, Delta, Instant, Monotonic},
@@ -57,12 +59,17 @@ const LEAST_TRIES: u32 = 16;
 /// Pause between two looks for entries that come free by themselves.
 const PAUSE: Delta = Delta::from_millis(2);
 
+/// How often they are looked for before regions are evicted instead: whoever has them may be slow.
+const MOST_WAITS: u32 = 10;
+
 /// The search of one call for room. While it lives, those whose regions were evicted cache nothing.
 pub(crate) struct Room<'a> {
     context: &'a Context,
     need: Need<'a>,
     since: Option<Instant<Monotonic>>,
     tries: u32,
+    /// Times that entries were waited for which come free by themselves.
+    waits: u32,
     /// Bytes of others' that were evicted for room in a BAR.
     evicted: u64,
 }
@@ -91,6 +98,7 @@ impl<'a> Room<'a> {
             need: context.board.need(),
             since: None,
             tries: 0,
+            waits: 0,
             evicted: 0,
         }
     }
@@ -120,8 +128,13 @@ impl<'a> Room<'a> {
                 return Err(EINTR);
             }
             // Unbind may wait for this thread already: it is not let in again then.
-            let _inside = board.gate.enter()?;
-            match self.make(short)? {
+            let inside = board.gate.enter()?;
+            let mut done = self.make(short)?;
+            drop(inside);
+            if done == Done::Nothing {
+                done = self.make_elsewhere(short)?;
+            }
+            match done {
                 Done::Evicted => {}
                 // A region that was cached when `f` was refused, and is not any more, may be all that is needed.
                 Done::Nothing if departures == board.departures() => return Err(error),
@@ -146,21 +159,45 @@ impl<'a> Room<'a> {
                     let is_ours = |other: &Context| context.has_user_of(other);
                     Ok(self.make_if(is_ours, Region::is_released_by_caller))
                 }
-                Short::Locked => {
-                    let payer = Payer::caller()?;
-                    Ok(self.make_if(|_| true, |region| region.memory().weighs_on(&payer)))
-                }
-                Short::Bar(exporter, bytes) => Ok(self.make_bar(exporter, bytes)),
+                Short::Locked | Short::Bar(..) => self.make_for_others(&context.board, short),
             }
         })
     }
 
-    /// Evicts all cached regions that `goes` accepts, of all contexts.
-    fn evict(&mut self, mut goes: impl FnMut(&Context, &Region) -> bool) -> Done {
+    /// Evicts what other boards cache, if that is where too little is left. The caller has no lock of its own board.
+    fn make_elsewhere(&mut self, short: Short) -> Result<Done> {
+        let mut done = Ok(Done::Nothing);
+        if matches!(short, Short::Locked | Short::Bar(..)) {
+            self.context.board.for_each_other(|other| {
+                if matches!(done, Ok(Done::Nothing)) {
+                    done = other.let_go(|| self.make_for_others(other, short));
+                }
+            });
+        }
+        done
+    }
+
+    /// Evicts regions of a board for what is not the board's.
+    fn make_for_others(&mut self, board: &Board, short: Short) -> Result<Done> {
+        match short {
+            Short::Locked => {
+                let payer = Payer::caller()?;
+                let helps = |region: &Region| region.memory().weighs_on(&payer);
+                Ok(self.make_on(board, |_| true, helps))
+            }
+            Short::Bar(exporter, bytes) => Ok(self.make_bar(board, exporter, bytes)),
+            Short::Entries(_) | Short::Share(_) | Short::Pinned => Ok(Done::Nothing),
+        }
+    }
+
+    /// Evicts all cached regions of a board that `goes` accepts, of all contexts.
+    fn evict_on(&mut self, board: &Board, mut goes: impl FnMut(&Context, &Region) -> bool) -> Done {
+        let own = self.context;
+        let is_own = ptr::eq(board, &*own.board);
         let mut done = Done::Nothing;
-        self.context.board.for_each_user(|user| {
+        board.for_each_user(|user| {
             if user.evict(|region, _| goes(user, region)) {
-                if user.channel != self.context.channel {
+                if is_own && user.channel != own.channel {
                     self.need.press(user.channel);
                 }
                 done = Done::Evicted;
@@ -169,20 +206,39 @@ impl<'a> Room<'a> {
         done
     }
 
-    /// Evicts all regions of the context that help. If there are none, evicts those of other contexts.
-    fn make_if(&mut self, who: impl Fn(&Context) -> bool, mut helps: impl FnMut(&Region) -> bool) -> Done {
-        match self.context.evict(|region, _| helps(region)) {
+    /// Evicts all cached regions of the context's board that `goes` accepts.
+    fn evict(&mut self, goes: impl FnMut(&Context, &Region) -> bool) -> Done {
+        let context = self.context;
+        self.evict_on(&context.board, goes)
+    }
+
+    /// Evicts all regions of the context that help. If there are none, evicts those of other contexts of its board.
+    fn make_if(&mut self, who: impl Fn(&Context) -> bool, helps: impl FnMut(&Region) -> bool) -> Done {
+        let context = self.context;
+        self.make_on(&context.board, who, helps)
+    }
+
+    /// The same on any board.
+    fn make_on(
+        &mut self,
+        board: &Board,
+        who: impl Fn(&Context) -> bool,
+        mut helps: impl FnMut(&Region) -> bool,
+    ) -> Done {
+        let own = self.context;
+        match ptr::eq(board, &*own.board) && own.evict(|region, _| helps(region)) {
             true => Done::Evicted,
-            false => self.evict(|user, region| who(user) && helps(region)),
+            false => self.evict_on(board, |user, region| who(user) && helps(region)),
         }
     }
 
     /// Evicts dma-bufs of an exporter. Its driver does not report how much room it has. So one call evicts at most
     /// twice the bytes that it needs.
-    fn make_bar(&mut self, exporter: Option<Exporter>, bytes: u64) -> Done {
+    fn make_bar(&mut self, board: &Board, exporter: Option<Exporter>, bytes: u64) -> Done {
         let mut left = (2 * bytes).saturating_sub(self.evicted);
         let before = left;
-        let done = self.make_if(
+        let done = self.make_on(
+            board,
             |_| true,
             |region| {
                 let helps = left > 0 && region.memory().fills_the_bar_of(exporter);
@@ -207,8 +263,14 @@ impl<'a> Room<'a> {
         };
         let mut taken = board.entries_taken(storage()?);
         board.each_lingering(|_, run| taken.remove(run));
+        let mut otherwise = Done::Nothing;
         if taken.free_run(entries, count).is_some() {
-            return Ok(Done::Wait);
+            self.waits += 1;
+            if self.waits <= MOST_WAITS {
+                return Ok(Done::Wait);
+            }
+            taken = board.entries_taken(storage()?);
+            otherwise = Done::Wait;
         }
         let candidates = self.candidates(|_| true)?;
         let mut after = EntrySet::new(storage()?);
@@ -220,7 +282,7 @@ impl<'a> Room<'a> {
             after.free_run(entries, count)
         };
         let Some(first) = least(candidates.len(), |first| run(first).is_some()) else {
-            return Ok(Done::Nothing);
+            return Ok(otherwise);
         };
         let (Some(run), Some(last)) = (run(first), candidates[..first].last()) else {
             return Ok(Done::Evicted);
@@ -237,19 +299,28 @@ impl<'a> Room<'a> {
     /// Evicts regions of the context's user for its share of the entries.
     fn make_share(&mut self, count: u32) -> Result<Done> {
         let (context, own) = (self.context, self.context.channel);
-        let mut quota = context.board.with_quota(Quota::clone);
-        context.board.each_lingering(|channel, run| quota.give(channel, run.len() as u32));
         let is_ours = |user: &Context| context.has_user_of(user);
         let candidates = self.candidates(is_ours)?;
-        let may_have = |first: usize| {
-            let mut after = quota.clone();
+        let may_have = |soon: &Freed, first: usize| {
+            let mut freed = *soon;
             for candidate in &candidates[..first] {
-                after.give(candidate.channel, candidate.entries.len() as u32);
+                freed[candidate.channel as usize] += candidate.entries.len() as u32;
             }
-            after.take(own, count).is_ok()
+            context.board.with_quota(|quota| quota.would_take(own, count, &freed))
         };
-        let Some(first) = least(candidates.len(), may_have) else {
-            return Ok(Done::Nothing);
+        let mut soon = [0; chan::COUNT];
+        context.board.each_lingering(|channel, run| soon[channel as usize] += run.len() as u32);
+        let mut otherwise = Done::Nothing;
+        if may_have(&soon, 0) {
+            self.waits += 1;
+            if self.waits <= MOST_WAITS {
+                return Ok(Done::Wait);
+            }
+            soon = [0; chan::COUNT];
+            otherwise = Done::Wait;
+        }
+        let Some(first) = least(candidates.len(), |first| may_have(&soon, first)) else {
+            return Ok(otherwise);
         };
         let Some(last) = candidates[..first].last() else {
             return Ok(Done::Wait);

@@ -90,6 +90,12 @@ struct shrinker *peerlane_new_shrinker(unsigned int number)
 	return shrinker_alloc(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE, "peerlane%u", number);
 }
 
+/* Whether the calling thread may sleep for memory that it wants to allocate, and is not a thread of the kernel. */
+bool peerlane_may_wait(gfp_t flags)
+{
+	return gfpflags_allow_blocking(flags) && (flags & __GFP_FS) && !(current->flags & PF_KTHREAD);
+}
+
 unsigned long peerlane_references(struct file *file)
 {
 	return file_count(file);

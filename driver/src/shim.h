@@ -55,6 +55,7 @@ int peerlane_begin_relief(void);
 void peerlane_end_relief(void);
 struct workqueue_struct *peerlane_relief(void);
 int peerlane_may_access(unsigned long start, unsigned long end, bool read, bool write);
+bool peerlane_may_wait(gfp_t flags);
 struct shrinker *peerlane_new_shrinker(unsigned int number);
 void peerlane_pin_vectors(struct pci_dev *device, bool pinned);
 u64 peerlane_place(struct pci_dev *device);

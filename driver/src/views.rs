@@ -43,11 +43,17 @@ impl Board {
     /// for as long as a sleep may last, and cannot be frozen. What is stored into the page is lost
     /// like all that was under way; a process learns of that by its context's generation.
     pub(crate) fn hide_views(&self) {
-        *self.views.asleep() = true;
-        // From here on no page is put in. Stores to the channels' pages have arrived when the next
-        // register is read, those through the window when a load from it is answered.
-        self.for_each_user(|user| user.unmap_views());
+        self.unmap_views();
+        // Stores to the channels' pages have arrived when the next register is read, those through the window when a
+        // load from it is answered.
         self.hw.load_from_window();
+    }
+
+    /// The same without a load, for a BAR behind which there may be nothing that answers.
+    pub(crate) fn unmap_views(&self) {
+        // From here on no page is put in.
+        *self.views.asleep() = true;
+        self.for_each_user(|user| user.unmap_views());
     }
 
     /// Puts the window where it stood, and lets processes see their views again.

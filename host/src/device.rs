@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// How long a channel's work may end by itself when it is stopped: as long as the kernel driver waits at
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     changes_range: Mutex<()>,
     /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
     queue: Mutex<Option<Weak<queue::Shared>>>,
+    /// Whether that queue may have something under way. It may until its drop has ended all, when nobody finds it any more.
+    queue_lives: (Mutex<bool>, Condvar),
     /// Whose context it is: a child's copy ends nothing.
     owner: Process,
     /// Whether somebody holds the board's window by this value.
@@ -141,6 +143,7 @@ impl Device {
                     capabilities,
                     range: Mutex::new(info.local_base..info.local_end),
                     queue: Mutex::new(None),
+                    queue_lives: (Mutex::new(false), Condvar::new()),
                     window_seat: Seat::default(),
                     doubts: AtomicU64::new(0),
                     changes_range: Mutex::new(()),
@@ -446,6 +449,26 @@ impl Shared {
         self.queue_place().as_ref().and_then(Weak::upgrade)
     }
 
+    /// Notes that the device has a queue, or that the drop of its queue has ended all that was under way.
+    pub(crate) fn note_queue(&self, lives: bool) {
+        let (noted, changed) = &self.queue_lives;
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = lives;
+        changed.notify_all();
+    }
+
+    /// Whether a queue that nobody finds any more is being dropped.
+    pub(crate) fn is_dropping_queue(&self) -> bool {
+        let lives = self.queue_lives.0.lock();
+        *lives.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a queue that nobody finds any more has been dropped.
+    fn wait_for_dropped_queue(&self) {
+        let (lives, changed) = &self.queue_lives;
+        let lives = lives.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(changed.wait_while(lives, |lives| *lives));
+    }
+
     /// Bytes of which the board writes multiples.
     pub(crate) fn write_granularity(&self) -> u32 {
         self.capabilities.write_granularity
@@ -457,7 +480,10 @@ impl Shared {
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
         match self.queue() {
             Some(shared) => shared.between_descriptors(f),
-            None => f(),
+            None => {
+                self.wait_for_dropped_queue();
+                f()
+            }
         }
     }
 

@@ -121,24 +121,22 @@ impl TransferList {
     /// Looks whether all have ended, and returns the bytes moved.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait), once all have ended.
+    /// As [`wait`](Self::wait).
     pub fn poll(&self) -> Result<Option<u64>> {
         let ended = self.ended.load(Ordering::Relaxed);
         for (index, part) in self.parts.iter().enumerate().skip(ended) {
-            if let Ok(None) = part.poll() {
+            let polled = part.poll();
+            if !part.has_ended() {
                 self.ended.store(index, Ordering::Relaxed);
-                return Ok(None);
+                return polled;
             }
         }
         self.ended.store(self.parts.len(), Ordering::Relaxed);
         let mut moved = Ok(0);
         for part in &self.parts {
-            // All have ended, unless the queue has failed: then each says so.
-            match part
-                .result()
-                .map_or_else(|| part.poll(), |result| result.map(Some))
-            {
-                Ok(bytes) => moved = moved.map(|moved| moved + bytes.unwrap_or(0)),
+            match part.poll() {
+                Ok(Some(bytes)) => moved = moved.map(|moved| moved + bytes),
+                Ok(None) => return Ok(None),
                 Err(error) => moved = moved.and(Err(error)),
             }
         }
@@ -148,8 +146,9 @@ impl TransferList {
     /// Waits for all to end, and returns the bytes moved; `None`: for as long as it takes.
     ///
     /// # Errors
-    /// As [`Transfer::wait`]. [`Error::Timeout`]: some go on, wait again. Others are those of the first part that failed;
-    /// all have ended then.
+    /// As [`Transfer::wait`]. [`Error::Timeout`]: some go on, wait again. [`Error::Gone`], [`Error::Broken`] and errors of the
+    /// driver come at once, and the board may still have some parts. Others are those of the first part that failed; all have
+    /// ended then.
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let limit = limit.into();
         self.each(|part, waited| part.wait(limit.map(|limit| limit.saturating_sub(waited))))
@@ -182,7 +181,8 @@ impl TransferList {
         for part in &self.parts {
             match end(part, device.now().saturating_sub(begin)) {
                 Ok(bytes) => moved = moved.map(|moved| moved + bytes),
-                Err(error @ Error::Timeout { .. }) => return Err(error),
+                // It is the queue that fails, and no other part would end either.
+                Err(error) if !part.has_ended() => return Err(error),
                 Err(error) => moved = moved.and(Err(error)),
             }
         }

@@ -139,6 +139,7 @@ impl Queue {
         // Nothing was rung by a queue that did not come to be.
         let queue = Self::open(device)?;
         *place = Some(Arc::downgrade(&queue.0));
+        device.0.note_queue(true);
         Ok(queue)
     }
 
@@ -798,6 +799,7 @@ impl Drop for Shared {
                 let _ = context.flush(handle);
             }
         }
+        self.device.0.note_queue(false);
         self.unlock(state);
     }
 }

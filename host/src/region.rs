@@ -501,7 +501,8 @@ impl Region {
     /// On a board that is gone no transfer moves anything, nor does one of the child's of a fork.
     pub fn is_in_use(&self) -> bool {
         let Some(queue) = self.0.device.queue() else {
-            return false;
+            let may_move = self.0.owner == Process::current() && self.0.device.is_dropping_queue();
+            return may_move && self.is_shared();
         };
         queue.settle();
         let is_gone = || match queue.query() {

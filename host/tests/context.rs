@@ -5,14 +5,14 @@ mod least;
 use least::Least;
 use peerlane_host::{
     Context, Course, Device, Direction, Errno, Error, Fault, Memory, MemoryKind, Permissions,
-    Queue, Region, Request, Terms,
+    Queue, Region, Request, Terms, TransferList,
 };
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than another thread needs to do what it can.
 const WHILE: Duration = Duration::from_millis(200);
@@ -393,6 +393,107 @@ fn a_list_that_is_called_off_is_flushed() {
         })
     );
     assert!(unproven, "{stopped:?}");
+}
+
+/// A stuck board, whose time goes on while somebody waits, and a list of reads that it has.
+fn a_stuck_list(parts: usize) -> (Least, Queue, TransferList) {
+    let (least, device, region) = with_a_region();
+    *least.clock.lock().unwrap() = Some(Duration::ZERO);
+    least.stuck.store(true, Ordering::Relaxed);
+    let queue = device.queue().unwrap();
+    let part = Request {
+        direction: Direction::ToFpga,
+        region: &region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    };
+    let list = queue.submit_list(&vec![part; parts], Terms::default());
+    (least, queue, list.unwrap())
+}
+
+/// A queue that fails says so once a second. Nothing has ended by that.
+#[test]
+fn a_list_whose_board_is_gone_is_not_said_to_have_ended() {
+    for parts in [1, 2, 5] {
+        let (least, _queue, list) = a_stuck_list(parts);
+        assert_eq!(list.poll().unwrap(), None);
+        least.gone.store(true, Ordering::Relaxed);
+        for seconds in 1..10 {
+            *least.clock.lock().unwrap() = Some(Duration::from_secs(2 * seconds));
+            let polled = list.poll();
+            assert!(matches!(polled, Err(Error::Gone)), "{parts}: {polled:?}");
+            assert_eq!(list.poll().unwrap(), None);
+        }
+        assert!(!list.has_ended());
+        assert!(matches!(list.wait(None), Err(Error::Gone)));
+    }
+}
+
+/// A board that is not started again is waited for once, and not for each part.
+#[test]
+fn a_list_that_cannot_be_stopped_is_given_up_once() {
+    for parts in [1, 3, 20] {
+        let (least, queue, list) = a_stuck_list(parts);
+        *least.refuse_stop.lock().unwrap() = Some(Errno::AGAIN);
+        let begin = queue.device().now();
+        let stopped = list.stop(Duration::ZERO);
+        assert!(matches!(stopped, Err(Error::Call { .. })), "{stopped:?}");
+        let waited = queue.device().now() - begin;
+        assert!(waited < Duration::from_secs(15), "{parts}: {waited:?}");
+    }
+}
+
+/// A transfer ends while the board is asked for what brings no record, which acknowledges the event of its end.
+#[test]
+fn an_event_that_a_look_acknowledges_is_not_lost() {
+    let (least, device, region) = with_a_region();
+    least.real.store(true, Ordering::Relaxed);
+    least.stuck.store(true, Ordering::Relaxed);
+    let queue = device.queue().unwrap();
+    for turns in [false, true] {
+        let transfer = queue.to_fpga(region.part(0..64), 0).unwrap();
+        // A look is due.
+        std::thread::sleep(Duration::from_millis(1100));
+        let board = least.clone();
+        *least.in_refused.lock().unwrap() = Some(Box::new(move || board.end_held(true)));
+        if turns {
+            queue.turn().unwrap();
+            assert!(transfer.has_ended());
+        }
+        let begin = Instant::now();
+        assert_eq!(transfer.wait(Duration::from_secs(10)).unwrap(), 64);
+        assert!(begin.elapsed() < WHILE, "{turns}: {:?}", begin.elapsed());
+        assert!(least.in_refused.lock().unwrap().is_none());
+    }
+    assert_eq!(queue.statistics().late_records, 0);
+}
+
+/// A queue that is being dropped still has its transfers until it has stopped them.
+#[test]
+fn a_region_is_in_use_until_its_queue_has_stopped() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    assert!(!region.is_in_use());
+    least.stuck.store(true, Ordering::Relaxed);
+    drop(queue.from_fpga(0, region.part(0..64)).unwrap());
+    let (named, (said, says)) = (region.clone(), mpsc::channel());
+    let (board, forgets) = (least.clone(), region.clone());
+    let (forgot, forgotten) = mpsc::channel();
+    *least.in_stop.lock().unwrap() = Some(Box::new(move || {
+        let is_in_use = named.is_in_use();
+        // Another thread that forgets it waits until the queue has stopped all.
+        std::thread::spawn(move || forgot.send(forgets.forget()).unwrap());
+        std::thread::sleep(WHILE);
+        let unregistered = board.unregistered.load(Ordering::Relaxed);
+        said.send((is_in_use, unregistered)).unwrap();
+    }));
+    drop(queue);
+    assert_eq!(least.stops.lock().unwrap().len(), 1);
+    assert_eq!(says.recv(), Ok((true, 0)));
+    forgotten.recv().unwrap().unwrap();
+    assert!(!region.is_in_use());
 }
 
 /// A list of a few parts raises an interrupt for each direction, at its last part. A fault does not change that.

@@ -96,11 +96,6 @@ impl Account {
         self.weight
     }
 
-    /// Bytes of both kinds.
-    pub const fn bytes(&self) -> u64 {
-        self.host_bytes.saturating_add(self.gpu_bytes)
-    }
-
     /// Whether a region of this kind must go for the limits to hold. The one that was used
     /// longest ago among those for which this is true should go first.
     pub const fn must_go(&self, limits: &Limits, kind: Kind) -> bool {
@@ -173,7 +168,7 @@ mod tests {
                 let sum = |peer| kept.iter().filter(|(kind, _)| kind.is_peer() == peer).map(|(_, bytes)| bytes).sum::<u64>();
                 prop_assert!(kept.len() <= count as usize);
                 prop_assert!(sum(false) <= host_bytes && sum(true) <= gpu_bytes);
-                prop_assert_eq!(account.bytes(), sum(false) + sum(true));
+                prop_assert_eq!((account.host_bytes, account.gpu_bytes), (sum(false), sum(true)));
                 prop_assert_eq!(account.count() as usize, kept.len());
                 let weights = kept.iter().map(|(kind, bytes)| weight(*kind, *bytes));
                 prop_assert_eq!(account.weight(), weights.sum::<u64>());

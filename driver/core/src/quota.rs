@@ -152,12 +152,20 @@ impl fmt::Display for Exceeded {
 
 impl core::error::Error for Exceeded {}
 
+/// Users that can have other devices' memory pinned at the same time: as many as there are channels, and some whose
+/// channels are closed.
+const PINNING: usize = chan::COUNT + 16;
+
+/// Entries by channel.
+pub type Freed = [u32; chan::COUNT];
+
 /// The account of all channels.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Quota {
     held: [u32; chan::COUNT],
-    /// Bytes of other devices' memory.
-    pinned: [u64; chan::COUNT],
+    /// Users, and the bytes of other devices' memory that count for each. They count until they are released, which
+    /// may be after the last channel of the user is closed.
+    pinned: [(u32, u64); PINNING],
     users: [Option<User>; chan::COUNT],
     limits: Limits,
 }
@@ -167,7 +175,7 @@ impl Quota {
     pub const fn new(limits: Limits) -> Self {
         Self {
             held: [0; chan::COUNT],
-            pinned: [0; chan::COUNT],
+            pinned: [(0, 0); PINNING],
             users: [None; chan::COUNT],
             limits,
         }
@@ -210,10 +218,10 @@ impl Quota {
             .map(|(channel, _)| channel)
     }
 
-    /// Entries that the channels of a user hold.
-    fn held_by(&self, id: u32) -> u32 {
-        let held = self.channels_of(id).map(|channel| self.held(channel));
-        held.fold(0, u32::saturating_add)
+    /// Entries that a channel would hold without those that are `freed`.
+    fn left(&self, channel: u32, freed: &Freed) -> u32 {
+        let freed = freed.get(channel as usize).copied().unwrap_or(0);
+        self.held(channel).saturating_sub(freed)
     }
 
     /// Whether a channel's user may have so many more bytes of FPGA memory; `held` says how many a
@@ -241,50 +249,65 @@ impl Quota {
         }
     }
 
-    /// Counts bytes of other devices' memory in, if the channel's user may have them pinned.
-    pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<(), Exceeded> {
+    /// Counts bytes of other devices' memory in, if the channel's user may have them pinned. Returns the number of the
+    /// user, for whom they count until [`unpin`](Self::unpin).
+    pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<u32, Exceeded> {
         let user = self.users.get(channel as usize).copied().flatten();
-        let limit = match user {
-            Some(user) if !user.exempt => self.limits.user_gpu,
-            _ => u64::MAX,
-        };
-        let held = match user {
-            Some(user) => self
-                .channels_of(user.id)
-                .map(|channel| self.pinned(channel))
-                .fold(0, u64::saturating_add),
-            None => self.pinned(channel),
-        };
+        let limit = self.most_pinned(channel);
+        let held = user.map_or(0, |user| self.pinned(user.id));
         let exceeded = Exceeded::Pinned {
             held,
             wanted,
             limit,
         };
         let sum = held.checked_add(wanted).filter(|sum| *sum <= limit);
-        sum.ok_or(exceeded)?;
-        *self.pinned.get_mut(channel as usize).ok_or(exceeded)? += wanted;
-        Ok(())
+        let (user, sum) = user.zip(sum).ok_or(exceeded)?;
+        let is_users = |(id, bytes): &(u32, u64)| *id == user.id && *bytes > 0;
+        let is_free = |(_, bytes): &(u32, u64)| *bytes == 0;
+        let mut places = self.pinned.iter();
+        let place = places.position(is_users);
+        let place = place.or_else(|| self.pinned.iter().position(is_free));
+        let place = place.and_then(|place| self.pinned.get_mut(place));
+        *place.ok_or(exceeded)? = (user.id, sum);
+        Ok(user.id)
     }
 
-    /// Counts bytes out that were counted in.
-    pub fn unpin(&mut self, channel: u32, bytes: u64) {
-        if let Some(place) = self.pinned.get_mut(channel as usize) {
-            *place = place.saturating_sub(bytes);
+    /// Counts bytes out that were counted in for a user.
+    pub fn unpin(&mut self, user: u32, bytes: u64) {
+        for (id, pinned) in &mut self.pinned {
+            if *id == user {
+                *pinned = pinned.saturating_sub(bytes);
+            }
         }
     }
 
-    /// Bytes of other devices' memory that a channel has pinned.
-    pub fn pinned(&self, channel: u32) -> u64 {
-        self.pinned.get(channel as usize).copied().unwrap_or(0)
+    /// Returns the bytes of other devices' memory that count for a user.
+    pub fn pinned(&self, user: u32) -> u64 {
+        let of_user = self.pinned.iter().filter(|(id, _)| *id == user);
+        of_user.map(|(_, bytes)| bytes).sum()
     }
 
     /// Counts entries in, if the channel and its user may have them.
     pub fn take(&mut self, channel: u32, wanted: u32) -> Result<(), Exceeded> {
+        let sum = self.sum(channel, wanted, &[0; chan::COUNT])?;
+        if let Some(place) = self.held.get_mut(channel as usize) {
+            *place = sum;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a channel could have so many more entries if others of each channel were `freed`.
+    pub fn would_take(&self, channel: u32, wanted: u32, freed: &Freed) -> bool {
+        self.sum(channel, wanted, freed).is_ok()
+    }
+
+    /// Returns the entries that a channel would hold with `wanted` more, and without those that are `freed`.
+    fn sum(&self, channel: u32, wanted: u32, freed: &Freed) -> Result<u32, Exceeded> {
         let within = |held: u32, limit: u32| {
             let sum = held.checked_add(wanted);
             sum.filter(|sum| *sum <= limit)
         };
-        let held = self.held(channel);
+        let held = self.left(channel, freed);
         let limit = self.limits.channel_entries;
         let exceeded = Exceeded::Channel {
             held,
@@ -292,8 +315,12 @@ impl Quota {
             limit,
         };
         let sum = within(held, limit).ok_or(exceeded)?;
-        if let Some(Some(user)) = self.users.get(channel as usize) {
-            let held = self.held_by(user.id);
+        let user = self.users.get(channel as usize).ok_or(exceeded)?;
+        if let Some(user) = user {
+            let held = self
+                .channels_of(user.id)
+                .map(|channel| self.left(channel, freed));
+            let held = held.fold(0, u32::saturating_add);
             let limit = self.limits.user_entries;
             if !user.exempt && within(held, limit).is_none() {
                 return Err(Exceeded::User {
@@ -303,8 +330,7 @@ impl Quota {
                 });
             }
         }
-        *self.held.get_mut(channel as usize).ok_or(exceeded)? = sum;
-        Ok(())
+        Ok(sum)
     }
 
     /// Returns the most entries that a channel can ever hold: the smaller of the channel's limit and its user's.
@@ -378,6 +404,42 @@ mod tests {
         quota.give(3, 7);
         assert_eq!((quota.held(3), quota.held(4)), (3, 10));
         assert_eq!(quota.take(3, 7), Ok(()));
+    }
+
+    /// Memory that only another process can release counts for its user, and not for the channel's next one.
+    #[test]
+    fn what_is_pinned_behind_a_closed_channel_counts_for_its_user() {
+        let mut quota = Quota::new(Limits {
+            user_gpu: 100,
+            ..MANY
+        });
+        assert_eq!(quota.open(0, user(7)), Ok(()));
+        assert_eq!(quota.pin(0, 60), Ok(7));
+        quota.close(0);
+        assert!(quota.pin(0, 1).is_err());
+        assert_eq!(quota.open(0, user(8)), Ok(()));
+        assert_eq!(quota.pin(0, 100), Ok(8));
+        assert_eq!(quota.open(1, user(7)), Ok(()));
+        assert!(quota.pin(1, 41).is_err());
+        quota.unpin(7, 60);
+        assert_eq!(quota.pin(1, 100), Ok(7));
+        assert_eq!((quota.pinned(7), quota.pinned(8)), (100, 100));
+    }
+
+    /// Nobody's account is lost for those of others.
+    #[test]
+    fn more_users_than_places_are_refused() {
+        let mut quota = Quota::new(MANY);
+        for id in 0..PINNING as u32 {
+            assert_eq!(quota.open(0, user(id)), Ok(()));
+            assert_eq!(quota.pin(0, 1), Ok(id));
+            quota.close(0);
+        }
+        assert_eq!(quota.open(0, user(1000)), Ok(()));
+        assert!(quota.pin(0, 1).is_err());
+        quota.unpin(3, 1);
+        assert_eq!(quota.pin(0, 1), Ok(1000));
+        assert_eq!((quota.pinned(2), quota.pinned(3)), (1, 0));
     }
 
     #[test]
@@ -460,7 +522,7 @@ mod tests {
         for (channel, user) in [user(7), user(8), user(7), ROOT].into_iter().enumerate() {
             assert_eq!(quota.open(channel as u32, user), Ok(()));
         }
-        assert_eq!(quota.pin(0, 60), Ok(()));
+        assert_eq!(quota.pin(0, 60), Ok(7));
         let refused = |held, wanted| {
             Err(Exceeded::Pinned {
                 held,
@@ -470,13 +532,13 @@ mod tests {
         };
         assert_eq!(quota.pin(2, 41), refused(60, 41));
         assert_eq!(quota.pin(2, u64::MAX), refused(60, u64::MAX));
-        assert_eq!(quota.pin(2, 40), Ok(()));
-        assert_eq!((quota.pinned(0), quota.pinned(2)), (60, 40));
+        assert_eq!(quota.pin(2, 40), Ok(7));
+        assert_eq!(quota.pinned(7), 100);
         // Another user's part is its own, and who administers the machine has no limit.
-        assert_eq!(quota.pin(1, 100), Ok(()));
-        assert_eq!(quota.pin(3, 1 << 40), Ok(()));
-        quota.unpin(0, 60);
-        assert_eq!(quota.pin(2, 60), Ok(()));
+        assert_eq!(quota.pin(1, 100), Ok(8));
+        assert_eq!(quota.pin(3, 1 << 40), Ok(0));
+        quota.unpin(7, 60);
+        assert_eq!(quota.pin(2, 60), Ok(7));
         assert!(quota.pin(chan::COUNT as u32, 1).is_err());
         let text = quota.pin(2, 1).unwrap_err();
         assert!(std::string::ToString::to_string(&text).contains("user_gpu_mib"));
@@ -587,6 +649,30 @@ mod tests {
                 prop_assert_eq!(quota.held(channel), held);
             }
         }
+    }
+
+    #[test]
+    fn what_would_be_freed_counts_as_free() {
+        let mut quota = Quota::new(Limits {
+            channel_entries: 30,
+            user_entries: 40,
+            ..MANY
+        });
+        for (channel, id) in [7, 7, 8].into_iter().enumerate() {
+            quota.open(channel as u32, user(id)).unwrap();
+        }
+        assert_eq!((quota.take(0, 20), quota.take(1, 20)), (Ok(()), Ok(())));
+        let would = |freed: [u32; 3], wanted| {
+            let mut all = [0; chan::COUNT];
+            all[..3].copy_from_slice(&freed);
+            quota.would_take(0, wanted, &all)
+        };
+        assert!(!would([0; 3], 1) && !would([0, 0, 20], 1));
+        assert!(would([0, 1, 0], 1) && would([3, 7, 0], 10));
+        // The channel's own limit, too.
+        assert!(would([0, 20, 0], 10) && !would([0, 20, 0], 11));
+        assert!(would([1, 20, 0], 11));
+        assert!(quota.take(0, 1).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Other devices' memory that is pinned for a channel, as its user's part counts it. Nobody else counts it: what an
-//! exporter allocates or pins for an importer is charged to nobody.
+//! Other devices' memory that is pinned for a channel counts for the channel's user until it is released. Nobody else
+//! counts it: what an exporter allocates or pins for an importer is charged to nobody.
 
 use super::{explain, Board};
 use crate::ffi::Text;
@@ -10,7 +10,7 @@ use kernel::{prelude::*, sync::Arc};
 /// Bytes that count until this is dropped.
 pub(crate) struct Pinned {
     board: Arc<Board>,
-    channel: u32,
+    user: u32,
     bytes: u64,
 }
 
@@ -18,13 +18,13 @@ impl Board {
     /// Counts memory that is about to be pinned. `EDQUOT`: the channel's user may not have so much.
     pub(crate) fn pin(self: &Arc<Self>, channel: u32, bytes: u64) -> Result<Pinned> {
         let counted = self.entries.lock().quota.pin(channel, bytes);
-        counted.map_err(|error| {
+        let user = counted.map_err(|error| {
             explain!(self, "channel {}: {}\n", channel, Text(error));
             EDQUOT
         })?;
         Ok(Pinned {
             board: self.clone(),
-            channel,
+            user,
             bytes,
         })
     }
@@ -33,6 +33,6 @@ impl Board {
 impl Drop for Pinned {
     fn drop(&mut self) {
         let mut entries = self.board.entries.lock();
-        entries.quota.unpin(self.channel, self.bytes);
+        entries.quota.unpin(self.user, self.bytes);
     }
 }

@@ -534,7 +534,7 @@ impl Fabric<Failure> for Restart<'_> {
     fn wipe(&mut self, epoch: Epoch) -> Result<(), Failure> {
         let Self { board, who } = self;
         board.memory.forget();
-        board.hide_views();
+        board.unmap_views();
         if board.has_empty_core() {
             dev_err!(
                 board.device(),
@@ -543,6 +543,7 @@ impl Fabric<Failure> for Restart<'_> {
             return Err(Failure::Empty);
         }
         board.is_the_one_found(epoch)?;
+        board.hw.load_from_window();
         if *who == Starter::Watchdog {
             // The board may have been cut off for another reason. A reset of the function would hide lost reads.
             if board.reads_are_lost(epoch)? {
@@ -604,7 +605,7 @@ impl WorkItem for Board {
         board.close_abandoned();
         board.give_up_unmended();
         board.end_overdue_reprogramming();
-        board.look_for_orphans();
+        let has_buffers = board.look_for_orphans();
         if let Watched::Revive(failure) = lifecycle::watch(&board.hw, |epoch| board.look(epoch)) {
             if let Some(failure) = failure {
                 board.tell_cut_off(failure);
@@ -612,7 +613,7 @@ impl WorkItem for Board {
             board.revive(failure);
         }
         let has_users = board.has_users();
-        if board.is_reprogrammed() || board.hw.with(|life, _| life.is_watched(has_users)) {
+        if has_buffers || board.is_reprogrammed() || board.hw.with(|life, _| life.is_watched(has_users)) {
             board.watch();
         }
     }

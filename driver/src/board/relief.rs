@@ -12,8 +12,12 @@
 //! itself takes no lock that sleeps, and notes how much is wanted of which context ([`super::keepers`]). A shortage may be that
 //! of a control group: then the contexts of its processes are asked.
 //!
-//! A work item does the evicting, and no reclaim waits for it. The work item allocates memory for its batches, and evicts one
-//! by one without it. It has a queue of the module's own, which is empty before the module goes.
+//! A work item does the evicting. It allocates memory for its batches, and evicts one by one without it. It has a queue of the
+//! module's own, which is empty before the module goes.
+//!
+//! A thread that is short of memory waits for the work item, but not for long ([`Rounds`]): a control group ends its processes
+//! after a few tries, which take less time than an eviction. The thread may hold locks that the work item needs. Then the
+//! wait is in vain, and nobody waits again before the work item has ended.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:
@@ -33,7 +37,7 @@ use super::{
     Board,
 };
 use crate::{
-    ffi::{peerlane_new_shrinker, peerlane_relief},
+    ffi::{peerlane_may_wait, peerlane_new_shrinker, peerlane_relief},
     regions::Region,
 };
 use core::ptr::{self, NonNull};
@@ -41,7 +45,11 @@ use kernel::{
     bindings,
     ffi::{c_int, c_long, c_ulong},
     prelude::*,
-    sync::Arc,
+    sync::{
+        atomic::{ordering, Atomic},
+        Arc,
+    },
+    time::{delay::fsleep, Delta},
     workqueue::{Queue, Work, WorkItem},
 };
 
@@ -59,13 +67,15 @@ impl Board {
     }
 
     /// Has the same done if dma-bufs are cached: no event reports that their last descriptor was closed.
-    pub(super) fn look_for_orphans(self: &Arc<Self>) {
+    /// Returns whether there are such.
+    pub(super) fn look_for_orphans(self: &Arc<Self>) -> bool {
         let mut some = false;
         let is_buffer = |region: &Region| region.memory().buffer().is_some();
         self.for_each_user(|user| some = some || user.regions.lock().cached().iter().any(is_buffer));
         if some {
             self.relieve();
         }
+        some
     }
 
     /// Evicts useless regions, and as many others as the shrinker has asked for.
@@ -93,11 +103,64 @@ impl WorkItem<WORK> for Board {
     type Pointer = Arc<Board>;
 
     fn run(board: Arc<Board>) {
+        let asked = board.rounds.asked.load(ordering::Acquire);
         if let Ok(_inside) = board.gate.enter() {
             board.let_go(|| board.evict());
         }
+        board.rounds.answered.store(asked, ordering::Release);
     }
 }
+
+/// For how long a thread that is short of memory waits for regions to be evicted: pauses, and how long one takes.
+const PAUSES: u32 = 50;
+const PAUSE: Delta = Delta::from_millis(1);
+
+/// Counts how often the shrinker has asked for regions, and what came of it.
+pub(super) struct Rounds {
+    asked: Atomic<u64>,
+    /// The work item has evicted regions since this one was asked for.
+    answered: Atomic<u64>,
+    /// The last one that was waited for in vain.
+    late: Atomic<u64>,
+}
+
+impl Rounds {
+    /// Nobody has asked.
+    pub(super) const fn none() -> Self {
+        Self {
+            asked: Atomic::new(0),
+            answered: Atomic::new(0),
+            late: Atomic::new(0),
+        }
+    }
+
+    /// Counts one more.
+    fn ask(&self) -> u64 {
+        self.asked.fetch_add(1, ordering::Full) + 1
+    }
+
+    fn is_answered(&self, round: u64) -> bool {
+        self.answered.load(ordering::Acquire) >= round
+    }
+
+    /// Waits until the work item has answered. Returns whether it has. While it is late for somebody, nobody else waits.
+    fn wait(&self, round: u64) -> bool {
+        if !self.is_answered(self.late.load(ordering::Relaxed)) {
+            return false;
+        }
+        for _ in 0..PAUSES {
+            if self.is_answered(round) {
+                return true;
+            }
+            fsleep(PAUSE);
+        }
+        self.late.store(round, ordering::Relaxed);
+        false
+    }
+}
+
+/// How much the kernel asks for in one call, by [`kept::weight`](crate::logic::kept::weight): 16 MiB.
+const BATCH: c_long = 4096;
 
 /// The argument of the shrinker's callbacks.
 struct Relief {
@@ -140,7 +203,7 @@ impl Shrinker {
             shrinker.count_objects = Some(count);
             shrinker.scan_objects = Some(scan);
             shrinker.seeks = bindings::DEFAULT_SEEKS as c_int;
-            shrinker.batch = 0 as c_long;
+            shrinker.batch = BATCH;
             shrinker.private_data = ptr::from_ref(&*relief).cast_mut().cast();
             bindings::shrinker_register(raw.as_ptr());
         }
@@ -205,10 +268,19 @@ unsafe extern "C" fn scan(
     control: *mut bindings::shrink_control,
 ) -> c_ulong {
     // SAFETY: by contract.
-    let (relief, asked, wanted) =
-        unsafe { (relief(shrinker), asked(control), (*control).nr_to_scan) };
+    let (relief, asked, wanted, flags) = unsafe {
+        let flags = (*control).gfp_mask;
+        (relief(shrinker), asked(control), (*control).nr_to_scan, flags)
+    };
+    let before = relief.keepers.weight(asked);
     relief.keepers.ask(asked, wanted as u64);
+    let round = relief.board.rounds.ask();
     relief.board.relieve();
-    // Nothing is free yet.
-    0
+    // SAFETY: it looks at the calling thread.
+    let may_wait = unsafe { peerlane_may_wait(flags) };
+    if !may_wait || !relief.board.rounds.wait(round) {
+        // Nothing is free yet.
+        return 0;
+    }
+    before.saturating_sub(relief.keepers.weight(asked)) as c_ulong
 }

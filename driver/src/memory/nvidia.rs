@@ -29,6 +29,7 @@
 
 use super::bar::{near, Bars, Mapped};
 use crate::{
+    board::Pinned,
     logic::{
         att::{PageSize, Permissions, MAX_ENTRIES},
         layout::Segment,
@@ -157,11 +158,11 @@ pub(crate) fn is_there() -> bool {
 
 kernel::sync::global_lock! {
     // SAFETY: `init` is called before there is a board.
-    /// Pages that could not be given back, each with a reference to this module, which cannot be
+    /// Pages that could not be given back. They count for their user. Each has a reference to this module, which cannot be
     /// unloaded meanwhile. The lock is also held while a page table is got or given back: a table
     /// that was called back unnoticed is then not taken for a new one in its place. It is taken
     /// inside of a context's own locks and outside of NVIDIA's; the callback does not take it.
-    unsafe(uninit) static LOST: Mutex<KVec<Arc<Hold>>> = KVec::new();
+    unsafe(uninit) static LOST: Mutex<KVec<Held>> = KVec::new();
 }
 
 /// Prepares this file.
@@ -179,10 +180,10 @@ pub(crate) fn settle_lost() {
     let mut lost = LOST.lock();
     let mut index = 0;
     while index < lost.len() {
-        if !lost[index].settle(1) {
+        if !lost[index].hold.settle(1) {
             index += 1;
-        } else if let Ok(hold) = lost.remove(index) {
-            drop(hold);
+        } else if let Ok(held) = lost.remove(index) {
+            drop(held);
             // SAFETY: the reference that came with it.
             unsafe { bindings::module_put(this_module()) };
         }
@@ -198,7 +199,13 @@ fn this_module() -> *mut bindings::module {
 }
 
 /// Pages of a GPU that are held for the board.
-pub(crate) struct Pages(Arc<Hold>);
+pub(crate) struct Pages(Held);
+
+/// Pages, and their account.
+struct Held {
+    hold: Arc<Hold>,
+    pinned: Option<Pinned>,
+}
 
 /// What the callback needs, too.
 #[pin_data]
@@ -415,26 +422,31 @@ impl Pages {
             drop(unsafe { Arc::from_raw(data) });
             return Err(super::told(Asked::Pages, error));
         }
-        let pages = Self(hold);
-        pages.0.read(&mut runs)?;
+        let pages = Self(Held { hold, pinned: None });
+        pages.0.hold.read(&mut runs)?;
         if !any_distance {
             near(device, &Bars::all()?, &runs)?;
         }
         let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL_ACCOUNT)?;
         let mapped = Mapped::new(device, super::direction(permissions), runs.len())?;
-        pages.0.map(&runs, mapped, &mut segments)?;
+        pages.0.hold.map(&runs, mapped, &mut segments)?;
         Ok((pages, segments, address - first))
+    }
+
+    /// Counts them until they are released.
+    pub(crate) fn count(&mut self, pinned: Option<Pinned>) {
+        self.0.pinned = pinned;
     }
 
     /// Whether the calling process has them, and so can give them back.
     pub(crate) fn are_callers(&self) -> bool {
-        self.0.process == current!().tgid()
+        self.0.hold.process == current!().tgid()
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let hold = &self.0;
+        let hold = &self.0.hold;
         hold.state.lock().mapped = None;
         let mut lost = LOST.lock();
         if hold.settle(PUTS) {
@@ -450,8 +462,12 @@ impl Drop for Pages {
         }
         // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
         unsafe { bindings::__module_get(this_module()) };
+        let held = Held {
+            hold: hold.clone(),
+            pinned: self.0.pinned.take(),
+        };
         // Without room both references stay for good: a leak, but nothing that dangles.
-        if lost.push(hold.clone(), GFP_KERNEL_ACCOUNT).is_err() {
+        if lost.push(held, GFP_KERNEL_ACCOUNT).is_err() {
             core::mem::forget(hold.clone());
         }
     }

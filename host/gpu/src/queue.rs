@@ -58,7 +58,7 @@ pub struct GpuQueue {
 /// What the host knows.
 struct Last {
     /// Behind each step that was enqueued and may not have run, the last one's at the end: streams end in any order.
-    behind: VecDeque<Event>,
+    behind: VecDeque<Arc<Event>>,
     /// A step has no event behind it.
     lost: bool,
     /// Regions that steps have named, and whether one writes them.
@@ -70,14 +70,12 @@ struct Last {
 
 impl Last {
     /// An event that has nothing before it: one that was reached, or a new one.
-    fn event(&mut self, gpu: &Gpu) -> Result<Event> {
-        match self.behind.pop_front() {
-            Some(first) if first.is_reached() => Ok(first),
-            Some(first) => {
-                self.behind.push_front(first);
-                Event::new(gpu)
-            }
-            None => Event::new(gpu),
+    fn event(&mut self, gpu: &Gpu) -> Result<Arc<Event>> {
+        // One that a thread waits for stays as it is.
+        let is_free = |event: &Arc<Event>| Arc::strong_count(event) == 1 && event.is_reached();
+        match self.behind.pop_front_if(|first| is_free(first)) {
+            Some(first) => Ok(first),
+            None => Event::new(gpu).map(Arc::new),
         }
     }
 }
@@ -216,7 +214,7 @@ impl GpuQueue {
                 state: Arc::new(state),
                 step,
                 last: Mutex::new(Last {
-                    behind: VecDeque::from([event]),
+                    behind: VecDeque::from([Arc::new(event)]),
                     lost: false,
                     regions: Vec::new(),
                     late: 0,
@@ -421,10 +419,12 @@ impl GpuQueue {
     /// [`Error::Transfer`]; [`Error::Late`], also where the board was started anew, or has refused the doorbell;
     /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
-        let mut last = self.lock();
-        if let Some(event) = last.behind.back() {
+        // A step may take as long as its limit, and others may stop it meanwhile.
+        let event = self.lock().behind.back().cloned();
+        if let Some(event) = event {
             event.synchronize()?;
         }
+        let mut last = self.lock();
         let mut bytes = [0; RESULT_BYTES];
         self.state.read(STATE_BYTES as u64, &mut bytes)?;
         let (words, _) = bytes.as_chunks::<4>();

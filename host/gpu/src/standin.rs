@@ -50,6 +50,8 @@ thread_local! {
     static MODE: Cell<c_int> = const { Cell::new(0) };
     /// Streams do nothing until somebody waits.
     static STALLED: Cell<bool> = const { Cell::new(false) };
+    /// Called by the next wait for an event.
+    static IN_WAIT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     /// Places that were copied to, and bytes.
     static COPIED: RefCell<Vec<(u64, usize)>> = const { RefCell::new(Vec::new()) };
     /// The last identity.
@@ -164,6 +166,11 @@ pub(crate) fn calls() -> u32 {
 pub(crate) fn reset() {
     STALLED.set(false);
     REGISTERED.set(0);
+}
+
+/// Has the next wait for an event call this.
+pub(crate) fn in_wait(hook: impl FnOnce() + 'static) {
+    IN_WAIT.set(Some(Box::new(hook)));
 }
 
 /// Has streams do nothing from now on, until an event is waited for.
@@ -530,7 +537,12 @@ unsafe extern "C" fn event_query(_: sys::CUevent) -> c_int {
     }
 }
 unsafe extern "C" fn event_synchronize(_: sys::CUevent) -> c_int {
-    call("event_synchronize", || STALLED.set(false))
+    call("event_synchronize", || {
+        STALLED.set(false);
+        if let Some(hook) = IN_WAIT.take() {
+            hook();
+        }
+    })
 }
 unsafe extern "C" fn event_destroy(_: sys::CUevent) -> c_int {
     call("event_destroy", || ())

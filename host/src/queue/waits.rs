@@ -86,6 +86,9 @@ impl Shared {
         }
         self.check(state)?;
         state.suspect = false;
+        // That acknowledges events, and nothing else announces their records.
+        self.take_records(state)?;
+        self.pump(state);
         happened(&state.flow).transpose()
     }
 

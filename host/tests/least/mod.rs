@@ -85,6 +85,12 @@ pub struct State {
     pub in_free: Hook,
     /// In the middle of the next flush.
     pub in_flush: Hook,
+    /// When the next stop begins.
+    pub in_stop: Hook,
+    /// While the board is asked for doorbells that were refused, the next time.
+    pub in_refused: Hook,
+    /// The board refuses doorbells.
+    pub refusing: AtomicBool,
 }
 
 /// Calls a hook.
@@ -308,7 +314,8 @@ impl Context for Least {
     }
 
     fn take_refused(&self) -> bool {
-        false
+        call(&self.in_refused);
+        self.refusing.load(Ordering::Relaxed)
     }
 
     fn status(&self, slot: u32) -> u32 {
@@ -374,6 +381,7 @@ impl Context for Least {
 
     fn stop(&self, drain: Duration) -> Result<bool> {
         self.called();
+        call(&self.in_stop);
         self.stops.lock().unwrap().push(drain);
         match *self.refuse_stop.lock().unwrap() {
             Some(source) => Err(Error::Call {

@@ -265,6 +265,42 @@ pub fn host_memory_that_is_written_back_to_itself_is_there(bench: &dyn Bench) {
     runtime.close();
 }
 
+/// A low address of the process is also one of FPGA memory, where another buffer lies: that stays as it is.
+pub fn host_memory_at_a_low_address_is_not_fpga_memory(bench: &dyn Bench) {
+    const LENGTH: usize = 70_000;
+    let (runtime, mmd) = open(bench);
+    let (handle, memory) = (runtime.handle(), runtime.interfaces[2]);
+    let at = std::ptr::without_provenance_mut(0x20_0000);
+    // SAFETY: a new mapping, which takes no other one's place.
+    let place = unsafe {
+        let (both, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+        );
+        libc::mmap(at, LENGTH, both, flags, -1, 0)
+    };
+    assert_eq!(place, at, "the address is taken");
+    let (theirs, ours) = (pattern(1, LENGTH), pattern(2, LENGTH));
+    // SAFETY: mapped just now.
+    unsafe { std::ptr::copy_nonoverlapping(ours.as_ptr(), place.cast(), LENGTH) };
+    bench.memory_write(at.addr() as u64, &theirs);
+    for length in [LENGTH, 64] {
+        let command = Command::new(Duration::ZERO);
+        // SAFETY: the bytes are mapped until the end of the test.
+        let write = |op| unsafe { mmd.write(handle, op, length, place, memory, at.addr()) };
+        assert_eq!(command.hand(write), 0);
+        command.finish();
+        assert_eq!(write(std::ptr::null_mut()), 0);
+        command.was_on_time();
+    }
+    let mut found = vec![0; LENGTH];
+    bench.memory_read(at.addr() as u64, &mut found);
+    assert!(found == theirs, "another buffer was overwritten");
+    // SAFETY: nobody uses it any more.
+    unsafe { libc::munmap(place, LENGTH) };
+    runtime.close();
+}
+
 /// The runtime takes the board of such a buffer from bits of the host's address, so it may name one that is not open.
 /// The end is told by one that is.
 pub fn host_memory_of_a_board_that_was_closed_is_there_too(bench: &dyn Bench) {

@@ -3,6 +3,7 @@
 use crate::checks::{self, PLACE, pattern};
 pub use crate::commands::{
     a_row_that_is_refused_is_no_end, an_operation_is_anothers_when_it_has_ended,
+    host_memory_at_a_low_address_is_not_fpga_memory,
     host_memory_of_a_board_that_was_closed_is_there_too,
     host_memory_that_is_written_back_to_itself_is_there, the_rows_of_a_command_end_together,
 };

@@ -222,6 +222,7 @@ macro_rules! tests {
             an_operation_is_anothers_when_it_has_ended
             a_row_that_is_refused_is_no_end
             host_memory_that_is_written_back_to_itself_is_there
+            host_memory_at_a_low_address_is_not_fpga_memory
             host_memory_of_a_board_that_was_closed_is_there_too
         }
     };

@@ -287,8 +287,10 @@ impl Board {
     pub(crate) fn registers_write(&self, interface: c_int, offset: u64, data: &[u8]) -> c_int {
         let written = match interface {
             KERNELS => {
-                // A kernel's registers, by a thread of the program's: it is launched.
-                if self.writes.note() && offset >= WINDOW.start {
+                // A thread of the program's writes the arguments of a launch to a kernel's registers. Single registers
+                // are also written while OpenCL programs: those of a profile (`acl_kernel_if_post_pll_config_init`).
+                let launches = offset >= WINDOW.start && data.len() > size_of::<u64>();
+                if self.writes.note() && launches {
                     self.gate.used();
                 }
                 self.kernels.write(offset, data)
@@ -358,12 +360,15 @@ impl Board {
     /// this returns. With it the status handler is called, here or later.
     pub(crate) fn transfer(&self, op: Option<usize>, host: HostMemory, fpga: u64) -> c_int {
         let length = host.length();
-        if let Err(error) = self.dma.check(fpga, length) {
-            // A buffer with `CL_MEM_USE_HOST_PTR` is host memory. The runtime writes it back to itself when it is
-            // unmapped ("When unmapping a mem object, always take the device address", `acl_mem.cpp`).
-            if host.address() == fpga {
-                return self.ended(op, 0);
-            }
+        let checked = self.dma.check(fpga, length);
+        // A buffer with `CL_MEM_USE_HOST_PTR` is host memory. The runtime writes it back to itself when it is
+        // unmapped ("When unmapping a mem object, always take the device address", `acl_mem.cpp`). FPGA memory may have
+        // that address, too, and is another buffer's there.
+        let itself = host.address() == fpga;
+        if itself && (checked.is_err() || host.direction() == Direction::ToFpga) {
+            return self.ended(op, 0);
+        }
+        if let Err(error) = checked {
             return self.answer("a transfer was refused", Err(error));
         }
         let lane = &self.lanes[host.direction() as usize];

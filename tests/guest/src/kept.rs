@@ -41,11 +41,17 @@ pub fn run(suite: &mut Suite, lab: &mut Lab) {
     suite.run("kept.short_control_group", || {
         freed::by_its_control_group(lab)
     });
+    suite.run("kept.freed_within_a_control_group", || {
+        freed::within_a_control_group(lab)
+    });
     suite.run("kept.control_groups_come_and_go", || {
         freed::control_groups_come_and_go(lab)
     });
     suite.run("kept.registered_at_once", || freed::registered_at_once(lab));
     suite.run("kept.not_evicted_in_vain", || freed::not_in_vain(lab));
+    suite.run("kept.evicted_for_entries_that_linger", || {
+        freed::for_entries_that_linger(lab)
+    });
     suite.run("kept.limit", || limit(lab));
     suite.run("kept.gives_way", || gives_way(lab));
     suite.run("kept.gives_way_to_others", || gives_way_to_others(lab));

@@ -67,6 +67,17 @@ fn reprogrammed_over_pcie() {
         .run("mount -t tracefs tracefs /sys/kernel/tracing || true; peerlane-guest programming");
 }
 
+/// Nothing reads the BAR of a board without a configuration, not even after a reset.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn left_empty_on_a_line() {
+    Setup::default()
+        .cvp()
+        .irq_line()
+        .parameter("memory_pool_mib=16 hold_all=1")
+        .run("peerlane-guest programming --filter programming.left_empty");
+}
+
 /// Who may configure only because the administrator has said so has so much time.
 #[test]
 #[ignore = "external tools: cargo xtask test kernel-variants"]

@@ -253,3 +253,14 @@ fn a_step_is_captured_by_a_stream_that_captures_and_by_no_other() {
     }
     standin::capture_streams(0);
 }
+
+/// A step that hangs is ended by another thread while one waits for it.
+#[test]
+fn a_queue_is_not_locked_while_a_step_is_waited_for() {
+    let (_, device) = device();
+    let queue = Arc::new(GpuQueue::new(&standin::gpu(), &device).unwrap());
+    let (other, (said, says)) = (Arc::clone(&queue), std::sync::mpsc::channel());
+    standin::in_wait(move || said.send(other.last.try_lock().is_ok()).unwrap());
+    queue.outcome().unwrap();
+    assert_eq!(says.try_recv(), Ok(true));
+}

@@ -23,8 +23,8 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::{null, null_mut};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a wait sleeps before it asks for a command's state, from the first time to any later one.
@@ -43,10 +43,11 @@ impl fmt::Debug for ClDevice {
     }
 }
 
-/// A context with one device.
+/// A device, and a context with it alone.
 struct Context {
     api: &'static Api,
-    context: Handle,
+    /// Made when it is used first: a board is one program's at a time.
+    context: Mutex<Option<Handle>>,
     device: Handle,
     name: String,
     owner: Process,
@@ -63,6 +64,21 @@ impl Context {
     fn is_inherited(&self) -> bool {
         self.owner != Process::current()
     }
+
+    /// The context.
+    fn handle(&self) -> Result<Handle> {
+        let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = *context {
+            return Ok(context);
+        }
+        let (api, device) = (self.api, self.device);
+        let new = made("clCreateContext", |code| {
+            // SAFETY: no properties, one device, no callback.
+            unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
+        })?;
+        *context = Some(new);
+        Ok(new)
+    }
 }
 
 impl Drop for Context {
@@ -70,17 +86,24 @@ impl Drop for Context {
         if self.is_inherited() {
             return;
         }
-        // SAFETY: this gives back the reference that was taken.
-        unsafe { (self.api.release_context)(self.context) };
+        let context = self.context.get_mut();
+        if let Some(context) = context.unwrap_or_else(PoisonError::into_inner) {
+            // SAFETY: this gives back the reference that was taken.
+            unsafe { (self.api.release_context)(*context) };
+        }
     }
 }
 
-/// All devices of all platforms of the machine.
+/// Lists all devices of all platforms of the machine. None is used, so boards of other programs are in the list, too.
 ///
 /// # Errors
-/// [`Error::NoOpenCl`] and [`Error::OpenCl`].
+/// [`Error::NoOpenCl`]; [`Error::OpenCl`] if no platform lists its devices.
 pub fn devices() -> Result<Vec<ClDevice>> {
-    let api = Api::get()?;
+    devices_of(Api::get()?)
+}
+
+/// The devices of these platforms.
+fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
     let platforms = list(
         "clGetPlatformIDs",
         CL_PLATFORM_NOT_FOUND_KHR,
@@ -90,37 +113,41 @@ pub fn devices() -> Result<Vec<ClDevice>> {
         },
     )?;
     let mut found = Vec::new();
+    let mut failed = None;
     for platform in platforms {
+        let name = "clGetPlatformInfo";
         // SAFETY: a platform of the loader's.
-        let name = unsafe {
-            text(
-                api.platform_info,
-                "clGetPlatformInfo",
-                platform,
-                CL_PLATFORM_NAME,
-            )
-        }?;
+        let name = unsafe { text(api.platform_info, name, platform, CL_PLATFORM_NAME) };
+        let name = name.unwrap_or_else(|_| "a platform without a name".into());
         let devices = list("clGetDeviceIDs", CL_DEVICE_NOT_FOUND, |n, at, count| {
             // SAFETY: a platform of the loader's, and places as above.
             unsafe { (api.devices)(platform, CL_DEVICE_TYPE_ALL, n, at, count) }
-        })?;
+        });
+        let devices = match devices {
+            Ok(devices) => devices,
+            // The devices of others can be used.
+            Err(error) => {
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
         for device in devices {
             // SAFETY: a device of the platform.
-            let of = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) }?;
-            let context = made("clCreateContext", |code| {
-                // SAFETY: no properties, one device, no callback.
-                unsafe { (api.context)(null(), 1, &raw const device, null(), null_mut(), code) }
-            })?;
+            let of = unsafe { text(api.device_info, "clGetDeviceInfo", device, CL_DEVICE_NAME) };
+            let of = of.unwrap_or_else(|_| "a device without a name".into());
             found.push(ClDevice(Arc::new(Context {
                 api,
-                context,
+                context: Mutex::new(None),
                 device,
                 name: format!("{of} ({name})"),
                 owner: Process::current(),
             })));
         }
     }
-    Ok(found)
+    match failed {
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
 }
 
 impl ClDevice {
@@ -129,18 +156,16 @@ impl ClDevice {
         &self.0.name
     }
 
-    /// New memory of the device.
+    /// Allocates memory of the device, which is this program's from then on, as long as a value of it lives.
     ///
     /// # Errors
-    /// [`Error::OpenCl`].
+    /// [`Error::OpenCl`]; a board of another program cannot be used (`CL_DEVICE_NOT_AVAILABLE`).
     pub fn memory(&self, bytes: u64) -> Result<ClMemory> {
         let device = &*self.0;
-        let size = bytes as usize;
+        let (context, size) = (device.handle()?, bytes as usize);
         let memory = made("clCreateBuffer", |code| {
             // SAFETY: a living context, and no memory of the host's.
-            unsafe {
-                (device.api.buffer)(device.context, CL_MEM_READ_WRITE, size, null_mut(), code)
-            }
+            unsafe { (device.api.buffer)(context, CL_MEM_READ_WRITE, size, null_mut(), code) }
         })?;
         Ok(ClMemory(Arc::new(Buffer {
             device: Arc::clone(&self.0),
@@ -208,7 +233,7 @@ impl ClMemory {
         checked("clRetainContext", unsafe { (api.retain_context)(context) })?;
         let device = Arc::new(Context {
             api,
-            context,
+            context: Mutex::new(Some(context)),
             device,
             name,
             owner: Process::current(),
@@ -309,9 +334,10 @@ impl Drop for Commands {
 
 impl Commands {
     fn new(device: &Arc<Context>) -> Result<Self> {
+        let context = device.handle()?;
         let queue = made("clCreateCommandQueue", |code| {
             // SAFETY: the device is the context's.
-            unsafe { (device.api.queue)(device.context, device.device, 0, code) }
+            unsafe { (device.api.queue)(context, device.device, 0, code) }
         })?;
         Ok(Self {
             device: Arc::clone(device),
@@ -582,9 +608,10 @@ impl Pinned {
         let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
         // Whole words, by which it is read and written.
         let mapped = length.next_multiple_of(WORD);
+        let context = device.handle()?;
         let memory = made("clCreateBuffer", |code| {
             // SAFETY: a living context, and no memory of the host's.
-            unsafe { (device.api.buffer)(device.context, flags, mapped, null_mut(), code) }
+            unsafe { (device.api.buffer)(context, flags, mapped, null_mut(), code) }
         })?;
         let mut pinned = Self {
             queue,

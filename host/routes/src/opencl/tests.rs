@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 thread_local! {
     /// Calls that a platform gets when objects go.
     static CALLS: Cell<i32> = const { Cell::new(0) };
+    /// Contexts that were asked for.
+    static CONTEXTS: Cell<i32> = const { Cell::new(0) };
     /// What `clGetEventInfo` says of every command.
     static STATUS: Cell<i32> = const { Cell::new(SUBMITTED) };
     /// What `clSetEventCallback` answers.
@@ -25,24 +27,87 @@ fn some() -> Handle {
     std::ptr::without_provenance_mut(8)
 }
 
-unsafe extern "C" fn info(_: Handle, _: u32, _: usize, _: *mut c_void, _: *mut usize) -> i32 {
-    unreachable!("nobody asks for it here")
+/// A platform whose devices cannot be listed; one with a device of another program's, and one that is free.
+const BROKEN: usize = 16;
+const GOOD: usize = 24;
+const BUSY: usize = 32;
+const FREE: usize = 40;
+
+/// `CL_DEVICE_NOT_AVAILABLE` of CL/cl.h.
+const NOT_AVAILABLE: i32 = -2;
+
+unsafe extern "C" fn info(
+    of: Handle,
+    _: u32,
+    room: usize,
+    to: *mut c_void,
+    size: *mut usize,
+) -> i32 {
+    // The board of another program does not say its name.
+    if of.addr() == BUSY {
+        return NOT_AVAILABLE;
+    }
+    let text = b"it\0";
+    // SAFETY: either place may be missing.
+    unsafe {
+        match size.as_mut() {
+            Some(size) => *size = text.len(),
+            None => std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), room.min(text.len())),
+        }
+    }
+    CL_SUCCESS
 }
-unsafe extern "C" fn listed(_: u32, _: *mut Handle, _: *mut u32) -> i32 {
-    unreachable!("nobody asks for it here")
+
+/// Lists two handles.
+unsafe fn list_both(both: [usize; 2], to: *mut Handle, count: *mut u32) -> i32 {
+    // SAFETY: the caller has places for them, or none, and for the count.
+    unsafe {
+        *count = 2;
+        for (index, one) in both.into_iter().enumerate().filter(|_| !to.is_null()) {
+            *to.add(index) = std::ptr::without_provenance_mut(one);
+        }
+    }
+    CL_SUCCESS
 }
-unsafe extern "C" fn listed_of(_: Handle, _: u64, _: u32, _: *mut Handle, _: *mut u32) -> i32 {
-    unreachable!("nobody asks for it here")
+unsafe extern "C" fn listed(_: u32, to: *mut Handle, count: *mut u32) -> i32 {
+    // SAFETY: the caller's places.
+    unsafe { list_both([BROKEN, GOOD], to, count) }
+}
+unsafe extern "C" fn listed_of(
+    platform: Handle,
+    _: u64,
+    _: u32,
+    to: *mut Handle,
+    count: *mut u32,
+) -> i32 {
+    match platform.addr() {
+        BROKEN => OUT_OF_RESOURCES,
+        // SAFETY: the caller's places.
+        _ => unsafe { list_both([BUSY, FREE], to, count) },
+    }
 }
 unsafe extern "C" fn context(
     _: *const isize,
     _: u32,
-    _: *const Handle,
+    devices: *const Handle,
     _: *const c_void,
     _: *mut c_void,
-    _: *mut i32,
+    code: *mut i32,
 ) -> Handle {
-    unreachable!("nobody asks for it here")
+    CONTEXTS.set(CONTEXTS.get() + 1);
+    // SAFETY: one device, and a place for the code.
+    unsafe {
+        match (*devices).addr() {
+            BUSY => {
+                *code = NOT_AVAILABLE;
+                null_mut()
+            }
+            _ => {
+                *code = CL_SUCCESS;
+                some()
+            }
+        }
+    }
 }
 unsafe extern "C" fn release(_: Handle) -> i32 {
     CALLS.set(CALLS.get() + 1);
@@ -154,7 +219,7 @@ const LENGTH: u64 = 4096;
 fn both() -> (ClMemory, Memory) {
     let device = ClDevice(Arc::new(Context {
         api: &API,
-        context: some(),
+        context: Mutex::new(Some(some())),
         device: some(),
         name: "a stand-in".into(),
         owner: Process::current(),
@@ -247,3 +312,19 @@ struct Given(std::mem::ManuallyDrop<(ClMemory, Staging, Box<dyn Pending>)>);
 unsafe impl Send for Given {}
 // SAFETY: as above.
 unsafe impl Sync for Given {}
+
+/// A board that another program has, and a platform that fails, are nothing to who uses the other devices.
+#[test]
+fn devices_that_cannot_be_used_hide_no_others() {
+    let found = devices_of(&API).unwrap();
+    let names: Vec<_> = found.iter().map(ClDevice::name).collect();
+    assert_eq!(names, ["a device without a name (it)", "it (it)"]);
+    assert_eq!(CONTEXTS.get(), 0, "listing used a device");
+    assert!(found[0].memory(LENGTH).is_err());
+    let memory = [(); 2].map(|()| found[1].memory(LENGTH).unwrap());
+    assert_eq!(CONTEXTS.get(), 2);
+    let before = CALLS.get();
+    drop((found, memory));
+    // Two buffers, and the context once.
+    assert_eq!(CALLS.get(), before + 3);
+}

@@ -190,7 +190,30 @@ pub(super) fn time_namespace(lab: &mut Lab) -> Result<&'static str> {
         fork("inside", move || late_inside(&mut branch))?.wait()
     })?
     .wait()?;
+    let mut branch = lab.branch();
+    fork("outside", move || {
+        // SAFETY: as above.
+        let result = unsafe { libc::unshare(libc::CLONE_NEWTIME) };
+        ensure!(result == 0, "{}", std::io::Error::last_os_error());
+        let uptime = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let behind = format!("monotonic -{} 0\n", uptime.tv_sec / 2);
+        std::fs::write("/proc/self/timens_offsets", behind)?;
+        fork("inside", move || endless_inside(&mut branch))?.wait()
+    })?
+    .wait()?;
     Ok("")
+}
+
+/// No limit is no limit in a time namespace that is behind.
+fn endless_inside(lab: &mut Lab) -> Result<()> {
+    const BYTES: usize = 16 << 20;
+    let device = lab.open()?;
+    let buffer = Buffer::new(&device, BYTES)?;
+    let place = lab.place_of_all(&device)?;
+    let part = buffer.region.part(0..BYTES as u64);
+    let submitted = device.submit(Direction::FromFpga, part, place, Terms::default());
+    submitted.map_err(told)?.wait(None).map_err(told)?;
+    Ok(())
 }
 
 fn late_inside(lab: &mut Lab) -> Result<()> {

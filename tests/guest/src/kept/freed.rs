@@ -1,11 +1,11 @@
 //! Cached regions whose memory the driver releases by itself: they are useless, or memory or entries are short.
 
 use super::{MIB, register};
-use crate::lab::{Lab, entries_free, huge, told};
+use crate::lab::{Buffer, Lab, entries_free, huge, told};
 use crate::process::{Peer, fork, pair};
 use crate::suite::skip;
 use anyhow::{Context, Result, anyhow, ensure};
-use peerlane_host::{Device, Error, Memory, Permissions, Region};
+use peerlane_host::{Device, Direction, Error, Memory, Permissions, Region, Terms};
 use rustix::io::Errno;
 use rustix::mm::Advice;
 use std::path::Path;
@@ -222,6 +222,41 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
+/// A control group has room for what its process uses, and not for what the process has unmapped besides. The kernel ends
+/// no process of it, because the driver releases that in time.
+pub(super) fn within_a_control_group(lab: &mut Lab) -> Result<String> {
+    const LENGTH: usize = 32 * MIB;
+    const LIMIT: usize = LENGTH + 12 * MIB;
+    let group = control_groups()?.join("narrow");
+    std::fs::create_dir_all(&group)?;
+    std::fs::write(group.join("memory.max"), LIMIT.to_string())?;
+    let _ = std::fs::write(group.join("memory.swap.max"), "0");
+    let (branch, procs) = (lab.branch(), group.join("cgroup.procs"));
+    let rounds = 10;
+    let child = fork("user", move || {
+        std::fs::write(&procs, "0").with_context(|| procs.display().to_string())?;
+        let device = branch.open()?;
+        for round in 0..rounds {
+            let memory = Memory::new(LENGTH)?;
+            drop(register(&device, &memory).with_context(|| format!("round {round}"))?);
+        }
+        Ok(())
+    })?;
+    let ended = child.wait();
+    let events = std::fs::read_to_string(group.join("memory.events"))?;
+    ended.with_context(|| format!("memory.events: {}", events.replace('\n', ", ")))?;
+    std::fs::remove_dir(&group).with_context(|| group.display().to_string())?;
+    let count = |name: &str| -> Option<&str> {
+        let mut lines = events.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+    };
+    ensure!(count("oom_kill") == Some("0"), "{events}");
+    Ok(format!(
+        "{rounds} times {LENGTH} bytes, the limit was reached {} times",
+        count("max").unwrap_or("?")
+    ))
+}
+
 /// Memory whose pages are not contiguous on the bus.
 pub(crate) fn scattered(pages: usize) -> Result<Memory> {
     let memory = Memory::new(pages * 4096)?;
@@ -279,4 +314,44 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
     );
     region.forget().map_err(told)?;
     Ok(format!("{left} of {CACHED} stayed"))
+}
+
+/// Entries that descriptors may still name come free when those have ended, which can take long. Whoever needs an entry does
+/// not wait for that if cached regions can go.
+pub(super) fn for_entries_that_linger(lab: &mut Lab) -> Result<String> {
+    const BYTES: usize = 16 * MIB;
+    let (busy, miser, third) = (lab.open()?, lab.open()?, lab.open()?);
+    let buffer = Buffer::new(&busy, BYTES)?;
+    let place = lab.place_of_all(&busy)?;
+    let free = entries_free(busy.name().as_ref())?;
+    let memory = scattered(free)?;
+    let all = |device: &Device, pages: std::ops::Range<usize>| {
+        let bytes = pages.start * 4096..pages.end * 4096;
+        let region = device.register(&memory, bytes, Permissions::Write);
+        region.map_err(told)
+    };
+    let lingers = all(&busy, 0..free / 2)?;
+    drop(all(&miser, free / 2..free)?);
+    ensure!(
+        entries_free(busy.name().as_ref())? == 0,
+        "entries are left over"
+    );
+    let mut under_way = Vec::new();
+    for _ in 0..30 {
+        let part = buffer.region.part(0..BYTES as u64);
+        let submitted = busy.submit(Direction::FromFpga, part, place, Terms::default());
+        under_way.push(submitted.map_err(told)?);
+    }
+    lingers.forget().map_err(told)?;
+    let begin = Instant::now();
+    let registered = all(&third, 0..1).context("one entry")?;
+    let took = begin.elapsed();
+    let left = busy.query().map_err(told)?.outstanding;
+    ensure!(
+        left == [0; 2] || cached(&miser)? == 0,
+        "no cached region went"
+    );
+    drop(registered);
+    busy.stop(Duration::ZERO).map_err(told)?;
+    Ok(format!("after {took:?}, {left:?} transfers are left"))
 }

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// The first cycle of a profile (`KERNEL_OFFSET_CSR_PROFILE_START_CYCLE` of `acl_hal_mmd.h`, 8 further since version 5).
+const PROFILE_START: u64 = 0x20;
+
 #[test]
 fn a_revoked_memory_is_told_and_can_be_registered_anew() {
     let program = Program::new();
@@ -176,6 +179,11 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
     assert_eq!(address(Direction::FromFpga), 0);
     // A kernel runs when all is there, too.
     assert!(program.runtime.program(&mut image, 0));
+    assert_eq!(address(Direction::FromFpga), RESTARTED);
+    // The runtime sets a profile's registers while it programs, one by one, before it restores the buffers
+    // (`ACL_PROFILE_START_CYCLE`).
+    shared.set_csr(PROFILE_START, &1000_u64.to_le_bytes());
+    shared.set_csr(PROFILE_START, &1_u32.to_le_bytes());
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     program.runtime.launch(1, [0x400, 0x400, 0x8000]);
     assert_eq!(address(Direction::FromFpga), 0);
