@@ -74,7 +74,7 @@ impl Deadline {
         }
         // SAFETY: it reads the caller's time namespace, which a process has as long as it runs.
         let host = unsafe { peerlane_monotonic_to_host(ns) };
-        // In a time namespace that is behind the host's, a late time overflows.
+        // The clock of a time namespace can be behind the host's. Then the sum overflows for a late time.
         match ns == NEVER || host < 0 {
             true => Ok(Self::NEVER),
             false => Ok(Self(host)),

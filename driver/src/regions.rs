@@ -459,7 +459,7 @@ impl Context {
             if count == 0 {
                 return went;
             }
-            // The work item that evicts for those who are short of memory waits for us.
+            // Threads that are short of memory wait for the work item, which waits for this eviction.
             let over = match KVVec::with_capacity(count, GFP_NOWAIT | __GFP_NOWARN) {
                 Ok(mut batch) => {
                     let taken = |region| {

@@ -59,7 +59,7 @@ const LEAST_TRIES: u32 = 16;
 /// Pause between two looks for entries that come free by themselves.
 const PAUSE: Delta = Delta::from_millis(2);
 
-/// How often they are looked for before regions are evicted instead: whoever has them may be slow.
+/// How often they are looked for before regions are evicted instead: their descriptors may take long.
 const MOST_WAITS: u32 = 10;
 
 /// The search of one call for room. While it lives, those whose regions were evicted cache nothing.
@@ -164,7 +164,7 @@ impl<'a> Room<'a> {
         })
     }
 
-    /// Evicts what other boards cache, if that is where too little is left. The caller has no lock of its own board.
+    /// Evicts cached regions of other boards, where these can help. The caller has no lock of its own board.
     fn make_elsewhere(&mut self, short: Short) -> Result<Done> {
         let mut done = Ok(Done::Nothing);
         if matches!(short, Short::Locked | Short::Bar(..)) {
@@ -177,7 +177,7 @@ impl<'a> Room<'a> {
         done
     }
 
-    /// Evicts regions of a board for what is not the board's.
+    /// Evicts cached regions of a board for something that all boards share.
     fn make_for_others(&mut self, board: &Board, short: Short) -> Result<Done> {
         match short {
             Short::Locked => {

@@ -49,7 +49,7 @@ impl Board {
         self.hw.load_from_window();
     }
 
-    /// The same without a load, for a BAR behind which there may be nothing that answers.
+    /// Hides them without a load. The BAR of an FPGA without a configuration does not answer.
     pub(crate) fn unmap_views(&self) {
         // From here on no page is put in.
         *self.views.asleep() = true;

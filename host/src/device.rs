@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     changes_range: Mutex<()>,
     /// The queue that the device has, or had: who reads the ring, and so knows where it stands.
     queue: Mutex<Option<Weak<queue::Shared>>>,
-    /// Whether that queue may have something under way. It may until its drop has ended all, when nobody finds it any more.
+    /// Whether that queue may have transfers under way. Its drop stops them after the last reference to it is gone.
     queue_lives: (Mutex<bool>, Condvar),
     /// Whose context it is: a child's copy ends nothing.
     owner: Process,
@@ -449,20 +449,20 @@ impl Shared {
         self.queue_place().as_ref().and_then(Weak::upgrade)
     }
 
-    /// Notes that the device has a queue, or that the drop of its queue has ended all that was under way.
+    /// Notes that the device has a queue, or that the drop of its queue has stopped its transfers.
     pub(crate) fn note_queue(&self, lives: bool) {
         let (noted, changed) = &self.queue_lives;
         *noted.lock().unwrap_or_else(PoisonError::into_inner) = lives;
         changed.notify_all();
     }
 
-    /// Whether a queue that nobody finds any more is being dropped.
+    /// Returns whether a queue without references has not stopped its transfers yet.
     pub(crate) fn is_dropping_queue(&self) -> bool {
         let lives = self.queue_lives.0.lock();
         *lives.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a queue that nobody finds any more has been dropped.
+    /// Waits until a queue without references has stopped its transfers.
     fn wait_for_dropped_queue(&self) {
         let (lives, changed) = &self.queue_lives;
         let lives = lives.lock().unwrap_or_else(PoisonError::into_inner);

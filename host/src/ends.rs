@@ -210,7 +210,7 @@ impl Bounce {
             Access::Memory(memory, start) => memory.write(start + offset as usize, bytes),
             Access::Process(address) => self.store(address + offset, bytes),
             Access::Owner(owner) => {
-                // The queue is locked, and the write must end.
+                // The write must end, and others wait for that.
                 let patched = catch_unwind(AssertUnwindSafe(|| owner.patch(offset, bytes)));
                 patched.unwrap_or_else(|_| {
                     let reason = "the function that copies them panicked".into();

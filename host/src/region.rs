@@ -162,8 +162,8 @@ impl Device {
     /// whatever is mapped there then.
     ///
     /// That copy needs a mapping that may be written: after `mprotect(PROT_READ)` the write fails with
-    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. It is made with the queue locked: a thread
-    /// that serves faults of the memory (userfaultfd) must not use the queue.
+    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. No other write of the queue ends
+    /// meanwhile: a thread that serves faults of the memory (userfaultfd) must not wait for one.
     pub unsafe fn register_address(
         &self,
         address: u64,

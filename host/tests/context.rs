@@ -395,7 +395,7 @@ fn a_list_that_is_called_off_is_flushed() {
     assert!(unproven, "{stopped:?}");
 }
 
-/// A stuck board, whose time goes on while somebody waits, and a list of reads that it has.
+/// A stuck board that has a list of reads. Its time goes on while a thread waits.
 fn a_stuck_list(parts: usize) -> (Least, Queue, TransferList) {
     let (least, device, region) = with_a_region();
     *least.clock.lock().unwrap() = Some(Duration::ZERO);
@@ -445,7 +445,7 @@ fn a_list_that_cannot_be_stopped_is_given_up_once() {
     }
 }
 
-/// A transfer ends while the board is asked for what brings no record, which acknowledges the event of its end.
+/// A transfer ends while a thread asks the board for its state. That acknowledges the event of the end.
 #[test]
 fn an_event_that_a_look_acknowledges_is_not_lost() {
     let (least, device, region) = with_a_region();

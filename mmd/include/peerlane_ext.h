@@ -46,8 +46,8 @@
  * bytes were moved: copy again. A copy of a buffer waits until the buffers are back. One by an address, or one that
  * has waited for events, is refused until OpenCL has used the board since: by a transfer, a kernel, or
  * clGetBufferAddressPeerlane(). A closed runtime does not say when it begins to read buffers, nor does the open
- * one where the binaries differ in how banks are interleaved: what is copied to a buffer between that and the
- * programming is lost, and CL_SUCCESS reported. So let copies end before such a kernel is enqueued.
+ * one where the binaries differ in how banks are interleaved: bytes that are copied to a buffer between that
+ * and the programming are lost, and the copy reports CL_SUCCESS. So let copies end before such a kernel is enqueued.
  */
 #ifndef PEERLANE_EXT_H
 #define PEERLANE_EXT_H

@@ -426,7 +426,7 @@ mod tests {
         assert_eq!((quota.pinned(7), quota.pinned(8)), (100, 100));
     }
 
-    /// Nobody's account is lost for those of others.
+    /// A full table of accounts loses none of them.
     #[test]
     fn more_users_than_places_are_refused() {
         let mut quota = Quota::new(MANY);

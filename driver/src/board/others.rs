@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All boards of the machine. What one of them caches can be in the way of another one: locked memory of a process, and
-//! the BAR of a GPU.
+//! All boards of the machine. Cached regions of one board can be in the way of another board: they take locked memory of a
+//! process, and room in the BAR of a GPU.
 
 use super::Board;
 use kernel::{prelude::*, sync::Arc};
@@ -28,7 +28,7 @@ pub(crate) unsafe fn init() {
 pub(crate) struct Listed(usize);
 
 impl Listed {
-    /// Adds a board. Nobody else has its number.
+    /// Adds a board, whose number no other board has.
     pub(crate) fn new(board: &Arc<Board>, number: u32) -> Self {
         let place = number as usize;
         BOARDS.lock()[place] = Some(board.clone());

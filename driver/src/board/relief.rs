@@ -17,7 +17,7 @@
 //!
 //! A thread that is short of memory waits for the work item, but not for long ([`Rounds`]): a control group ends its processes
 //! after a few tries, which take less time than an eviction. The thread may hold locks that the work item needs. Then the
-//! wait is in vain, and nobody waits again before the work item has ended.
+//! wait is in vain, and no other thread waits before the work item has ended.
 //!
 //! This happens inside of the gate, and for regions of other processes. Those must not be able to delay it, nor
 //! to wait for it in a circle:
@@ -115,7 +115,7 @@ impl WorkItem<WORK> for Board {
 const PAUSES: u32 = 50;
 const PAUSE: Delta = Delta::from_millis(1);
 
-/// Counts how often the shrinker has asked for regions, and what came of it.
+/// Counts the requests of the shrinker, and those that the work item has answered.
 pub(super) struct Rounds {
     asked: Atomic<u64>,
     /// The work item has evicted regions since this one was asked for.
@@ -143,7 +143,7 @@ impl Rounds {
         self.answered.load(ordering::Acquire) >= round
     }
 
-    /// Waits until the work item has answered. Returns whether it has. While it is late for somebody, nobody else waits.
+    /// Waits until the work item has answered. Returns whether it has. While an answer is late, no other thread waits.
     fn wait(&self, round: u64) -> bool {
         if !self.is_answered(self.late.load(ordering::Relaxed)) {
             return false;

@@ -194,7 +194,7 @@ unsafe impl Sync for Space {}
 
 impl Space {
     /// That of the calling process. It takes `mmap_lock`, for which the process's own threads can make
-    /// it wait. `ERESTARTSYS`: a signal came meanwhile.
+    /// it wait. `ERESTARTNOINTR`: a signal came meanwhile, and the kernel makes the call again.
     pub(crate) fn of_caller() -> Result<Arc<Self>> {
         current!().mm().ok_or(EINVAL)?;
         // SAFETY: the process has an address space. The operations are there as long as the module,
@@ -202,7 +202,7 @@ impl Space {
         let notifier = from_err_ptr(unsafe { peerlane_mmu_notifier_get(&OPS) });
         // The first hold takes all locks of the address space, and stops at a signal.
         let notifier = notifier.map_err(|error| match error {
-            EINTR => ERESTARTSYS,
+            EINTR => ERESTARTNOINTR,
             error => error,
         })?;
         // SAFETY: it is of `alloc`, and ours until we put it.

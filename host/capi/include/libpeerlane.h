@@ -442,8 +442,8 @@ int pl_region_probe(const struct pl_region *region,
  *
  * copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
  * that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
- * waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
- * transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+ * waits or polls, and no other write of the queue ends meanwhile: it calls no function of this library, waits for nothing
+ * that may wait for a transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
  * user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
  *
  * Returns PL_OK or PL_INVALID. Thread-safe.
@@ -505,8 +505,9 @@ int pl_queue_close(struct pl_queue *queue);
  * request: what to move; it is read within the call.
  * transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
  *
- * Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after
- * an error. Thread-safe.
+ * Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_REFUSED (the board may only write the
+ * region, because its device has not answered reads; or the queue is the parent's of this child of a fork), PL_GONE,
+ * PL_BROKEN: nothing is moved after an error. Thread-safe.
  *
  * # Safety
  * The handles were not ended, `request` is one, `transfer` is a place for a pointer.

@@ -248,7 +248,7 @@ fn last(part: impl FnOnce(&Last) -> *const c_char) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
     let name = match code {
-        0.. => c"PL_OK",
+        PL_OK => c"PL_OK",
         PL_INVALID => c"PL_INVALID",
         PL_NO_DEVICE => c"PL_NO_DEVICE",
         PL_UNSUPPORTED => c"PL_UNSUPPORTED",

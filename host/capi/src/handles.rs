@@ -392,8 +392,8 @@ impl Patch for Copy {
 ///
 /// copy: the function; with CUDA it calls `cuMemcpyHtoDAsync` with a stream made by CU_STREAM_NON_BLOCKING, and waits for
 /// that. 1 to 3 bytes, at each end of such a transfer, before it counts as ended. It is called by any thread that submits,
-/// waits or polls, with the queue locked: it calls no function of this library, waits for nothing that may wait for a
-/// transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
+/// waits or polls, and no other write of the queue ends meanwhile: it calls no function of this library, waits for nothing
+/// that may wait for a transfer, and does not end by `longjmp` or an exception. The first call for a region counts.
 /// user: its first argument. Both are used until the region's handle was ended and no transfer with it is under way.
 ///
 /// Returns PL_OK or PL_INVALID. Thread-safe.

@@ -240,8 +240,9 @@ pub unsafe extern "C" fn pl_queue_close(queue: *mut pl_queue) -> c_int {
 /// request: what to move; it is read within the call.
 /// transfer: where the handle goes; null after an error. The caller ends it by `pl_transfer_free`.
 ///
-/// Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_GONE, PL_BROKEN: nothing is moved after
-/// an error. Thread-safe.
+/// Returns PL_OK, PL_INVALID, PL_BUSY (no room for the memory that ends need), PL_REFUSED (the board may only write the
+/// region, because its device has not answered reads; or the queue is the parent's of this child of a fork), PL_GONE,
+/// PL_BROKEN: nothing is moved after an error. Thread-safe.
 ///
 /// # Safety
 /// The handles were not ended, `request` is one, `transfer` is a place for a pointer.

@@ -16,7 +16,7 @@
  * The host's side of it is in Rust only: the library peerlane-gpu hands the channel over, and C and Python have no call
  * for that. examples/08-gpu-kernel has both sides. The queue is GpuQueue::address(). `fpga` is an address of FPGA memory
  * that the context has. `input` is GpuRegion::att_address(), which names the first byte that was registered, plus your
- * own offset. Not that of GpuRegion::region(): whole pages are registered around the bytes, and it names the first byte
+ * own offset. Not that of GpuRegion::pages(): whole pages are registered around the bytes, and it names the first byte
  * of these. The region is registered (Region::hold) until the kernel has ended. Where transfers write to it, the board
  * may read it, too (Permissions::ReadWrite): else a record says that data were sent, not that they have arrived.
  *

@@ -187,7 +187,7 @@ impl Shared {
     /// Takes the records, gives the board more, and wakes the tasks.
     fn turn(&self, mut state: MutexGuard<'_, State>, noticed: Result<()>) -> Result<()> {
         let turned = noticed.and_then(|()| self.take_records(&mut state));
-        // A task looks when its transfer has ended, and so not for what brings no record. The check acknowledges events,
+        // A task looks only when its transfer has ended, and some changes bring no record. The check acknowledges events,
         // and nothing else announces their records.
         let turned = turned.and_then(|()| match self.is_due(&state) {
             true => (self.check(&mut state)).and_then(|()| self.take_records(&mut state)),

@@ -47,12 +47,13 @@ impl Shared {
     pub(crate) fn poll(&self, id: TransferId) -> Result<Option<u64>> {
         loop {
             let mut state = self.lock_own()?;
-            let found = self.look(&mut state, &mut |flow| flow.result(id))?;
+            let found = self.look(&mut state, &mut |flow| flow.result(id));
             // The rest of a write may be all that is missing.
-            let again = found.is_none() && state.flow.can_finish();
+            let again = matches!(found, Ok(None)) && state.flow.can_finish();
+            // Tasks that an error has woken run now.
             let away = self.unlock(state);
             if !again || away {
-                return Ok(found);
+                return found;
             }
         }
     }

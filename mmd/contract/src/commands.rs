@@ -296,7 +296,7 @@ pub fn host_memory_at_a_low_address_is_not_fpga_memory(bench: &dyn Bench) {
     let mut found = vec![0; LENGTH];
     bench.memory_read(at.addr() as u64, &mut found);
     assert!(found == theirs, "another buffer was overwritten");
-    // SAFETY: nobody uses it any more.
+    // SAFETY: no command is under way, and there are no references into it.
     unsafe { libc::munmap(place, LENGTH) };
     runtime.close();
 }

@@ -313,7 +313,7 @@ unsafe impl Send for Given {}
 // SAFETY: as above.
 unsafe impl Sync for Given {}
 
-/// A board that another program has, and a platform that fails, are nothing to who uses the other devices.
+/// A board of another program, and a platform that fails, do not hide other devices.
 #[test]
 fn devices_that_cannot_be_used_hide_no_others() {
     let found = devices_of(&API).unwrap();

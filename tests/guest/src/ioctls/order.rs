@@ -204,7 +204,7 @@ pub(super) fn time_namespace(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// No limit is no limit in a time namespace that is behind.
+/// A wait without a limit has none in a time namespace whose clock is behind, either.
 fn endless_inside(lab: &mut Lab) -> Result<()> {
     const BYTES: usize = 16 << 20;
     let device = lab.open()?;

@@ -222,8 +222,8 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
     Ok("")
 }
 
-/// A control group has room for what its process uses, and not for what the process has unmapped besides. The kernel ends
-/// no process of it, because the driver releases that in time.
+/// A control group has room for the memory that its process uses, and not for unmapped memory besides. The driver releases
+/// unmapped memory in time, so that the kernel ends no process.
 pub(super) fn within_a_control_group(lab: &mut Lab) -> Result<String> {
     const LENGTH: usize = 32 * MIB;
     const LIMIT: usize = LENGTH + 12 * MIB;
@@ -316,7 +316,7 @@ pub(super) fn not_in_vain(lab: &mut Lab) -> Result<String> {
     Ok(format!("{left} of {CACHED} stayed"))
 }
 
-/// Entries that descriptors may still name come free when those have ended, which can take long. Whoever needs an entry does
+/// Entries that descriptors may still name come free when those have ended, which can take long. A registration does
 /// not wait for that if cached regions can go.
 pub(super) fn for_entries_that_linger(lab: &mut Lab) -> Result<String> {
     const BYTES: usize = 16 * MIB;
