@@ -31,7 +31,7 @@ mod recovery;
 mod relief;
 
 pub(crate) use keepers::Keeper;
-pub(crate) use need::Need;
+pub(crate) use need::{Departures, Need};
 pub(crate) use pinned::Pinned;
 pub(crate) use relief::Shrinker;
 

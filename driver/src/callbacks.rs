@@ -232,7 +232,7 @@ unsafe extern "C" fn shutdown(device: *mut bindings::pci_dev) {
     // SAFETY: by contract.
     if let Some(board) = unsafe { board(&raw mut (*device).dev) } {
         board.rest();
-        board.give_up(Starter::Owner);
+        board.shut_down();
     }
 }
 

@@ -91,13 +91,13 @@ extern "C" {
         cache: *mut bindings::kmem_cache,
         list: *mut bindings::list_lru,
     ) -> *mut c_void;
-    /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
     /// Whether the calling thread may sleep for memory that it allocates with such flags, and is not a thread of the kernel.
     pub(crate) fn peerlane_may_wait(flags: bindings::gfp_t) -> bool;
     pub(crate) fn peerlane_begin_relief() -> c_int;
     pub(crate) fn peerlane_end_relief();
     pub(crate) fn peerlane_may_access(start: usize, end: usize, read: bool, write: bool) -> c_int;
     pub(crate) fn peerlane_relief() -> *mut bindings::workqueue_struct;
+    /// A shrinker that is not registered yet, and is called for control groups and memory nodes.
     pub(crate) fn peerlane_new_shrinker(number: c_uint) -> *mut bindings::shrinker;
     /// What the host's `CLOCK_MONOTONIC` shows when that of the calling process's time namespace
     /// shows so many nanoseconds.

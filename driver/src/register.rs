@@ -193,6 +193,8 @@ impl Context {
         let mut pinned = match wanted.kind() {
             Kind::Host => None,
             Kind::DmaBuf | Kind::Nvidia => {
+                // Pages of this process that another one could not release count until now.
+                nvidia::settle_lost();
                 let most = || self.board.with_quota(|quota| quota.most_pinned(self.channel));
                 let fits = || pinned_bytes <= most();
                 let short = |error| (error == EDQUOT && fits()).then_some(Short::Pinned);
@@ -209,12 +211,12 @@ impl Context {
         };
         let map = || self.map(&inside, wanted, &mut pages, &mapping);
         let Mapped {
-            mut memory,
+            memory,
             mut segments,
             offset,
         } = room.find(short, map)?;
         // Only the process that has them can release them, which may be long after the region's end.
-        if let Memory::Nvidia { pages } = &mut memory {
+        if let Memory::Nvidia { pages } = &memory {
             pages.count(pinned.take());
         }
         let (board, space) = (self.board.clone(), wanted.space.clone());

@@ -10,7 +10,7 @@
 //! first, then the oldest of the others, and of them only those that lie where the new region goes.
 
 use crate::{
-    board::{Board, Need},
+    board::{Board, Departures, Need},
     context::Context,
     ffi::peerlane_is_killed,
     logic::{att::EntrySet, kept, quota::Freed, regs::chan},
@@ -36,6 +36,21 @@ pub(crate) enum Short {
     Locked,
     /// Room in the exporter's BAR, for so many bytes; `None`: the exporter is not known.
     Bar(Option<Exporter>, u64),
+}
+
+impl Short {
+    /// Whether other boards have it, too.
+    fn is_of_all_boards(self) -> bool {
+        matches!(self, Self::Locked | Self::Bar(..))
+    }
+
+    /// Whether a region that had it was cached before, and is not any more.
+    fn may_have_come(self, before: &Departures, now: &Departures) -> bool {
+        match self.is_of_all_boards() {
+            true => before.all != now.all,
+            false => before.own != now.own,
+        }
+    }
 }
 
 /// Result of a search for room.
@@ -137,7 +152,7 @@ impl<'a> Room<'a> {
             match done {
                 Done::Evicted => {}
                 // A region that was cached when `f` was refused, and is not any more, may be all that is needed.
-                Done::Nothing if departures == board.departures() => return Err(error),
+                Done::Nothing if !short.may_have_come(&departures, &board.departures()) => return Err(error),
                 Done::Nothing => {}
                 Done::Wait => fsleep(PAUSE),
             }
@@ -167,7 +182,7 @@ impl<'a> Room<'a> {
     /// Evicts cached regions of other boards, where these can help. The caller has no lock of its own board.
     fn make_elsewhere(&mut self, short: Short) -> Result<Done> {
         let mut done = Ok(Done::Nothing);
-        if matches!(short, Short::Locked | Short::Bar(..)) {
+        if short.is_of_all_boards() {
             self.context.board.for_each_other(|other| {
                 if matches!(done, Ok(Done::Nothing)) {
                     done = other.let_go(|| self.make_for_others(other, short));

@@ -456,10 +456,13 @@ impl Shared {
         changed.notify_all();
     }
 
-    /// Returns whether a queue without references has not stopped its transfers yet.
-    pub(crate) fn is_dropping_queue(&self) -> bool {
+    /// Returns whether the board may move something, where nobody has a reference to a queue: a queue that is dropped may
+    /// not have stopped its transfers yet, and without a queue the slow path or a GPU may have the channel.
+    pub(crate) fn may_move(&self) -> bool {
+        let had_queue =
+            (self.queue_place().as_ref()).is_some_and(|queue| !queue.ptr_eq(&Weak::new()));
         let lives = self.queue_lives.0.lock();
-        *lives.unwrap_or_else(PoisonError::into_inner)
+        !had_queue || *lives.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a queue without references has stopped its transfers.

@@ -362,7 +362,14 @@ impl Context for Node {
 
 impl SlowPath for Node {
     fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
-        self.call(descriptor)
+        loop {
+            match self.try_call(descriptor) {
+                Ok(()) => return Ok(()),
+                // It came in a wait for earlier descriptors, and the board has none of this call.
+                Err(Errno::INTR) => {}
+                Err(source) => return Err(Error::call(uapi::Submit::NAME, source)),
+            }
+        }
     }
 
     fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {

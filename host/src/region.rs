@@ -498,10 +498,11 @@ impl Region {
     }
 
     /// Whether a transfer with it is under way, as far as records have come. Whoever has another clone of it counts, too.
-    /// On a board that is gone no transfer moves anything, nor does one of the child's of a fork.
+    /// On a board that is gone no transfer moves anything, nor does one of the child's of a fork. A transfer of
+    /// [`Device::submit`] counts until its [`Submitted`](crate::Submitted) is dropped.
     pub fn is_in_use(&self) -> bool {
         let Some(queue) = self.0.device.queue() else {
-            let may_move = self.0.owner == Process::current() && self.0.device.is_dropping_queue();
+            let may_move = self.0.owner == Process::current() && self.0.device.may_move();
             return may_move && self.is_shared();
         };
         queue.settle();

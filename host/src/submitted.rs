@@ -55,7 +55,8 @@ impl Device {
     /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
     /// but the host's. [`Error::Call`] with
     /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
-    /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process.
+    /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process. Nothing is under way after an
+    /// error, but some of the first extents may have been moved.
     pub fn submit<'a>(
         &self,
         direction: Direction,
@@ -110,7 +111,10 @@ impl Device {
                     (Error::Call { source, .. }, Some(cookie)) if *source == Errno::AGAIN => {
                         submitted.end_of(*cookie, None)?;
                     }
-                    _ => return Err(error),
+                    _ => {
+                        submitted.end_all(!terms.no_flush);
+                        return Err(error);
+                    }
                 }
             }
             submitted.cookies.push(submit.cookie);
@@ -124,6 +128,18 @@ impl Submitted {
     /// Names its last descriptor to the kernel, with its direction.
     pub fn cookie(&self) -> u32 {
         self.cookies.last().copied().unwrap_or(0)
+    }
+
+    /// Waits until the board has nothing of it any more, where the last extents did not come to be. They would have had
+    /// the data flushed.
+    fn end_all(&self, flush: bool) {
+        for cookie in &self.cookies {
+            // A board that fails here moves nothing, or is being started again.
+            let _ = self.end_of(*cookie, None);
+        }
+        if flush && self.direction == Direction::FromFpga && !self.cookies.is_empty() {
+            let _ = self.region.flush();
+        }
     }
 
     /// Waits for the end of a descriptor. `None`: it has not ended by then.

@@ -250,8 +250,9 @@ impl Quota {
     }
 
     /// Counts bytes of other devices' memory in, if the channel's user may have them pinned. Returns the number of the
-    /// user, for whom they count until [`unpin`](Self::unpin).
-    pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<u32, Exceeded> {
+    /// user, for whom they count until [`unpin`](Self::unpin). `None`: they do not count, because the user has no limit and
+    /// the account no place.
+    pub fn pin(&mut self, channel: u32, wanted: u64) -> Result<Option<u32>, Exceeded> {
         let user = self.users.get(channel as usize).copied().flatten();
         let limit = self.most_pinned(channel);
         let held = user.map_or(0, |user| self.pinned(user.id));
@@ -267,9 +268,12 @@ impl Quota {
         let mut places = self.pinned.iter();
         let place = places.position(is_users);
         let place = place.or_else(|| self.pinned.iter().position(is_free));
-        let place = place.and_then(|place| self.pinned.get_mut(place));
-        *place.ok_or(exceeded)? = (user.id, sum);
-        Ok(user.id)
+        match place.and_then(|place| self.pinned.get_mut(place)) {
+            Some(place) => *place = (user.id, sum),
+            None if limit == u64::MAX => return Ok(None),
+            None => return Err(exceeded),
+        }
+        Ok(Some(user.id))
     }
 
     /// Counts bytes out that were counted in for a user.
@@ -414,31 +418,38 @@ mod tests {
             ..MANY
         });
         assert_eq!(quota.open(0, user(7)), Ok(()));
-        assert_eq!(quota.pin(0, 60), Ok(7));
+        assert_eq!(quota.pin(0, 60), Ok(Some(7)));
         quota.close(0);
         assert!(quota.pin(0, 1).is_err());
         assert_eq!(quota.open(0, user(8)), Ok(()));
-        assert_eq!(quota.pin(0, 100), Ok(8));
+        assert_eq!(quota.pin(0, 100), Ok(Some(8)));
         assert_eq!(quota.open(1, user(7)), Ok(()));
         assert!(quota.pin(1, 41).is_err());
         quota.unpin(7, 60);
-        assert_eq!(quota.pin(1, 100), Ok(7));
+        assert_eq!(quota.pin(1, 100), Ok(Some(7)));
         assert_eq!((quota.pinned(7), quota.pinned(8)), (100, 100));
     }
 
     /// A full table of accounts loses none of them.
     #[test]
     fn more_users_than_places_are_refused() {
-        let mut quota = Quota::new(MANY);
+        let mut quota = Quota::new(Limits {
+            user_gpu: 100,
+            ..MANY
+        });
         for id in 0..PINNING as u32 {
             assert_eq!(quota.open(0, user(id)), Ok(()));
-            assert_eq!(quota.pin(0, 1), Ok(id));
+            assert_eq!(quota.pin(0, 1), Ok(Some(id)));
             quota.close(0);
         }
         assert_eq!(quota.open(0, user(1000)), Ok(()));
         assert!(quota.pin(0, 1).is_err());
+        // Without a limit there is no need of a place.
+        let id = 1001;
+        assert_eq!(quota.open(1, User { id, exempt: true }), Ok(()));
+        assert_eq!(quota.pin(1, 1), Ok(None));
         quota.unpin(3, 1);
-        assert_eq!(quota.pin(0, 1), Ok(1000));
+        assert_eq!(quota.pin(0, 1), Ok(Some(1000)));
         assert_eq!((quota.pinned(2), quota.pinned(3)), (1, 0));
     }
 
@@ -522,7 +533,7 @@ mod tests {
         for (channel, user) in [user(7), user(8), user(7), ROOT].into_iter().enumerate() {
             assert_eq!(quota.open(channel as u32, user), Ok(()));
         }
-        assert_eq!(quota.pin(0, 60), Ok(7));
+        assert_eq!(quota.pin(0, 60), Ok(Some(7)));
         let refused = |held, wanted| {
             Err(Exceeded::Pinned {
                 held,
@@ -532,13 +543,13 @@ mod tests {
         };
         assert_eq!(quota.pin(2, 41), refused(60, 41));
         assert_eq!(quota.pin(2, u64::MAX), refused(60, u64::MAX));
-        assert_eq!(quota.pin(2, 40), Ok(7));
+        assert_eq!(quota.pin(2, 40), Ok(Some(7)));
         assert_eq!(quota.pinned(7), 100);
         // Another user's part is its own, and who administers the machine has no limit.
-        assert_eq!(quota.pin(1, 100), Ok(8));
-        assert_eq!(quota.pin(3, 1 << 40), Ok(0));
+        assert_eq!(quota.pin(1, 100), Ok(Some(8)));
+        assert_eq!(quota.pin(3, 1 << 40), Ok(Some(0)));
         quota.unpin(7, 60);
-        assert_eq!(quota.pin(2, 60), Ok(7));
+        assert_eq!(quota.pin(2, 60), Ok(Some(7)));
         assert!(quota.pin(chan::COUNT as u32, 1).is_err());
         let text = quota.pin(2, 1).unwrap_err();
         assert!(std::string::ToString::to_string(&text).contains("user_gpu_mib"));

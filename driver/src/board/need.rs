@@ -29,6 +29,15 @@ impl Needs {
     }
 }
 
+/// Counts of cached regions that are gone, or are used again.
+#[derive(Clone, Copy)]
+pub(crate) struct Departures {
+    /// Of a board.
+    pub(crate) own: u64,
+    /// Of all boards.
+    pub(crate) all: u64,
+}
+
 /// Somebody's need of what the contexts of some channels keep, while it lives.
 pub(crate) struct Need<'a> {
     board: &'a Board,
@@ -56,6 +65,9 @@ impl Drop for Need<'_> {
     }
 }
 
+/// The same of all boards.
+static DEPARTURES: Atomic<u64> = Atomic::new(0);
+
 impl Board {
     /// A need of nobody's yet.
     pub(crate) fn need(&self) -> Need<'_> {
@@ -73,11 +85,15 @@ impl Board {
     /// Something that was kept is gone, or is used again.
     pub(crate) fn kept_less(&self) {
         self.needs.departures.fetch_add(1, ordering::Release);
+        DEPARTURES.fetch_add(1, ordering::Release);
     }
 
     /// Changes when something that was kept is gone, or is used again. What is not kept any more by the
     /// time that [`let_go`](Self::let_go) has run something is counted.
-    pub(crate) fn departures(&self) -> u64 {
-        self.needs.departures.load(ordering::Acquire)
+    pub(crate) fn departures(&self) -> Departures {
+        Departures {
+            own: self.needs.departures.load(ordering::Acquire),
+            all: DEPARTURES.load(ordering::Acquire),
+        }
     }
 }

@@ -10,7 +10,7 @@ use kernel::{prelude::*, sync::Arc};
 /// Bytes that count until this is dropped.
 pub(crate) struct Pinned {
     board: Arc<Board>,
-    user: u32,
+    user: Option<u32>,
     bytes: u64,
 }
 
@@ -32,7 +32,8 @@ impl Board {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let mut entries = self.board.entries.lock();
-        entries.quota.unpin(self.user, self.bytes);
+        if let Some(user) = self.user {
+            self.board.entries.lock().quota.unpin(user, self.bytes);
+        }
     }
 }

@@ -352,6 +352,14 @@ impl Board {
         trace::board(self, c"removed");
     }
 
+    /// Brings the board to rest for good, although processes go on: nobody starts it again, and the next kernel finds the
+    /// link as it was. The device's own lock is held.
+    pub(crate) fn shut_down(&self) {
+        self.remove();
+        self.abandon_reprogramming();
+        self.tell_given_up();
+    }
+
     /// Whether the board is there and its block well.
     fn look(&self, epoch: Epoch) -> Result<(), Failure> {
         self.port_opens(epoch)?;

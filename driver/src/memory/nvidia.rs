@@ -162,7 +162,7 @@ kernel::sync::global_lock! {
     /// unloaded meanwhile. The lock is also held while a page table is got or given back: a table
     /// that was called back unnoticed is then not taken for a new one in its place. It is taken
     /// inside of a context's own locks and outside of NVIDIA's; the callback does not take it.
-    unsafe(uninit) static LOST: Mutex<KVec<Held>> = KVec::new();
+    unsafe(uninit) static LOST: Mutex<KVec<Arc<Hold>>> = KVec::new();
 }
 
 /// Prepares this file.
@@ -180,10 +180,10 @@ pub(crate) fn settle_lost() {
     let mut lost = LOST.lock();
     let mut index = 0;
     while index < lost.len() {
-        if !lost[index].hold.settle(1) {
+        if !lost[index].settle(1) {
             index += 1;
-        } else if let Ok(held) = lost.remove(index) {
-            drop(held);
+        } else if let Ok(hold) = lost.remove(index) {
+            drop(hold);
             // SAFETY: the reference that came with it.
             unsafe { bindings::module_put(this_module()) };
         }
@@ -199,13 +199,7 @@ fn this_module() -> *mut bindings::module {
 }
 
 /// Pages of a GPU that are held for the board.
-pub(crate) struct Pages(Held);
-
-/// Pages, and their account.
-struct Held {
-    hold: Arc<Hold>,
-    pinned: Option<Pinned>,
-}
+pub(crate) struct Pages(Arc<Hold>);
 
 /// What the callback needs, too.
 #[pin_data]
@@ -230,6 +224,8 @@ struct State {
     taken: bool,
     /// What is mapped for the device.
     mapped: Option<Mapped>,
+    /// Counts the pages for their user as long as they are held.
+    pinned: Option<Pinned>,
 }
 
 // SAFETY: `table` is not written any more once the value is shared.
@@ -354,7 +350,9 @@ unsafe extern "C" fn take_back(data: *mut c_void) {
     let mut state = hold.state.lock();
     state.taken = true;
     state.mapped = None;
+    let pinned = state.pinned.take();
     drop(state);
+    drop(pinned);
     // SAFETY: the callback's own table; NVIDIA's driver wants to be told, and frees it later.
     let freed = unsafe { (hold.driver.free_page_table.function)(hold.table()) };
     debug_assert_eq!(freed, 0);
@@ -396,7 +394,7 @@ impl Pages {
                 process: current!().tgid(),
                 address: first,
                 table: UnsafeCell::new(null_mut()),
-                state <- new_mutex!(State { taken: false, mapped: None }),
+                state <- new_mutex!(State { taken: false, mapped: None, pinned: None }),
             }),
             GFP_KERNEL_ACCOUNT,
         )?;
@@ -422,31 +420,34 @@ impl Pages {
             drop(unsafe { Arc::from_raw(data) });
             return Err(super::told(Asked::Pages, error));
         }
-        let pages = Self(Held { hold, pinned: None });
-        pages.0.hold.read(&mut runs)?;
+        let pages = Self(hold);
+        pages.0.read(&mut runs)?;
         if !any_distance {
             near(device, &Bars::all()?, &runs)?;
         }
         let mut segments = KVVec::with_capacity(runs.len(), GFP_KERNEL_ACCOUNT)?;
         let mapped = Mapped::new(device, super::direction(permissions), runs.len())?;
-        pages.0.hold.map(&runs, mapped, &mut segments)?;
+        pages.0.map(&runs, mapped, &mut segments)?;
         Ok((pages, segments, address - first))
     }
 
     /// Counts them until they are released.
-    pub(crate) fn count(&mut self, pinned: Option<Pinned>) {
-        self.0.pinned = pinned;
+    pub(crate) fn count(&self, pinned: Option<Pinned>) {
+        let mut state = self.0.state.lock();
+        if !state.taken {
+            state.pinned = pinned;
+        }
     }
 
     /// Whether the calling process has them, and so can give them back.
     pub(crate) fn are_callers(&self) -> bool {
-        self.0.hold.process == current!().tgid()
+        self.0.process == current!().tgid()
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let hold = &self.0.hold;
+        let hold = &self.0;
         hold.state.lock().mapped = None;
         let mut lost = LOST.lock();
         if hold.settle(PUTS) {
@@ -462,12 +463,8 @@ impl Drop for Pages {
         }
         // SAFETY: whoever lets memory go holds the module, so that it is not on its way out.
         unsafe { bindings::__module_get(this_module()) };
-        let held = Held {
-            hold: hold.clone(),
-            pinned: self.0.pinned.take(),
-        };
         // Without room both references stay for good: a leak, but nothing that dangles.
-        if lost.push(held, GFP_KERNEL_ACCOUNT).is_err() {
+        if lost.push(hold.clone(), GFP_KERNEL_ACCOUNT).is_err() {
             core::mem::forget(hold.clone());
         }
     }

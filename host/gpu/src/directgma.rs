@@ -596,7 +596,7 @@ impl Drop for Signal {
     }
 }
 
-/// Other devices' memory that the GPU writes.
+/// Other devices' memory that the GPU writes. Its drop waits for all stores.
 pub struct Remote {
     memory: Object,
     queue: Queue,
@@ -609,6 +609,16 @@ impl fmt::Debug for Remote {
             .field("device", &self.memory.device)
             .field("length", &self.length)
             .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // A child's copy waits for nothing: it has none of the runtime's threads.
+        if !self.memory.device.is_inherited() {
+            // Whoever gave the memory may give it to others now.
+            let _ = self.queue.finish();
+        }
     }
 }
 

@@ -8,11 +8,13 @@ pub mod lost;
 mod owed;
 
 use crate::lab::{Buffer, LIMIT, Lab, Mover, pci_device, told};
+use crate::opencl::{holder, program, take};
 use crate::process::{fork, pair};
 use crate::suite::{Suite, skip};
 use crate::worker::{Worker, is_expected, round_trip};
 use anyhow::{Context, Result, bail, ensure};
 use peerlane_core::fault::Fault as End;
+use peerlane_core::uapi::reprogram;
 use peerlane_guest::{Answer, Fault};
 use peerlane_host::{Device, Direction, Error};
 use rand::Rng;
@@ -119,6 +121,26 @@ pub fn left_running(suite: &mut Suite, lab: &mut Lab) {
         let mut worker = Worker::start(lab, false)?;
         worker.progress()?;
         std::mem::forget(worker);
+        Ok("")
+    });
+    suite.run("faults.left_in_configurations", || {
+        let (ours, theirs) = pair()?;
+        let branch = lab.branch();
+        let child = fork("holder", move || {
+            let device = holder(&branch)?;
+            let _side = take(&device)?;
+            let mut begun = false;
+            loop {
+                let results =
+                    [reprogram::BEGIN, reprogram::END].map(|flags| program(&device, flags));
+                if !std::mem::replace(&mut begun, true) {
+                    ensure!(results == [Ok(()); 2], "{results:?}");
+                    theirs.signal()?;
+                }
+            }
+        })?;
+        ours.wait()?;
+        std::mem::forget(child);
         Ok("")
     });
 }

@@ -395,7 +395,16 @@ fn a_bar_that_is_held_up_where_resets_reach_the_fabric() {
 fn a_machine_that_goes_off_under_load() {
     Setup::default()
         .left_loaded()
-        .run("peerlane-guest left-running");
+        .run("peerlane-guest left-running --filter faults.left_running");
+}
+
+/// A process goes on to begin and to end configurations: the board stays at rest.
+#[test]
+#[ignore = "external tools: cargo xtask test kernel-variants"]
+fn a_machine_that_goes_off_while_a_board_is_configured() {
+    Setup::default()
+        .left_loaded()
+        .run("peerlane-guest left-running --filter faults.left_in_configurations");
 }
 
 #[test]

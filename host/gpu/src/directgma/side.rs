@@ -7,6 +7,7 @@ use peerlane_host::{Device, Memory, Permissions, Window};
 use peerlane_routes::opencl::ClMemory;
 use peerlane_routes::{Engine, Push, Reach, Residence, Result, Side, Staging};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -222,11 +223,11 @@ enum Pushed {
 /// When a copy has ended, the GPU has sent its stores. It never reads other devices' memory, so nothing pushes them ahead
 /// of itself: that they have arrived when the window moves is a matter of time.
 pub(super) struct Stores {
-    // Before the window goes.
     remote: Remote,
     buffer: BusBuffer,
     pushed: Pushed,
-    aperture: Box<dyn Aperture>,
+    /// Dropped when nothing is stored to the window any more.
+    aperture: ManuallyDrop<Box<dyn Aperture>>,
 }
 
 impl Stores {
@@ -242,7 +243,7 @@ impl Stores {
             remote: remote.map_err(|error| told(gpu, error))?,
             buffer: buffer.clone(),
             pushed: Pushed::Nothing,
-            aperture,
+            aperture: ManuallyDrop::new(aperture),
         })
     }
 
@@ -306,11 +307,11 @@ impl Push for Stores {
 
 impl Drop for Stores {
     fn drop(&mut self) {
-        // A child's copy waits for nothing: it has none of the runtime's threads.
-        if self.buffer.device().is_inherited() {
-            return;
+        // A child's copy waits for nothing: it has none of the runtime's threads. A window that the GPU may still store to
+        // is not given to others.
+        if self.buffer.device().is_inherited() || self.remote.finish().is_ok() {
+            // SAFETY: it is not used after this.
+            unsafe { ManuallyDrop::drop(&mut self.aperture) };
         }
-        // Nothing is stored to a window that is another's by then.
-        let _ = self.remote.finish();
     }
 }

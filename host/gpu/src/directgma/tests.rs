@@ -10,6 +10,11 @@ thread_local! {
     static CALLS: Cell<i32> = const { Cell::new(0) };
     /// What `clSetEventCallback` answers.
     static CALLBACK: Cell<i32> = const { Cell::new(CL_SUCCESS) };
+    /// Calls of `clFinish`, and what it answers.
+    static FINISHED: Cell<i32> = const { Cell::new(0) };
+    static FINISH: Cell<i32> = const { Cell::new(CL_SUCCESS) };
+    /// Windows that were given back.
+    static HIDDEN: Cell<i32> = const { Cell::new(0) };
     /// What `clFlush` answers.
     static FLUSH: Cell<i32> = const { Cell::new(CL_SUCCESS) };
 }
@@ -84,6 +89,11 @@ unsafe extern "C" fn info(
 unsafe extern "C" fn give(_: Handle) -> i32 {
     CALLS.set(CALLS.get() + 1);
     CL_SUCCESS
+}
+unsafe extern "C" fn finish(_: Handle) -> i32 {
+    CALLS.set(CALLS.get() + 1);
+    FINISHED.set(FINISHED.get() + 1);
+    FINISH.get()
 }
 unsafe extern "C" fn flush(_: Handle) -> i32 {
     FLUSH.get()
@@ -167,7 +177,7 @@ static API: Api = Api {
     copy,
     migrate,
     flush,
-    finish: give,
+    finish,
     callback,
     release_event: give,
 };
@@ -188,8 +198,14 @@ fn device() -> GmaDevice {
     }))
 }
 
-/// A window that is always there.
+/// A window that is always there, and counts its drops.
 struct Shown;
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        HIDDEN.set(HIDDEN.get() + 1);
+    }
+}
 
 impl Aperture for Shown {
     fn bus_address(&self) -> u64 {
@@ -236,6 +252,28 @@ fn a_window_is_not_moved_under_a_copy() {
     let error = stores.place(0).unwrap_err();
     assert!(error.to_string().contains("have not ended"), "{error}");
     assert!(!stores.settle(Duration::ZERO).unwrap());
+}
+
+/// The GPU stores nothing any more when a program has dropped what it may store to. A window to which it may is kept.
+#[test]
+fn a_window_is_given_back_behind_all_stores() {
+    let device = device();
+    let buffer = device.buffer(LENGTH).unwrap();
+    // SAFETY: the stand-in stores nothing.
+    let remote = unsafe { device.remote(16 * PAGE, 16 * PAGE, LENGTH) }.unwrap();
+    remote.push(&buffer, 0, 0, PAGE).unwrap();
+    let before = FINISHED.get();
+    drop(remote);
+    assert_eq!(FINISHED.get(), before + 1);
+    for (answer, hidden) in [(CL_SUCCESS, 1), (OUT_OF_HOST_MEMORY, 0)] {
+        let mut stores = side::Stores::over(&buffer, Box::new(Shown)).unwrap();
+        stores.push(0, 0, PAGE).unwrap();
+        FINISH.set(answer);
+        let before = HIDDEN.get();
+        drop(stores);
+        assert_eq!(HIDDEN.get() - before, hidden);
+        FINISH.set(CL_SUCCESS);
+    }
 }
 
 /// A child of a fork has none of the runtime's threads: `clFinish` would never return.

@@ -1,8 +1,8 @@
 //! What a user may have of a board.
 
 use super::number;
-use crate::fakegpu::Gpu;
-use crate::lab::told;
+use crate::fakegpu::{Gpu, GpuBuffer};
+use crate::lab::{entries_free, told};
 use crate::process::{Peer, become_user, fork, pair};
 use crate::suite::Suite;
 use anyhow::{Context, Result, bail, ensure};
@@ -262,6 +262,57 @@ fn memory() -> Result<&'static str> {
     Ok("")
 }
 
+/// NVIDIA's pages of cached regions that somebody else has evicted stay pinned, and count. They count until their process
+/// registers again, or frees them.
+fn held_by_nvidia() -> Result<()> {
+    /// All that a user may have.
+    const PART: usize = 2 << 20;
+    let (ours, theirs) = pair()?;
+    let user = fork("user", move || {
+        become_user(USERS[0])?;
+        let (gpu, device) = (Gpu::open()?, Device::first().map_err(told)?);
+        let register = |buffer: &GpuBuffer| {
+            let (address, id) = (buffer.address(), buffer.id());
+            // SAFETY: the memory is the fake GPU's, which the process has no reference to.
+            let region =
+                unsafe { device.register_nvidia(address, PART as u64, id, Permissions::ReadWrite) };
+            region.map_err(told)
+        };
+        let mut buffer = gpu.buffer(PART, 0, 2, None)?;
+        for frees in [false, true] {
+            drop(register(&buffer)?);
+            theirs.signal()?;
+            theirs.wait()?;
+            let query = device.query().map_err(told)?;
+            ensure!(query.regions[1] == 0, "its region is still cached");
+            if frees {
+                drop(buffer);
+                buffer = gpu.buffer(PART, 0, 2, None)?;
+            }
+            let again = register(&buffer).with_context(|| format!("frees: {frees}"))?;
+            ensure!(!again.found(), "found");
+            again.forget().map_err(told)?;
+        }
+        Ok(())
+    })?;
+    for _ in 0..2 {
+        ours.wait()?;
+        let root = Device::first().map_err(told)?;
+        let memory = Memory::new(4096)?;
+        let one = || root.register(&memory, 0..4096, Permissions::Read);
+        // One more than are free.
+        let free = entries_free(root.name().as_ref())?;
+        let held = (0..=free).map(|_| one().map_err(told));
+        let held = held.collect::<Result<Vec<_>>>()?;
+        for region in held {
+            region.forget().map_err(told)?;
+        }
+        ours.signal()?;
+    }
+    user.wait()?;
+    Ok(())
+}
+
 /// All channels of a user share what it may have pinned of other devices' memory. All of a dma-buf is pinned, and counts,
 /// for each region; what is kept gives way.
 fn gpu_memory() -> Result<&'static str> {
@@ -299,6 +350,7 @@ fn gpu_memory() -> Result<&'static str> {
     for user in users {
         user?.wait()?;
     }
+    held_by_nvidia()?;
     let (root, gpu) = (Device::first().map_err(told)?, Gpu::open()?);
     let regions: Vec<Region> = (0..3)
         .map(|_| mib(&root, &gpu)?.map_err(told))

@@ -225,8 +225,9 @@ pub(super) fn by_its_control_group(lab: &mut Lab) -> Result<&'static str> {
 /// A control group has room for the memory that its process uses, and not for unmapped memory besides. The driver releases
 /// unmapped memory in time, so that the kernel ends no process.
 pub(super) fn within_a_control_group(lab: &mut Lab) -> Result<String> {
-    const LENGTH: usize = 32 * MIB;
-    const LIMIT: usize = LENGTH + 12 * MIB;
+    // Its pages may be of 4 KiB.
+    const LENGTH: usize = 12 * MIB;
+    const LIMIT: usize = LENGTH + 10 * MIB;
     let group = control_groups()?.join("narrow");
     std::fs::create_dir_all(&group)?;
     std::fs::write(group.join("memory.max"), LIMIT.to_string())?;
