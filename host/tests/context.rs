@@ -470,6 +470,37 @@ fn an_event_that_a_look_acknowledges_is_not_lost() {
     assert_eq!(queue.statistics().late_records, 0);
 }
 
+/// Some extents of a transfer are under way when a later one is refused: they have ended, and their data have arrived, when
+/// the program is told so. It has nothing to wait for them with.
+#[test]
+fn a_transfer_of_which_only_a_part_came_to_be_has_ended() {
+    let least = Least::with(peerlane_core::uapi::feature::MIXED);
+    *least.slow.lock().unwrap() = Some(1);
+    least.second_extent.store(4096, Ordering::Relaxed);
+    let device = Device::over(least.clone()).unwrap();
+    let memory = device.memory(MemoryKind::Host, 3 * 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::ReadWrite);
+    let region = region.unwrap();
+    assert_eq!(region.extents().iter().count(), 2);
+    let submit = || {
+        let part = region.part(0..region.length());
+        device.submit(Direction::FromFpga, part, 0, Terms::default())
+    };
+    assert!(!region.is_in_use());
+    let refused = submit().map(drop);
+    assert!(matches!(refused, Err(Error::Call { .. })), "{refused:?}");
+    assert_eq!(least.waited.lock().unwrap().len(), 1);
+    assert_eq!(*least.flushed.lock().unwrap(), [region.handle()]);
+    // One that came to be as a whole uses the region as long as it can be waited for.
+    *least.slow.lock().unwrap() = Some(2);
+    let submitted = submit().unwrap();
+    assert!(region.is_in_use());
+    submitted.wait(None).unwrap();
+    assert_eq!(least.waited.lock().unwrap().len(), 3);
+    drop(submitted);
+    assert!(!region.is_in_use());
+}
+
 /// A queue that is being dropped still has its transfers until it has stopped them.
 #[test]
 fn a_region_is_in_use_until_its_queue_has_stopped() {

@@ -6,7 +6,9 @@ use peerlane_core::fault::Fault;
 use peerlane_core::record::{self, Record};
 use peerlane_core::regs::MAP_ID;
 use peerlane_core::uapi;
-use peerlane_host::{Context, Errno, Error, Memory, MemoryKind, Moderation, RawChannel, Result};
+use peerlane_host::{
+    Context, Errno, Error, Memory, MemoryKind, Moderation, RawChannel, Result, SlowPath,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -77,6 +79,12 @@ pub struct State {
     pub gone: AtomicBool,
     /// Descriptors that raise the interrupt.
     pub interrupts: AtomicUsize,
+    /// The channel has a slow path, which takes so many descriptors, and ends none of them by itself.
+    pub slow: Mutex<Option<u32>>,
+    /// Descriptors of the slow path whose ends were waited for, by their cookies. They have ended then.
+    pub waited: Mutex<Vec<u32>>,
+    /// The last so many bytes of a region are an extent of their own.
+    pub second_extent: AtomicU64,
     /// In the middle of the next doorbell.
     pub in_post: Hook,
     /// While the next region is given back.
@@ -244,6 +252,11 @@ impl Context for Least {
         region.proof = self.proof.load(Ordering::Relaxed);
         self.regions.lock().unwrap().insert(region.handle, *region);
         region.att_address = AttAddress::new(PageSize::Kib64, 0, 0).unwrap().raw();
+        region.second_length = self.second_extent.load(Ordering::Relaxed);
+        region.second_att_address = match region.second_length {
+            0 => 0,
+            _ => AttAddress::new(PageSize::Kib4, 64, 0).unwrap().raw(),
+        };
         Ok(())
     }
 
@@ -395,5 +408,37 @@ impl Context for Least {
     fn moderate(&self, _: Moderation) -> Result<()> {
         self.called();
         Ok(())
+    }
+
+    fn slow_path(&self) -> Option<&dyn SlowPath> {
+        let slow = self.slow.lock().unwrap().is_some();
+        slow.then_some(self)
+    }
+}
+
+impl SlowPath for Least {
+    fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
+        self.called();
+        match self.slow.lock().unwrap().as_mut() {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                descriptor.cookie = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+                Ok(())
+            }
+            _ => Err(Error::Call {
+                call: "SUBMIT",
+                source: Errno::NOSPC,
+            }),
+        }
+    }
+
+    fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
+        self.called();
+        self.waited.lock().unwrap().push(ended.cookie);
+        Ok(true)
+    }
+
+    fn probe(&self, _: &mut uapi::Probe) -> Result<()> {
+        unreachable!("nobody asks for it here")
     }
 }

@@ -152,15 +152,16 @@ pub(crate) fn hash(text: &str, code: &[u8]) -> String {
 /// The board's memory.
 fn memory(words: &mut Words<'_>) -> Result<Vec<String>, UpgradeError> {
     let banks = words.number("the number of banks")?;
+    let mut interleaved = true;
     if banks > 1 {
-        words.number("the interleaving")?;
+        // Public packages have 1024 here. 0 says that the banks are not interleaved.
+        interleaved = words.number("the interleaving")? > 0;
     }
     // Its name, its kind (the board's own), its banks.
     let mut memory = vec!["DDR".into(), "2".into(), banks.to_string()];
     if banks > 1 {
         memory.push(MEMORY_ORGANISATION.to_string());
-        // Interleaved.
-        memory.push("1".into());
+        memory.push(u8::from(interleaved).to_string());
     }
     // Fields a bank.
     memory.push("2".into());

@@ -729,6 +729,27 @@ static void part_leave(void)
 	exit(failures != 0);
 }
 
+static cl_event waited_for;
+
+static void open_gate(void)
+{
+	clSetUserEventStatus(waited_for, CL_COMPLETE);
+}
+
+/* A copy waits when the program ends, and what it waits for comes while the exit goes on. */
+static void part_waits(void)
+{
+	cl_mem from = new_buffer(&board, 0, SIZE, NULL), to = new_buffer(&peer, 0, SIZE, NULL);
+
+	/* It runs behind what the driver registers with its first copy. */
+	atexit(open_gate);
+	waited_for = user_event(&peer);
+	GIVES(copy(board.queue, from, to, 0, 0, SIZE, CL_FALSE, 0, NULL, 1, &waited_for, NULL, NULL), CL_SUCCESS);
+	nap(50);
+	printf("waits: %d failures\n", failures);
+	exit(failures != 0);
+}
+
 /* All is released while the copy waits; only what tells its end is kept. */
 static void part_released(void)
 {
@@ -888,7 +909,7 @@ static const struct {
 	{"failures", part_failures}, {"released", part_released},	    {"many", part_many},
 	{"threads", part_threads},   {"path", part_path},		    {"direct", part_direct},
 	{"simulated", part_simulated}, {"forgotten", part_forgotten},	    {"exit", part_exit},
-	{"leave", part_leave},
+	{"leave", part_leave},	     {"waits", part_waits},
 	{"references", part_references}, {"callback", part_callback},
 };
 

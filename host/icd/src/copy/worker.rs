@@ -81,7 +81,7 @@ impl Drop for Busy {
 
 /// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
 /// this, which was registered when it was there. One that moves bytes uses that library, too. A copy that still waits is
-/// not waited for.
+/// not waited for, and moves nothing any more.
 extern "C" fn at_exit() {
     EXITING.store(true, SeqCst);
     let begin = Instant::now();
@@ -158,8 +158,19 @@ impl Job {
     /// All objects are live, and the bytes lie in the buffers.
     pub(super) unsafe fn run(self) -> Result<(), i32> {
         // SAFETY: the caller's promise.
+        unsafe { self.run_by(false) }
+    }
+
+    /// The same; whether by a thread of the driver's, which the program cannot wait for when it ends.
+    unsafe fn run_by(self, ours: bool) -> Result<(), i32> {
+        // SAFETY: the caller's promise.
         let waited = unsafe { self.wait() };
         let _busy = Busy::begins();
+        if ours && EXITING.load(SeqCst) {
+            // The vendor library may be gone.
+            std::mem::forget(self);
+            return Err(OUT_OF_RESOURCES);
+        }
         let ended = waited.and_then(|()| {
             self.record.is(Moment::Started);
             // SAFETY: as above.
@@ -268,7 +279,7 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
         let job = theirs.lock().take();
         if let Some(job) = job {
             // SAFETY: the caller's promise. The event tells how it has ended.
-            let _ = unsafe { job.run() };
+            let _ = unsafe { job.run_by(true) };
         }
     };
     if spawn(run) {

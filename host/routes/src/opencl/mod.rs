@@ -67,6 +67,10 @@ impl Context {
 
     /// The context.
     fn handle(&self) -> Result<Handle> {
+        if self.is_inherited() {
+            let reason = "the parent of this child of a fork has it";
+            return Err(Error::side(&self.name, reason));
+        }
         let mut context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = *context {
             return Ok(context);

@@ -35,6 +35,9 @@ fn known_texts_are_rewritten() {
     let (count, other, words) = rest(&new);
     assert_eq!((count, words), ("28", NEW_14));
     assert_ne!(hash, other);
+    // Banks that are not interleaved stay so.
+    let apart = upgrade(&OLD_14.replace(" 2 1024 ", " 2 0 ")).unwrap();
+    assert_eq!(rest(&apart).2, NEW_14.replace(" 24 1 ", " 24 0 "));
 }
 
 #[test]
