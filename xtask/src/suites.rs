@@ -194,6 +194,9 @@ const fn check(label: &'static str, cargo: &'static [&'static str]) -> Step {
 /// Arguments of a test program for what needs external tools.
 const EXTERNAL: &[&str] = &["--ignored"];
 
+/// The same for a test that takes an hour, and prints its progress.
+const PROGRESS: &[&str] = &["--ignored", "--nocapture"];
+
 /// Variables under which AddressSanitizer is compiled in: the stable compiler has the sanitizer, but not the option.
 const ADDRESSES: [(&str, &str); 2] = [
     ("RUSTC_BOOTSTRAP", "1"),
@@ -786,7 +789,7 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[tests(
             "mutants",
             Of::Targets("peerlane-tests", &["mutation"]),
-            EXTERNAL,
+            PROGRESS,
         )],
         ..ON_DEMAND
     },
