@@ -276,6 +276,13 @@ impl Regions {
         self.keeper.as_ref().map_or(0, Keeper::take_wanted)
     }
 
+    /// Notes that regions were released that [`take`](Self::take) has taken out.
+    fn note_released(&self, weight: u64) {
+        if let Some(keeper) = &self.keeper {
+            keeper.has_left(weight);
+        }
+    }
+
     /// The cached regions, the oldest first.
     pub(crate) fn cached(&self) -> &[Region] {
         &self.kept
@@ -424,6 +431,9 @@ impl Regions {
                 index += 1;
             } else if let Ok(region) = self.take_kept(index) {
                 count += 1;
+                if let Some(keeper) = &self.keeper {
+                    keeper.leaves(region.weight());
+                }
                 taken(region);
             }
         }
@@ -468,7 +478,9 @@ impl Context {
                     };
                     let over = self.regions.lock().take(count, taken, &mut wanted);
                     went |= !batch.is_empty();
+                    let weight = batch.iter().map(Region::weight).sum();
                     Region::retire(&self.board, batch);
+                    self.regions.lock().note_released(weight);
                     over
                 }
                 // Memory is short, and an eviction helps: one by one.
@@ -476,7 +488,9 @@ impl Context {
                     let mut one = None;
                     let over = self.regions.lock().take(1, |region| one = Some(region), &mut wanted);
                     if let Some(region) = one {
+                        let weight = region.weight();
                         drop(region);
+                        self.regions.lock().note_released(weight);
                         self.board.kept_less();
                         went = true;
                     }

@@ -193,12 +193,16 @@ impl Context {
         let mut pinned = match wanted.kind() {
             Kind::Host => None,
             Kind::DmaBuf | Kind::Nvidia => {
-                // Pages of this process that another one could not release count until now.
-                nvidia::settle_lost();
                 let most = || self.board.with_quota(|quota| quota.most_pinned(self.channel));
                 let fits = || pinned_bytes <= most();
                 let short = |error| (error == EDQUOT && fits()).then_some(Short::Pinned);
-                Some(room.find(short, || self.board.pin(self.channel, pinned_bytes))?)
+                let pin = || self.board.pin(self.channel, pinned_bytes);
+                let pin_again = |_| {
+                    // Pages of this process that another one could not release count until now.
+                    nvidia::settle_lost();
+                    pin()
+                };
+                Some(room.find(short, || pin().or_else(pin_again))?)
             }
         };
         let (board, events) = (self.board.clone(), self.events.clone());

@@ -11,6 +11,7 @@ use peerlane_core::record;
 use peerlane_core::uapi;
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
+use std::any::Any;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -112,8 +113,21 @@ pub trait Context: Debug + Send + Sync {
         Err(Error::call("REGISTER", Errno::OPNOTSUPP))
     }
 
+    /// Whether a board that is gone ([`Error::Gone`]) reaches no memory any more. The kernel's driver has taken its right to be
+    /// bus master then. A driver in the process may only know that the board does not answer now.
+    fn is_cut_off_when_gone(&self) -> bool {
+        true
+    }
+
     /// Gives a region back: [`uapi::Unregister`].
     fn unregister(&self, handle: u32, flags: u32) -> Result<()>;
+
+    /// Keeps memory that the board may still reach, because [`unregister`](Self::unregister) of a region has failed, until the
+    /// board has forgotten the region. Its drop must not use the device. The default drops it: the kernel's driver holds
+    /// all memory by itself.
+    fn keep(&self, handle: u32, memory: Box<dyn Any + Send + Sync>) {
+        let _ = (handle, memory);
+    }
 
     /// Makes sure that what the board wrote to a region before the records that are there now has arrived, and can be
     /// seen by the memory's owner. Called where the block has not done it: after a write that failed or was called

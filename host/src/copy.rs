@@ -64,8 +64,12 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         while let Err(error) = self.forget() {
-            if matches!(error, Error::Gone | Error::Inherited) {
-                // A board that is gone reaches nothing. The memory of a child is its own.
+            // The memory of a child is its own.
+            let is_over = match error {
+                Error::Gone => self.0.is_safe_when_gone(),
+                error => matches!(error, Error::Inherited),
+            };
+            if is_over {
                 break;
             }
             std::thread::sleep(PAUSE);

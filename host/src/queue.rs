@@ -355,6 +355,8 @@ impl Queue {
             id: taken?,
             direction,
             length,
+            unflushed: (terms.no_flush && direction == Direction::FromFpga)
+                .then(|| region.handle()),
         })
     }
 

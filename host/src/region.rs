@@ -70,7 +70,7 @@ struct Inner {
     /// How the library writes it. This keeps memory of the library's own.
     access: OnceLock<Access>,
     /// Keeps other memory where it is. The driver does not need that, but for bus addresses.
-    _memory: Option<Arc<dyn Any + Send + Sync>>,
+    memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A part of a region, which a transfer moves. A whole region is one, too.
@@ -100,8 +100,12 @@ impl Drop for Inner {
             true => 0,
             false => unregister::KEEP,
         };
+        let context = &*self.device.context;
         // The device may be gone, and the region with it.
-        let _ = self.device.context.unregister(self.handle, flags);
+        let forgotten = context.unregister(self.handle, flags);
+        if let (Err(_), Some(memory)) = (forgotten, self.memory.take()) {
+            context.keep(self.handle, Box::new((memory, self.access.take())));
+        }
     }
 }
 
@@ -319,7 +323,7 @@ impl Region {
             held: AtomicU32::new(0),
             gone: Mutex::new(false),
             access: OnceLock::new(),
-            _memory: memory,
+            memory,
         })))
     }
 
@@ -498,7 +502,8 @@ impl Region {
     }
 
     /// Whether a transfer with it is under way, as far as records have come. Whoever has another clone of it counts, too.
-    /// On a board that is gone no transfer moves anything, nor does one of the child's of a fork. A transfer of
+    /// On a board that is gone no transfer moves anything ([`Context::is_cut_off_when_gone`](crate::Context)), nor does one of
+    /// the child's of a fork. A transfer of
     /// [`Device::submit`] counts until its [`Submitted`](crate::Submitted) is dropped.
     pub fn is_in_use(&self) -> bool {
         let Some(queue) = self.0.device.queue() else {
@@ -510,7 +515,13 @@ impl Region {
             Ok(query) => query.state & state::GONE != 0,
             Err(error) => matches!(error, Error::Gone),
         };
-        self.is_shared() && !queue.is_inherited() && !is_gone()
+        let is_over = || self.is_safe_when_gone() && is_gone();
+        self.is_shared() && !queue.is_inherited() && !is_over()
+    }
+
+    /// Whether a board that is gone does not reach the memory any more.
+    pub(crate) fn is_safe_when_gone(&self) -> bool {
+        self.0.device.context.is_cut_off_when_gone()
     }
 
     /// Whether somebody has a clone of it, a transfer under way for one.

@@ -5,6 +5,7 @@ use crate::flow::TransferId;
 use crate::queue::Shared;
 use crate::region::{Part, Region};
 use peerlane_core::descriptor::Direction;
+use rustix::io::Errno;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +91,8 @@ pub struct Transfer {
     pub(crate) id: TransferId,
     pub(crate) direction: Direction,
     pub(crate) length: u64,
+    /// The region of a write that is not flushed.
+    pub(crate) unflushed: Option<u32>,
 }
 
 impl Transfer {
@@ -189,10 +192,25 @@ impl Transfer {
             Err(Error::Timeout { .. }) => {}
             Err(Error::Gone) => return Err(Error::Gone),
             Err(_) if !self.has_ended() => {}
-            ended => return ended,
+            ended => {
+                // It may have ended before it was called off.
+                let flushed = self.flush();
+                return ended.and_then(|bytes| flushed.map(|()| bytes));
+            }
         }
         self.queue.restart_all()?;
         self.wait(Duration::ZERO)
+    }
+
+    /// Flushes a write that was to be moved without. A region that is not registered any more was flushed by that.
+    fn flush(&self) -> Result<()> {
+        let Some(handle) = self.unflushed else {
+            return Ok(());
+        };
+        match self.queue.device().context().flush(handle) {
+            Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
+            flushed => flushed,
+        }
     }
 
     /// Waits with a deadline: what has not ended by then is [stopped](Self::stop).

@@ -470,6 +470,33 @@ fn an_event_that_a_look_acknowledges_is_not_lost() {
     assert_eq!(queue.statistics().late_records, 0);
 }
 
+/// A write without a flush that has ended before it is stopped is flushed by the stop, whoever has taken note of its end.
+#[test]
+fn a_write_without_a_flush_has_arrived_when_it_is_stopped() {
+    let (least, device, region) = with_a_region();
+    let queue = device.queue().unwrap();
+    let terms = Terms {
+        no_flush: true,
+        ..Terms::default()
+    };
+    for direction in Direction::BOTH {
+        let request = Request {
+            direction,
+            region: &region,
+            offset: 0,
+            fpga_address: 0,
+            length: 64,
+            piece: None,
+        };
+        let transfer = queue.submit_with(&request, terms).unwrap();
+        assert_eq!(transfer.wait(WHILE).unwrap(), 64);
+        assert_eq!(*least.flushed.lock().unwrap(), []);
+        assert_eq!(transfer.stop(Duration::ZERO).unwrap(), 64);
+        let flushed = std::mem::take(&mut *least.flushed.lock().unwrap());
+        assert_eq!(flushed.len(), usize::from(direction == Direction::FromFpga));
+    }
+}
+
 /// Some extents of a transfer are under way when a later one is refused: they have ended, and their data have arrived, when
 /// the program is told so. It has nothing to wait for them with.
 #[test]

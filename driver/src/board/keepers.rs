@@ -32,8 +32,16 @@ struct Item {
     link: bindings::list_head,
     /// How much is cached, by [`kept::weight`](crate::logic::kept::weight).
     weight: Atomic<u64>,
-    /// How much of it is wanted back.
+    /// How much is not cached any more, and is being released.
+    leaving: Atomic<u64>,
+    /// How much of the cache is wanted back.
     wanted: Atomic<u64>,
+}
+
+impl Item {
+    fn cached(&self) -> u64 {
+        self.weight.load(ordering::Relaxed)
+    }
 }
 
 /// The lists of a board.
@@ -87,19 +95,22 @@ impl Keepers {
         unsafe { bindings::list_lru_count_one(self.list.get(), asked.node, asked.group) > 0 }
     }
 
-    /// How much the contexts of a group cache.
+    /// How much the contexts of a group cache or are releasing.
     pub(super) fn weight(&self, asked: Asked) -> u64 {
+        self.sum(asked, |item| item.cached().saturating_add(item.leaving.load(ordering::Relaxed)))
+    }
+
+    fn sum(&self, asked: Asked, weight: impl Fn(&Item) -> u64) -> u64 {
         let mut sum = 0_u64;
-        self.each(asked, |item| sum = sum.saturating_add(item.weight.load(ordering::Relaxed)));
+        self.each(asked, |item| sum = sum.saturating_add(weight(item)));
         sum
     }
 
     /// Asks the contexts of a group for so much in all, each for its part.
     pub(super) fn ask(&self, asked: Asked, wanted: u64) {
-        let all = self.weight(asked).max(1);
+        let all = self.sum(asked, Item::cached).max(1);
         self.each(asked, |item| {
-            let weight = item.weight.load(ordering::Relaxed);
-            let part = wanted.saturating_mul(weight).div_ceil(all);
+            let part = wanted.saturating_mul(item.cached()).div_ceil(all);
             item.wanted.fetch_add(part, ordering::Relaxed);
         });
     }
@@ -179,6 +190,16 @@ impl Keeper {
     /// Shows how much is cached.
     pub(crate) fn show(&self, weight: u64) {
         self.item().weight.store(weight, ordering::Relaxed);
+    }
+
+    /// Counts what is not cached any more and is being released.
+    pub(crate) fn leaves(&self, weight: u64) {
+        self.item().leaving.fetch_add(weight, ordering::Relaxed);
+    }
+
+    /// Counts what has been released.
+    pub(crate) fn has_left(&self, weight: u64) {
+        self.item().leaving.fetch_sub(weight, ordering::Relaxed);
     }
 
     /// Returns how much is wanted back, and forgets it.

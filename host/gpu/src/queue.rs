@@ -412,21 +412,35 @@ impl GpuQueue {
         Ok([quad(0), quad(2), quad(4)])
     }
 
-    /// How steps have ended, after the last one that was enqueued; graphs are to be waited for by their streams
+    /// Reads the results of steps as they stand.
+    fn results(&self) -> Result<[u8; RESULT_BYTES]> {
+        let mut bytes = [0; RESULT_BYTES];
+        self.state.read(STATE_BYTES as u64, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// How steps have ended, after all that were enqueued; graphs are to be waited for by their streams
     /// first. A failure is told once: the last one, if there were several since this was asked for.
     ///
     /// # Errors
     /// [`Error::Transfer`]; [`Error::Late`], also where the board was started anew, or has refused the doorbell;
     /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
-        // A step may take as long as its limit, and others may stop it meanwhile.
-        let event = self.lock().behind.back().cloned();
-        if let Some(event) = event {
+        // A step may take as long as its limit, and others may stop it meanwhile. Streams end in any order.
+        let behind: Vec<_> = self.lock().behind.iter().cloned().collect();
+        for event in behind {
             event.synchronize()?;
         }
         let mut last = self.lock();
-        let mut bytes = [0; RESULT_BYTES];
-        self.state.read(STATE_BYTES as u64, &mut bytes)?;
+        // A step that another thread has enqueued meanwhile may write its own result.
+        let mut bytes = self.results()?;
+        loop {
+            let again = self.results()?;
+            if again == bytes {
+                break;
+            }
+            bytes = again;
+        }
         let (words, _) = bytes.as_chunks::<4>();
         let word = |index: usize| u32::from_le_bytes(words[index]);
         let (late, failed) = (word(8), word(9));

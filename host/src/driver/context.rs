@@ -19,6 +19,7 @@ use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{self, access, allocate, feature, free, provider, register};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
+use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -237,6 +238,10 @@ impl Held {
 }
 
 impl Context for Held {
+    fn is_cut_off_when_gone(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -286,6 +291,10 @@ impl Context for Held {
         let mut inner = self.lock();
         let Inner { board, regions, .. } = &mut *inner;
         regions.unregister(board, handle)
+    }
+
+    fn keep(&self, handle: u32, memory: Box<dyn Any + Send + Sync>) {
+        self.lock().regions.keep(handle, memory);
     }
 
     fn flush(&self, handle: u32) -> Result<()> {

@@ -10,6 +10,7 @@ use peerlane_core::layout::{LayoutError, Page, layout, pages};
 use peerlane_core::owners::Owners;
 use peerlane_core::region::Region;
 use peerlane_core::table::{self, Reach};
+use std::any::Any;
 use std::collections::BTreeMap;
 
 /// A region of a channel.
@@ -21,6 +22,8 @@ struct State {
     /// Nobody needs it, but the board has not said that it has done with it. Its memory
     /// is kept.
     kept: bool,
+    /// Memory of the library's that goes with it.
+    memory: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// The regions of a board.
@@ -121,6 +124,7 @@ impl Regions {
             kind,
             pinned,
             kept: false,
+            memory: None,
         };
         if let Err(error) = state.program(board) {
             // What was written maps nothing that the caller does not hold.
@@ -142,6 +146,13 @@ impl Regions {
         let state = self.all.get(&name);
         let state = state.filter(|state| state.channel == channel && !state.kept);
         state.map(|state| &state.region)
+    }
+
+    /// Keeps memory of the library's as long as a region that the board may still reach.
+    pub(crate) fn keep(&mut self, name: u32, memory: Box<dyn Any + Send + Sync>) {
+        if let Some(state) = self.all.get_mut(&name).filter(|state| state.kept) {
+            state.memory = Some(memory);
+        }
     }
 
     /// Takes a region from the board at once. Its memory goes when this has ended well, and else when

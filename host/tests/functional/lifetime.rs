@@ -7,6 +7,7 @@ use crate::fake::Config;
 use peerlane_core::uapi::feature;
 use peerlane_host::driver::Backend;
 use peerlane_host::{Direction, Error, Fault, MemoryKind, Permissions, Terms, Transfer};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -149,6 +150,36 @@ fn memory_goes_only_when_the_fence_is_reached() {
         driver.reset().unwrap();
         assert_eq!(fake.lock().memories(), memories - 1);
         assert_eq!(fake.lock().valid_entries(), 0);
+    }
+}
+
+/// Memory that only its program keeps stays as long as the board may write it.
+#[test]
+fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
+    for gone in [false, true] {
+        let (fake, driver, device, queue) = open(Config::default());
+        let memory = device.memory(MemoryKind::Gpu, MIB as usize).unwrap();
+        let keep = Arc::new(());
+        let register = || {
+            let both = Permissions::ReadWrite;
+            // SAFETY: the fake's memory, which stays.
+            unsafe { device.register_bus(memory.address(), MIB, both, keep.clone()) }.unwrap()
+        };
+        drop(register());
+        assert_eq!(Arc::strong_count(&keep), 1);
+        let region = register();
+        fake.lock().tricks.no_fence = !gone;
+        fake.lock().tricks.gone = gone;
+        // A board that is gone may come back, so that the region counts as used with its transfers.
+        let copy = region.clone();
+        assert!(region.is_in_use());
+        drop((region, copy));
+        assert_eq!(Arc::strong_count(&keep), 2, "the board may still write it");
+        fake.lock().tricks.no_fence = false;
+        fake.lock().tricks.gone = false;
+        driver.reset().unwrap();
+        assert_eq!(Arc::strong_count(&keep), 1);
+        drop(queue);
     }
 }
 

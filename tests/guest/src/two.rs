@@ -293,6 +293,9 @@ fn locked(lab: &mut Lab) -> Result<&'static str> {
 
 /// One dies for good while both move data; it can be unbound, and the other has not noticed.
 fn one_killed(lab: &mut Lab) -> Result<String> {
+    if Watch::new(lab.host).is_none() {
+        return skip("QEMU ends by an error where a board behind its IOMMU has gone");
+    }
     let mut labs = both(lab);
     let dead = devices()?[1].clone();
     let (witness, lost) = (labs[0].open()?, labs[1].open()?);

@@ -264,3 +264,29 @@ fn a_queue_is_not_locked_while_a_step_is_waited_for() {
     queue.outcome().unwrap();
     assert_eq!(says.try_recv(), Ok(true));
 }
+
+/// Streams end in any order: all steps have ended when the outcome is reported.
+#[test]
+fn an_outcome_waits_for_all_steps() {
+    let (_, device) = device();
+    let queue = GpuQueue::new(&standin::gpu(), &device).unwrap();
+    let memory = device.memory(MemoryKind::Host, 4096).unwrap();
+    let region = device.register_all(&memory, Permissions::Read).unwrap();
+    standin::stall();
+    for _ in 0..3 {
+        let request = request(&region, Direction::ToFpga);
+        // SAFETY: null is the default stream, and the stand-in runs nothing.
+        unsafe { queue.enqueue_on(std::ptr::null_mut(), &request, LONGEST) }.unwrap();
+    }
+    let events = queue.lock().behind.len();
+    standin::fail(Failure {
+        call: "event_synchronize",
+        which: 1000..1001,
+    });
+    queue.outcome().unwrap();
+    assert_eq!(standin::calls() as usize, events);
+    assert!(events >= 3);
+    standin::fail(standin::NOTHING);
+    drop(queue);
+    standin::reset();
+}

@@ -19,6 +19,9 @@ mod worker;
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use parking_lot::Mutex;
 
 use board::{Direct, Direction};
 use code::{
@@ -391,7 +394,8 @@ unsafe fn enqueue(
             gate: None,
             record,
             _kept: kept,
-            _seat: seat,
+            seat: Mutex::new(Some(seat)),
+            decided: AtomicBool::new(false),
         };
         match in_order(queue, own, &job.done) {
             Ok(place) => {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -48,6 +48,12 @@ const LAST: Duration = Duration::from_secs(10);
 /// The program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
+/// Copies that wait in threads of the driver's.
+static WAITING: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
+
+/// The process that has these threads: a child of a fork has none of them.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
 /// One of [`BUSY`].
 struct Busy(());
 
@@ -81,9 +87,18 @@ impl Drop for Busy {
 
 /// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
 /// this, which was registered when it was there. One that moves bytes uses that library, too. A copy that still waits is
-/// not waited for, and moves nothing any more.
+/// not waited for, and moves nothing any more: it fails now, for older functions of `atexit` and destructors may wait for it.
 extern "C" fn at_exit() {
+    if PROCESS.load(SeqCst) != std::process::id() {
+        return;
+    }
     EXITING.store(true, SeqCst);
+    let waiting = std::mem::take(&mut *WAITING.lock());
+    for job in waiting.iter().filter(|job| job.decides()) {
+        job.end(Err(OUT_OF_RESOURCES));
+    }
+    // Their threads may still wait with what they have.
+    std::mem::forget(waiting);
     let begin = Instant::now();
     while BUSY.load(SeqCst) > OWN.get() && begin.elapsed() < LAST {
         thread::sleep(Duration::from_millis(1));
@@ -100,6 +115,7 @@ pub(super) struct Seat(());
 pub(super) fn seat() -> Result<Seat, i32> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
+        PROCESS.store(std::process::id(), SeqCst);
         // SAFETY: a function that stays: the library is never closed (build.rs). Where there is no room for it, nobody
         // waits.
         let _ = unsafe { libc::atexit(at_exit) };
@@ -142,11 +158,15 @@ pub(super) struct Job {
     pub(super) gate: Option<Kept>,
     pub(super) record: Arc<Record>,
     pub(super) _kept: Vec<Kept>,
-    pub(super) _seat: Seat,
+    pub(super) seat: Mutex<Option<Seat>>,
+    /// It is decided who ends it: its thread, or the end of the program.
+    pub(super) decided: AtomicBool,
 }
 
 // SAFETY: objects of OpenCL may be used by any thread (OpenCL API 3.0, "Thread safety").
 unsafe impl Send for Job {}
+// SAFETY: as above.
+unsafe impl Sync for Job {}
 
 impl Job {
     /// Waits, copies, and tells the end.
@@ -158,22 +178,45 @@ impl Job {
     /// All objects are live, and the bytes lie in the buffers.
     pub(super) unsafe fn run(self) -> Result<(), i32> {
         // SAFETY: the caller's promise.
-        unsafe { self.run_by(false) }
+        let waited = unsafe { self.wait() };
+        let _busy = Busy::begins();
+        // SAFETY: as above.
+        let ended = unsafe { self.make(waited) };
+        drop(self);
+        ended
     }
 
-    /// The same; whether by a thread of the driver's, which the program cannot wait for when it ends.
-    unsafe fn run_by(self, ours: bool) -> Result<(), i32> {
+    /// The same by a thread of the driver's, which the program cannot wait for when it ends. The copy is in [`WAITING`].
+    ///
+    /// # Safety
+    /// As of [`run`](Self::run).
+    unsafe fn run_apart(self: Arc<Self>) {
         // SAFETY: the caller's promise.
         let waited = unsafe { self.wait() };
         let _busy = Busy::begins();
-        if ours && EXITING.load(SeqCst) {
-            // The vendor library may be gone.
+        WAITING.lock().retain(|other| !Arc::ptr_eq(other, &self));
+        if !self.decides() {
+            // It has failed, and the vendor library may be gone.
+            drop(self.seat.lock().take());
             std::mem::forget(self);
-            return Err(OUT_OF_RESOURCES);
+            return;
         }
+        // SAFETY: the caller's promise. The event tells how it has ended.
+        let _ = unsafe { self.make(waited) };
+        // While the end of the program waits for that.
+        drop(self);
+    }
+
+    /// Whether the caller ends it, and nobody else.
+    fn decides(&self) -> bool {
+        !self.decided.swap(true, SeqCst)
+    }
+
+    /// Copies when it has waited well, and tells the end.
+    unsafe fn make(&self, waited: Result<(), i32>) -> Result<(), i32> {
         let ended = waited.and_then(|()| {
             self.record.is(Moment::Started);
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             unsafe { self.copy() }
         });
         self.end(ended);
@@ -231,9 +274,7 @@ impl Job {
     }
 
     /// Tells the end of the copy, well or not.
-    pub(super) fn end(self, ended: Result<(), i32>) {
-        let _busy = Busy::begins();
-        // Gone before it.
+    pub(super) fn end(&self, ended: Result<(), i32>) {
         let job = self;
         job.record.is(Moment::Ended);
         let status = match ended {
@@ -268,27 +309,25 @@ impl Job {
 /// Runs a copy in a thread of its own.
 ///
 /// # Errors
-/// There is none to be had; the copy has ended so.
+/// There is none to be had, or the program ends; the copy has ended so.
 ///
 /// # Safety
 /// As of [`Job::run`].
 pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
-    let slot = Arc::new(Mutex::new(Some(job)));
-    let theirs = Arc::clone(&slot);
-    let run = move || {
-        let job = theirs.lock().take();
-        if let Some(job) = job {
-            // SAFETY: the caller's promise. The event tells how it has ended.
-            let _ = unsafe { job.run_by(true) };
-        }
-    };
-    if spawn(run) {
+    let job = Arc::new(job);
+    WAITING.lock().push(Arc::clone(&job));
+    let theirs = Arc::clone(&job);
+    // SAFETY: the caller's promise.
+    let run = move || unsafe { theirs.run_apart() };
+    // The end of the program may have looked before it was in the list.
+    let begun = !EXITING.load(SeqCst) && spawn(run);
+    if begun || !job.decides() {
         return Ok(());
     }
-    let job = slot.lock().take();
-    if let Some(job) = job {
-        job.end(Err(OUT_OF_RESOURCES));
-    }
+    let _busy = Busy::begins();
+    WAITING.lock().retain(|other| !Arc::ptr_eq(other, &job));
+    job.end(Err(OUT_OF_RESOURCES));
+    drop(job);
     Err(OUT_OF_RESOURCES)
 }
 

@@ -258,6 +258,14 @@ impl Backend for Fake {
         }
     }
 
+    fn takes_bus_addresses(&self) -> bool {
+        true
+    }
+
+    fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
+        self.pin(MemoryKind::Gpu, address, length)
+    }
+
     fn unpin(&mut self, id: MemoryId) {
         self.lock().let_go(id);
     }
