@@ -41,11 +41,13 @@
  * events hold their context: release them, too, or no other program gets the board. A copy with an event keeps
  * context and buffer until it has ended.
  *
+ * The program's end. exit() waits up to five seconds for copies that move bytes. Copies that still wait for events
+ * fail with CL_BOARD_CLOSED_PEERLANE then, before older functions of atexit() and destructors run.
+ *
  * Programming. When a kernel of another binary is enqueued, OpenCL reads all buffers, programs the FPGA, and writes the
  * buffers back. A copy that is under way meanwhile, or begins then, ends with CL_BOARD_RESTARTED_PEERLANE, also if its
- * bytes were moved: copy again. A copy of a buffer waits until the buffers are back. One by an address, or one that
- * has waited for events, is refused until OpenCL has used the board since: by a transfer, a kernel, or
- * clGetBufferAddressPeerlane(). A closed runtime does not say when it begins to read buffers, nor does the open
+ * bytes were moved: copy again. A copy of a buffer waits until the buffers are back. One by an address is refused until
+ * OpenCL has used the board since: by a transfer, a kernel, or clGetBufferAddressPeerlane(). A closed runtime does not say when it begins to read buffers, nor does the open
  * one where the binaries differ in how banks are interleaved: bytes that are copied to a buffer between that
  * and the programming are lost, and the copy reports CL_SUCCESS. So let copies end before such a kernel is enqueued.
  */
@@ -191,7 +193,8 @@ typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
  * clCopyBufferToPeerPeerlane: copies from a buffer on the board to peer memory.
  *
  * src_buffer  A buffer whose contents are on the board: see clGetBufferAddressPeerlane(). Its place is looked up
- *             within the call, which takes a read of one byte; by a blocking call after its events.
+ *             within the call, which takes a read of one byte, and behind a list of events once more when they have
+ *             ended; by a blocking call then only.
  * dst_memory  The peer memory.
  * src_offset  First byte in the buffer. No alignment is needed.
  * dst_offset  First byte in the peer memory. A board by Altera's Avalon-MM bridge writes whole dwords only. There a

@@ -54,7 +54,7 @@ pub struct Mmd {
     identity: OnceLock<CString>,
     open: Mutex<Open>,
     owner: Owner,
-    pub(crate) peers: Peers,
+    pub(crate) peers: Arc<Peers>,
 }
 
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl Mmd {
             identity: OnceLock::new(),
             open: Mutex::default(),
             owner: Owner::default(),
-            peers: Peers::new(lookup),
+            peers: Arc::new(Peers::new(lookup)),
         }
     }
 

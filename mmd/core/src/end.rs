@@ -2,13 +2,15 @@
 
 use crate::files;
 use crate::home::object;
+use crate::peer::CL_BOARD_CLOSED_PEERLANE;
 use std::cell::Cell;
-use std::ffi::c_void;
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the end of the process waits at most for what was begun and for handlers that run in other threads: longer
@@ -34,6 +36,26 @@ static EXIT: OnceLock<Instant> = OnceLock::new();
 
 /// The runtime has called since then.
 static ALIVE: AtomicBool = AtomicBool::new(false);
+
+/// Something that tells an end by its code.
+pub(crate) type Tell = Box<dyn FnOnce(c_int) + Send>;
+
+/// Ends that depend on something which may never come: [`Promise`].
+struct Promised {
+    /// The process is at its end: there are no more.
+    over: bool,
+    last: u64,
+    all: BTreeMap<u64, Tell>,
+}
+
+static PROMISED: Mutex<Promised> = Mutex::new(Promised {
+    over: false,
+    last: 0,
+    all: BTreeMap::new(),
+});
+
+/// The process that has made promises. A child of a fork has none of the threads that keep them.
+static PROCESS: OnceLock<u32> = OnceLock::new();
 
 /// Handlers that run now, in this process, and ends that are [owed](Owed).
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -88,6 +110,58 @@ impl Owed {
             RUNNING.fetch_sub(1, Ordering::SeqCst);
         }
         Self { counted }
+    }
+}
+
+/// An end that the runtime is told when something has happened, which the process's end does not wait for: it tells a
+/// failure by itself, as long as the runtime is there.
+#[derive(Debug)]
+pub(crate) struct Promise(u64);
+
+impl Promise {
+    /// `Err`: the process is at its end.
+    pub(crate) fn new(tell: Tell) -> Result<Self, Tell> {
+        let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+        if promised.over {
+            return Err(tell);
+        }
+        promised.last += 1;
+        let number = promised.last;
+        promised.all.insert(number, tell);
+        Ok(Self(number))
+    }
+
+    /// What it waited for has happened: the end is owed from now on. `None`: the failure was told.
+    pub(crate) fn keep(self) -> Option<(Tell, Owed)> {
+        let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+        // Before the process's end begins to wait.
+        promised.all.remove(&self.0).map(|tell| (tell, Owed::new()))
+    }
+
+    /// Tells all failures.
+    fn break_all() {
+        if PROCESS.get() != Some(&std::process::id()) {
+            return;
+        }
+        let all = {
+            let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+            promised.over = true;
+            std::mem::take(&mut promised.all)
+        };
+        for tell in all.into_values() {
+            self::tell(Owed::new(), || tell(CL_BOARD_CLOSED_PEERLANE));
+        }
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        // Where nobody waits any more, nobody is told.
+        let told = {
+            let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+            promised.all.remove(&self.0)
+        };
+        drop(told);
     }
 }
 
@@ -168,6 +242,7 @@ pub(crate) fn stays(handler: *const c_void) -> bool {
 pub(crate) fn at_exit() {
     extern "C" fn exit() {
         let begin = *EXIT.get_or_init(Instant::now);
+        Promise::break_all();
         EXITING.store(true, Ordering::SeqCst);
         // A handler that runs may be the one which ends the process.
         let own = OWN.get();
@@ -189,6 +264,7 @@ pub(crate) fn at_exit() {
     }
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
+        PROCESS.get_or_init(std::process::id);
         // SAFETY: as below. In the child it touches atomic numbers and one of the thread's own, and closes files.
         let registered = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(forked)) };
         if registered != 0 {

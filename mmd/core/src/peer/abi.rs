@@ -18,7 +18,7 @@ use crate::board::Board;
 use crate::end::called;
 use peerlane_host::Direction;
 use std::ffi::{c_char, c_int, c_void};
-use std::ptr::null_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::Arc;
 
 /// What a copy is told to do with events.
@@ -299,10 +299,17 @@ impl Mmd {
             // SAFETY: by the promise.
             unsafe { opencl.wait(list) }.map_err(not_waited)?;
         }
-        let name = memory.device_name();
-        // SAFETY: by the promise.
-        let place = unsafe { self.peers.place(buffer, (memory.board, &name)) }?;
-        let copy = Copy::new(direction, memory, offset, (place, buffer_offset), size)?;
+        let (peers, memory) = (Arc::clone(&self.peers), Arc::clone(memory));
+        let address = buffer.expose_provenance();
+        let make = move || {
+            let name = memory.device_name();
+            // SAFETY: by the promise, and somebody keeps it until the copy has ended.
+            let place = unsafe {
+                peers.place(with_exposed_provenance_mut(address), (memory.board, &name))
+            }?;
+            Copy::new(direction, &memory, offset, (place, buffer_offset), size)
+        };
+        let copy = make()?;
         if blocking != 0 && event.is_null() {
             return into_result(copy.status());
         }
@@ -314,8 +321,11 @@ impl Mmd {
             told.tell(opencl, ended);
             into_result(ended)?;
         } else {
-            // SAFETY: by the promise.
-            let begun = unsafe { self.peers.begin(copy, list, told) };
+            let begun = match list {
+                [] => self.peers.begin(copy, told),
+                // SAFETY: by the promise.
+                list => unsafe { self.peers.begin_behind(copy, list, Box::new(make), told) },
+            };
             // The open runtime keeps an event that never ends when nobody holds it any more, and with it the
             // context.
             begun.inspect_err(|error| opencl.complete(&own, *error))?;
@@ -372,8 +382,7 @@ impl Mmd {
                 None => into_result(copy.status()),
                 Some(function) => {
                     let told = Told::callback(function, user);
-                    // SAFETY: there are no events.
-                    unsafe { self.peers.begin(copy, &[], told) }
+                    self.peers.begin(copy, told)
                 }
             }
         })

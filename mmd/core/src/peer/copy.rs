@@ -2,15 +2,15 @@
 
 use super::address::Place;
 use super::code::{
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION,
-    CL_INVALID_PEER_MEMORY_PEERLANE, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code, gave,
-    refused,
+    CL_BOARD_CLOSED_PEERLANE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+    CL_INTERNAL_ERROR_PEERLANE, CL_INVALID_OPERATION, CL_INVALID_PEER_MEMORY_PEERLANE,
+    CL_INVALID_VALUE, CL_OUT_OF_RESOURCES, CL_SUCCESS, code, gave, refused,
 };
 use super::gate::{Job, Pass, WAITING};
 use super::opencl::{Kept, Notify, OpenCl, cl_event};
 use super::{PeerMemory, Peers};
 use crate::abi::guarded;
-use crate::end::{self, Owed, say};
+use crate::end::{self, Owed, Promise, say};
 use crate::threads::spawn;
 use peerlane_host::Direction;
 use std::ffi::{c_int, c_void};
@@ -31,6 +31,9 @@ pub(super) struct Copy {
     fpga: u64,
     length: u64,
 }
+
+/// Makes a copy anew, by the place that its buffer has then.
+pub(super) type Again = Box<dyn FnOnce() -> Result<Copy, c_int> + Send>;
 
 /// Who is told of a copy's end.
 pub(super) enum Told {
@@ -195,37 +198,46 @@ impl Peers {
     ///
     /// # Errors
     /// It does not begin, and nobody is told.
+    pub(super) fn begin(&self, copy: Copy, told: Told) -> Result<(), c_int> {
+        let opencl = Arc::clone(&self.opencl);
+        let gate = Arc::clone(&copy.memory.gate);
+        let (lane, owed) = (copy.direction as usize, Owed::new());
+        let job: Job = Box::new(move || {
+            let status = copy.status();
+            drop(copy);
+            end::tell(owed, || told.tell(&opencl, status));
+        });
+        let name = ["peerlane-peer-w", "peerlane-peer-r"][lane];
+        let given = gate.give(lane, job, || {
+            let (sender, receiver) = channel::<Job>();
+            let body = move || {
+                for job in receiver {
+                    guarded((), job);
+                }
+            };
+            spawn(name, body).is_ok().then_some(sender)
+        });
+        let cause = "the copy does not begin: its board was closed, or it has no thread";
+        given.map_err(|code| refused(code, cause))
+    }
+
+    /// Begins a copy behind events. `again` makes it once more when they have ended: the buffer may have gone to another
+    /// place meanwhile.
+    ///
+    /// # Errors
+    /// As of [`begin`](Self::begin).
     ///
     /// # Safety
-    /// What is waited for are `cl_event`s.
-    pub(super) unsafe fn begin(
+    /// They are `cl_event`s.
+    pub(super) unsafe fn begin_behind(
         &self,
         copy: Copy,
         events: &[cl_event],
+        again: Again,
         told: Told,
     ) -> Result<(), c_int> {
         let opencl = Arc::clone(&self.opencl);
         let gate = Arc::clone(&copy.memory.gate);
-        if events.is_empty() {
-            let (lane, owed) = (copy.direction as usize, Owed::new());
-            let job: Job = Box::new(move || {
-                let status = copy.status();
-                drop(copy);
-                end::tell(owed, || told.tell(&opencl, status));
-            });
-            let name = ["peerlane-peer-w", "peerlane-peer-r"][lane];
-            let given = gate.give(lane, job, || {
-                let (sender, receiver) = channel::<Job>();
-                let body = move || {
-                    for job in receiver {
-                        guarded((), job);
-                    }
-                };
-                spawn(name, body).is_ok().then_some(sender)
-            });
-            let cause = "the copy does not begin: its board was closed, or it has no thread";
-            return given.map_err(|code| refused(code, cause));
-        }
         // One that waits behind another might wait for what that one waits for.
         let seat = gate.seat().map_err(|code| {
             let cause = format_args!("{WAITING} copies wait for events already");
@@ -235,17 +247,35 @@ impl Peers {
         let keep =
             |event: &cl_event| unsafe { opencl.keep_event(*event) }.map_err(gave("clRetainEvent"));
         let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
+        drop(copy);
+        let teller = Arc::clone(&opencl);
+        let promise = Promise::new(Box::new(move |status| told.tell(&teller, status)));
+        let promise = promise.map_err(|_| {
+            let cause = "the copy does not begin: the program is at its end";
+            refused(CL_BOARD_CLOSED_PEERLANE, cause)
+        })?;
         let body = move || {
             let list: Vec<cl_event> = events.iter().map(Kept::object).collect();
             // SAFETY: they are kept.
             let waited = unsafe { opencl.wait(&list) };
+            // The runtime may be gone when the program's end has told the failure.
+            let Some((tell, owed)) = promise.keep() else {
+                std::mem::forget((events, again));
+                return;
+            };
             drop(events);
-            let status = match waited.map_err(not_waited) {
-                Ok(()) => copy.status(),
+            let make = || match gate.is_closed() {
+                // OpenCL has closed the board of the buffer that it was.
+                true => Err(CL_BOARD_CLOSED_PEERLANE),
+                false => again(),
+            };
+            let made = waited.map_err(not_waited).and_then(|()| make());
+            let status = match made {
+                Ok(copy) => copy.status(),
                 Err(status) => status,
             };
-            drop((copy, seat));
-            told.tell(&opencl, status);
+            drop(seat);
+            end::tell(owed, || tell(status));
         };
         match spawn("peerlane-peer-e", move || guarded((), body)) {
             Ok(_) => Ok(()),

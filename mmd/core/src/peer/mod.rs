@@ -23,6 +23,7 @@ pub use opencl::{
     cl_peer_memory_peerlane, cl_uint, cl_ulong,
 };
 
+pub(crate) use code::CL_BOARD_CLOSED_PEERLANE;
 pub(crate) use gate::Gate;
 
 use crate::board::Board;

@@ -9,7 +9,7 @@ use peerlane_mmd_core::{Lookup, Mmd};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 type Pointer = *mut c_void;
 
@@ -50,7 +50,8 @@ pub struct Device {
 pub struct Buffer {
     context: &'static Context,
     pub kind: Kind,
-    pub address: usize,
+    /// Where it lies now.
+    pub address: AtomicUsize,
     size: usize,
     /// The device that has it.
     device: &'static Device,
@@ -115,7 +116,7 @@ impl Context {
         leak(Buffer {
             context: self,
             kind,
-            address,
+            address: AtomicUsize::new(address),
             size,
             device: self.devices[0],
             file: None,
@@ -128,7 +129,7 @@ impl Context {
         leak(Buffer {
             context: self,
             kind: Kind::Plain,
-            address,
+            address: AtomicUsize::new(address),
             size,
             device: self.devices[device],
             file: None,
@@ -141,7 +142,7 @@ impl Context {
         leak(Buffer {
             context: self,
             kind: Kind::Plain,
-            address: 0,
+            address: AtomicUsize::new(0),
             size,
             device: self.devices[0],
             file,
@@ -160,7 +161,26 @@ impl Context {
     }
 }
 
+impl Buffer {
+    fn place(&self) -> usize {
+        self.address.load(Ordering::SeqCst)
+    }
+}
+
+impl Context {
+    /// The runtime's lock, which who programs has until all buffers are restored.
+    pub fn locked(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap()
+    }
+}
+
 impl Event {
+    /// Ends while somebody has the runtime's lock, as a kernel's event.
+    pub fn set_within(&self, status: i32) {
+        *self.status.lock().unwrap() = status;
+        self.ended.notify_all();
+    }
+
     pub fn set(&'static self, status: i32) {
         assert_eq!(set_user_event_status(handle(self), status), 0);
     }
@@ -299,14 +319,14 @@ extern "C" fn read_buffer(
     let _lock = queue.context.lock.lock().unwrap();
     let device = buffer.device;
     match buffer.kind {
-        Kind::Plain | Kind::SubBuffer => device.read(true, buffer.address + offset, data),
+        Kind::Plain | Kind::SubBuffer => device.read(true, buffer.place() + offset, data),
         Kind::CopyHostPtr => {
             let all = vec![7; buffer.size];
-            assert_eq!(device.shared.write(device.memory, buffer.address, &all), 0);
+            assert_eq!(device.shared.write(device.memory, buffer.place(), &all), 0);
         }
         Kind::UseHostPtr | Kind::Image => {}
         Kind::ParentOfOne => device.read(true, offset, data),
-        Kind::Saved => device.read(false, buffer.address + offset, data),
+        Kind::Saved => device.read(false, buffer.place() + offset, data),
     }
     0
 }

@@ -1,6 +1,7 @@
 //! Memory, boards and processes that end meanwhile.
 
 use super::*;
+use std::sync::Mutex;
 
 /// The first cycle of a profile (`KERNEL_OFFSET_CSR_PROFILE_START_CYCLE` of `acl_hal_mmd.h`, 8 further since version 5).
 const PROFILE_START: u64 = 0x20;
@@ -153,6 +154,7 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
     let (begun, end) = begin_address(Direction::ToFpga);
     assert_eq!(begun, 0);
     program.until_given(before + 1);
+    let lock = program.context.locked();
     assert!(!program.runtime.program(&mut image, 1));
     program.toys.fake.lock().tricks.stuck = false;
     program.toys.fake.lock().tricks.frozen = false;
@@ -161,17 +163,24 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
 
     let mut saved = vec![0; 100];
     assert_eq!(shared.read(memory, PLACE, &mut saved), 0);
-    gates[0].set(0);
-    assert_eq!(copies[0].wait(), RESTARTED);
+    // The question where the buffer lies waits for the lock.
+    gates[0].set_within(0);
     assert_eq!(address(Direction::ToFpga), RESTARTED);
     assert!(program.runtime.program(&mut image, 0));
     // Not restored.
-    gates[1].set(0);
-    assert_eq!(copies[1].wait(), RESTARTED);
+    gates[1].set_within(0);
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     assert_eq!(peer.bytes(0, 100), new);
     assert_eq!(shared.write(memory, PLACE, &saved), 0);
     assert_eq!(program.on_board(0, 100), old);
+    drop(lock);
+    for copy in copies {
+        assert_eq!(copy.wait(), 0);
+    }
+    assert_eq!(program.on_board(0, 100), new);
+    assert!(program.runtime.program(&mut image, 0));
+    assert_eq!(address(Direction::FromFpga), RESTARTED);
+    program.set_board(0, &old);
 
     // The question where a buffer lies waits for the runtime's lock.
     assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), 100), 0);
@@ -392,4 +401,105 @@ fn a_callback_may_end_the_process() {
         }
     }
     panic!("{took:?}");
+}
+
+/// A buffer may go to another place while a copy waits for events: the copy is made by the place that it has then.
+#[test]
+fn a_copy_behind_events_finds_where_its_buffer_is_then() {
+    let program = Program::new();
+    let peer = program.peer(4096);
+    let new = pattern(2, 100);
+    peer.memory.write(0, &new).unwrap();
+    let before = program.on_board(0, 100);
+    let gate = program.context.event();
+    let copy = program
+        .begin(Direction::ToFpga, &peer, (0, 0), 100, &[handle(gate)])
+        .unwrap();
+    let moved = 4 * MIB;
+    (program.buffer.address).store(PLACE + moved, Ordering::SeqCst);
+    gate.set(0);
+    assert_eq!(copy.wait(), 0);
+    assert_eq!(
+        program.on_board(0, 100),
+        before,
+        "another buffer may be there"
+    );
+    assert_eq!(program.on_board(moved, 100), new);
+    program.runtime.close();
+}
+
+/// The event that a destructor waits for.
+static COPIED: Mutex<Option<&'static Event>> = Mutex::new(None);
+
+/// As one that is older than the board: it runs behind the library's own function.
+extern "C" fn waits_for_a_copy() {
+    // SAFETY: it ends a process that waits for ever, or one that has waited.
+    unsafe {
+        libc::alarm(30);
+        let copied = COPIED.lock().unwrap().unwrap();
+        libc::_exit(match copied.wait() {
+            0 => 10,
+            _ => 11,
+        });
+    }
+}
+
+/// The process ends while a copy waits for an event, or while its bytes are moved, and then the event comes.
+fn ends_with_a_copy(moves: bool) {
+    // SAFETY: it is a function of this program.
+    assert_eq!(unsafe { libc::atexit(waits_for_a_copy) }, 0);
+    let program = Box::leak(Box::new(Program::new()));
+    let peer = Box::leak(Box::new(program.peer(4096)));
+    let gate = program.context.event();
+    let copied = program.begin(Direction::FromFpga, peer, (0, 0), 64, &[handle(gate)]);
+    *COPIED.lock().unwrap() = Some(copied.unwrap());
+    if moves {
+        let before = program.given();
+        program.toys.fake.lock().tricks.stuck = true;
+        program.toys.fake.lock().tricks.frozen = true;
+        // It asks where the buffer is now.
+        gate.set(0);
+        program.until_given(before + 1);
+    }
+    let toys = program.toys.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        toys.fake.lock().tricks.stuck = false;
+        toys.fake.lock().tricks.frozen = false;
+        if !moves {
+            gate.set(0);
+        }
+    });
+}
+
+#[test]
+fn a_copy_that_waits_fails_when_the_process_ends() {
+    let output = in_a_process(
+        "peers::ends::a_copy_that_waits_fails_when_the_process_ends",
+        || ends_with_a_copy(false),
+    );
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(11),
+        "{:?}: {said}",
+        output.status
+    );
+}
+
+#[test]
+fn a_copy_behind_events_that_moves_bytes_ends_before_the_process() {
+    let output = in_a_process(
+        "peers::ends::a_copy_behind_events_that_moves_bytes_ends_before_the_process",
+        || ends_with_a_copy(true),
+    );
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(10),
+        "{:?}: {said}",
+        output.status
+    );
 }
