@@ -73,7 +73,8 @@ impl Last {
     fn event(&mut self, gpu: &Gpu) -> Result<Arc<Event>> {
         // One that a thread waits for stays as it is.
         let is_free = |event: &Arc<Event>| Arc::strong_count(event) == 1 && event.is_reached();
-        match self.behind.pop_front_if(|first| is_free(first)) {
+        let has_free = self.behind.front().is_some_and(is_free);
+        match has_free.then(|| self.behind.pop_front()).flatten() {
             Some(first) => Ok(first),
             None => Event::new(gpu).map(Arc::new),
         }
