@@ -164,7 +164,7 @@ pub(crate) enum Link {
     Completions(u32),
     /// Max Payload Size in bytes; completions are no longer either.
     Payload(u32),
-    /// Max Read Request Size in bytes.
+    /// Max Read Request Size in bytes; completions are no longer than what was asked for.
     Requests(u32),
 }
 
@@ -182,7 +182,10 @@ impl Link {
                 link.max_payload = bytes;
                 link.completion_bytes = link.completion_bytes.min(bytes);
             }
-            Self::Requests(bytes) => link.max_read_request = bytes,
+            Self::Requests(bytes) => {
+                link.max_read_request = bytes;
+                link.completion_bytes = link.completion_bytes.min(bytes);
+            }
         }
     }
 }
