@@ -350,13 +350,16 @@ impl Queue {
             id
         });
         self.0.unlock(state);
+        let is_unflushed = terms.no_flush && direction == Direction::FromFpga;
+        if is_unflushed {
+            region.note_unflushed();
+        }
         Ok(Transfer {
             queue: Arc::clone(&self.0),
             id: taken?,
             direction,
             length,
-            unflushed: (terms.no_flush && direction == Direction::FromFpga)
-                .then(|| region.handle()),
+            unflushed: is_unflushed.then(|| region.handle()),
         })
     }
 

@@ -63,6 +63,8 @@ struct Inner {
     forgotten: AtomicBool,
     /// The driver is not to keep it.
     discarded: AtomicBool,
+    /// A write to it was submitted that is not flushed.
+    unflushed: AtomicBool,
     /// How many hold it.
     held: AtomicU32,
     /// The board has forgotten it. Held while the driver is asked.
@@ -96,11 +98,14 @@ impl Drop for Inner {
         }
         // What was to be forgotten and could not be is not kept.
         let not = [&self.forgotten, &self.discarded];
-        let flags = match not.iter().any(|flag| flag.load(Ordering::Relaxed)) {
-            true => 0,
-            false => unregister::KEEP,
-        };
+        let is_kept = !not.iter().any(|flag| flag.load(Ordering::Relaxed));
         let context = &*self.device.context;
+        // A driver that keeps the region does not flush it.
+        let mut has_arrived = || !*self.unflushed.get_mut() || context.flush(self.handle).is_ok();
+        let flags = match is_kept && has_arrived() {
+            true => unregister::KEEP,
+            false => 0,
+        };
         // The device may be gone, and the region with it.
         let forgotten = context.unregister(self.handle, flags);
         if let (Err(_), Some(memory)) = (forgotten, self.memory.take()) {
@@ -320,6 +325,7 @@ impl Region {
             owner: Process::current(),
             forgotten: AtomicBool::new(false),
             discarded: AtomicBool::new(false),
+            unflushed: AtomicBool::new(false),
             held: AtomicU32::new(0),
             gone: Mutex::new(false),
             access: OnceLock::new(),
@@ -517,6 +523,11 @@ impl Region {
         };
         let is_over = || self.is_safe_when_gone() && is_gone();
         self.is_shared() && !queue.is_inherited() && !is_over()
+    }
+
+    /// Notes that a write to it was submitted that is not flushed.
+    pub(crate) fn note_unflushed(&self) {
+        self.0.unflushed.store(true, Ordering::Relaxed);
     }
 
     /// Whether a board that is gone does not reach the memory any more.

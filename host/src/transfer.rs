@@ -202,7 +202,7 @@ impl Transfer {
         self.wait(Duration::ZERO)
     }
 
-    /// Flushes a write that was to be moved without. A region that is not registered any more was flushed by that.
+    /// Flushes a write that was to be moved without. A region that is not registered any more was flushed before.
     fn flush(&self) -> Result<()> {
         let Some(handle) = self.unflushed else {
             return Ok(());

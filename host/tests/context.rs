@@ -497,6 +497,36 @@ fn a_write_without_a_flush_has_arrived_when_it_is_stopped() {
     }
 }
 
+/// The driver may keep a region that is given back, and does not flush it then.
+#[test]
+fn a_write_without_a_flush_has_arrived_when_its_region_is_given_back() {
+    for refuses in [false, true] {
+        let (least, device, region) = with_a_region();
+        let queue = device.queue().unwrap();
+        let request = Request {
+            direction: Direction::FromFpga,
+            region: &region,
+            offset: 0,
+            fpga_address: 0,
+            length: 64,
+            piece: None,
+        };
+        let terms = Terms {
+            no_flush: true,
+            ..Terms::default()
+        };
+        let transfer = queue.submit_with(&request, terms).unwrap();
+        assert_eq!(transfer.wait(WHILE).unwrap(), 64);
+        let handle = region.handle();
+        *least.refuse_flush.lock().unwrap() = refuses.then_some((Errno::AGAIN, 1));
+        drop(region);
+        let flushed = least.flushed.lock().unwrap().contains(&handle);
+        assert_eq!(flushed, !refuses);
+        assert_eq!(least.kept.load(Ordering::Relaxed), usize::from(flushed));
+        assert_eq!(transfer.stop(Duration::ZERO).unwrap(), 64);
+    }
+}
+
 /// Some extents of a transfer are under way when a later one is refused: they have ended, and their data have arrived, when
 /// the program is told so. It has nothing to wait for them with.
 #[test]

@@ -41,8 +41,9 @@
  * events hold their context: release them, too, or no other program gets the board. A copy with an event keeps
  * context and buffer until it has ended.
  *
- * The program's end. exit() waits up to five seconds for copies that move bytes. Copies that still wait for events
- * fail with CL_BOARD_CLOSED_PEERLANE then, before older functions of atexit() and destructors run.
+ * The program's end. exit() waits up to five seconds for copies that move bytes. Copies that still wait for events do
+ * not begin any more. Where a function of atexit() or a destructor goes on to use OpenCL, or the program is linked with
+ * it, they fail with CL_BOARD_CLOSED_PEERLANE after a second.
  *
  * Programming. When a kernel of another binary is enqueued, OpenCL reads all buffers, programs the FPGA, and writes the
  * buffers back. A copy that is under way meanwhile, or begins then, ends with CL_BOARD_RESTARTED_PEERLANE, also if its

@@ -263,7 +263,8 @@ extern "C" {
 uint32_t pl_version(void);
 
 /**
- * The name of an error of this library's, and of no other number: "PL_BUSY" for PL_BUSY. Thread-safe; never null.
+ * The name of a code that this library returns: "PL_BUSY" for PL_BUSY. Numbers from 0 on are no errors, and are "PL_OK".
+ * Thread-safe; never null.
  */
 const char *pl_code_name(int32_t code);
 

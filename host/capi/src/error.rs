@@ -244,11 +244,12 @@ fn last(part: impl FnOnce(&Last) -> *const c_char) -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// The name of an error of this library's, and of no other number: "PL_BUSY" for PL_BUSY. Thread-safe; never null.
+/// The name of a code that this library returns: "PL_BUSY" for PL_BUSY. Numbers from 0 on are no errors, and are "PL_OK".
+/// Thread-safe; never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn pl_code_name(code: i32) -> *const c_char {
     let name = match code {
-        PL_OK => c"PL_OK",
+        0.. => c"PL_OK",
         PL_INVALID => c"PL_INVALID",
         PL_NO_DEVICE => c"PL_NO_DEVICE",
         PL_UNSUPPORTED => c"PL_UNSUPPORTED",

@@ -141,7 +141,9 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // Nobody is left to report a failure to.
         let inner = (self.inner.get_mut()).unwrap_or_else(PoisonError::into_inner);
-        let _ = inner.shut_down();
+        if inner.shut_down().is_err() {
+            inner.regions.leak_kept();
+        }
     }
 }
 

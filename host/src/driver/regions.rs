@@ -148,6 +148,13 @@ impl Regions {
         state.map(|state| &state.region)
     }
 
+    /// Keeps such memory for good: the board may reach it, and nobody resets the board any more.
+    pub(crate) fn leak_kept(&mut self) {
+        for state in self.all.values_mut() {
+            std::mem::forget(state.memory.take());
+        }
+    }
+
     /// Keeps memory of the library's as long as a region that the board may still reach.
     pub(crate) fn keep(&mut self, name: u32, memory: Box<dyn Any + Send + Sync>) {
         if let Some(state) = self.all.get_mut(&name).filter(|state| state.kept) {

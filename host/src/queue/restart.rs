@@ -103,7 +103,11 @@ impl Shared {
                     return new.then_some(()).ok_or(error);
                 }
             }
-            self.unlock(state);
+            if self.unlock(state) {
+                // The driver starts the board again, behind the stop.
+                let error = Error::call("FLUSH", Errno::AGAIN);
+                return self.wait_until_started(before, &error);
+            }
             let state = self.lock();
             let (left, finishing) = (
                 state.flow.left(before.number),

@@ -37,8 +37,9 @@ static EXIT: OnceLock<Instant> = OnceLock::new();
 /// The runtime has called since then.
 static ALIVE: AtomicBool = AtomicBool::new(false);
 
-/// Something that tells an end by its code.
-pub(crate) type Tell = Box<dyn FnOnce(c_int) + Send>;
+/// Something that tells an end by its code. At the process's end it keeps what it has: the runtime ends the program where a
+/// context is released that waits for an event.
+pub(crate) type Tell = Box<dyn FnOnce(c_int, bool) + Send>;
 
 /// Ends that depend on something which may never come: [`Promise`].
 struct Promised {
@@ -113,8 +114,9 @@ impl Owed {
     }
 }
 
-/// An end that the runtime is told when something has happened, which the process's end does not wait for: it tells a
-/// failure by itself, as long as the runtime is there.
+/// An end that the runtime is told when something has happened, which the process's end does not wait for. From then on it
+/// does not come any more. A process that is still there a second later has a destructor that may wait for it, and is told
+/// a failure.
 #[derive(Debug)]
 pub(crate) struct Promise(u64);
 
@@ -131,25 +133,38 @@ impl Promise {
         Ok(Self(number))
     }
 
-    /// What it waited for has happened: the end is owed from now on. `None`: the failure was told.
+    /// What it waited for has happened: the end is owed from now on. `None`: the process is at its end, and the runtime may
+    /// be gone.
     pub(crate) fn keep(self) -> Option<(Tell, Owed)> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+        if promised.over {
+            drop(promised);
+            std::mem::forget(self);
+            return None;
+        }
         // Before the process's end begins to wait.
         promised.all.remove(&self.0).map(|tell| (tell, Owed::new()))
     }
 
-    /// Tells all failures.
-    fn break_all() {
+    /// No promise is kept from now on. Returns whether there are some.
+    fn end_all() -> bool {
         if PROCESS.get() != Some(&std::process::id()) {
-            return;
+            return false;
         }
+        let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+        promised.over = true;
+        !promised.all.is_empty()
+    }
+
+    /// Tells all failures, if a destructor waits.
+    fn break_all() {
+        std::thread::sleep(WAITS + Duration::from_millis(100));
         let all = {
             let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
-            promised.over = true;
             std::mem::take(&mut promised.all)
         };
         for tell in all.into_values() {
-            self::tell(Owed::new(), || tell(CL_BOARD_CLOSED_PEERLANE));
+            tell(CL_BOARD_CLOSED_PEERLANE, true);
         }
     }
 }
@@ -242,8 +257,12 @@ pub(crate) fn stays(handler: *const c_void) -> bool {
 pub(crate) fn at_exit() {
     extern "C" fn exit() {
         let begin = *EXIT.get_or_init(Instant::now);
-        Promise::break_all();
+        let are_broken = Promise::end_all();
         EXITING.store(true, Ordering::SeqCst);
+        if are_broken {
+            // Without a thread such a destructor waits for ever, as it may for a kernel.
+            let _ = crate::threads::spawn("peerlane-exit", Promise::break_all);
+        }
         // A handler that runs may be the one which ends the process.
         let own = OWN.get();
         while RUNNING.load(Ordering::SeqCst) > own && begin.elapsed() < LAST_CALL {

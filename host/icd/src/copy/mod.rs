@@ -19,7 +19,6 @@ mod worker;
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
@@ -395,7 +394,6 @@ unsafe fn enqueue(
             record,
             _kept: kept,
             seat: Mutex::new(Some(seat)),
-            decided: AtomicBool::new(false),
         };
         match in_order(queue, own, &job.done) {
             Ok(place) => {

@@ -45,6 +45,9 @@ thread_local! {
 /// How long the end of the program waits for them.
 const LAST: Duration = Duration::from_secs(10);
 
+/// A program that has not ended so long after its end began has a destructor that waits for something.
+const WAITS: Duration = Duration::from_secs(1);
+
 /// The program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
@@ -87,18 +90,24 @@ impl Drop for Busy {
 
 /// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
 /// this, which was registered when it was there. One that moves bytes uses that library, too. A copy that still waits is
-/// not waited for, and moves nothing any more: it fails now, for older functions of `atexit` and destructors may wait for it.
+/// not waited for, and moves nothing any more. Where the program is still there a second later, a function of `atexit` or a
+/// destructor may wait for it, and it fails.
 extern "C" fn at_exit() {
     if PROCESS.load(SeqCst) != std::process::id() {
         return;
     }
     EXITING.store(true, SeqCst);
-    let waiting = std::mem::take(&mut *WAITING.lock());
-    for job in waiting.iter().filter(|job| job.decides()) {
-        job.end(Err(OUT_OF_RESOURCES));
+    if !WAITING.lock().is_empty() {
+        spawn(|| {
+            thread::sleep(WAITS);
+            let waiting = std::mem::take(&mut *WAITING.lock());
+            for job in &waiting {
+                job.end(Err(OUT_OF_RESOURCES));
+            }
+            // Their threads may still wait with what they have.
+            std::mem::forget(waiting);
+        });
     }
-    // Their threads may still wait with what they have.
-    std::mem::forget(waiting);
     let begin = Instant::now();
     while BUSY.load(SeqCst) > OWN.get() && begin.elapsed() < LAST {
         thread::sleep(Duration::from_millis(1));
@@ -159,8 +168,6 @@ pub(super) struct Job {
     pub(super) record: Arc<Record>,
     pub(super) _kept: Vec<Kept>,
     pub(super) seat: Mutex<Option<Seat>>,
-    /// It is decided who ends it: its thread, or the end of the program.
-    pub(super) decided: AtomicBool,
 }
 
 // SAFETY: objects of OpenCL may be used by any thread (OpenCL API 3.0, "Thread safety").
@@ -194,22 +201,17 @@ impl Job {
         // SAFETY: the caller's promise.
         let waited = unsafe { self.wait() };
         let _busy = Busy::begins();
-        WAITING.lock().retain(|other| !Arc::ptr_eq(other, &self));
-        if !self.decides() {
-            // It has failed, and the vendor library may be gone.
+        if EXITING.load(SeqCst) {
+            // The vendor library may be gone.
             drop(self.seat.lock().take());
             std::mem::forget(self);
             return;
         }
+        WAITING.lock().retain(|other| !Arc::ptr_eq(other, &self));
         // SAFETY: the caller's promise. The event tells how it has ended.
         let _ = unsafe { self.make(waited) };
         // While the end of the program waits for that.
         drop(self);
-    }
-
-    /// Whether the caller ends it, and nobody else.
-    fn decides(&self) -> bool {
-        !self.decided.swap(true, SeqCst)
     }
 
     /// Copies when it has waited well, and tells the end.
@@ -319,9 +321,7 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
     let theirs = Arc::clone(&job);
     // SAFETY: the caller's promise.
     let run = move || unsafe { theirs.run_apart() };
-    // The end of the program may have looked before it was in the list.
-    let begun = !EXITING.load(SeqCst) && spawn(run);
-    if begun || !job.decides() {
+    if !EXITING.load(SeqCst) && spawn(run) {
         return Ok(());
     }
     let _busy = Busy::begins();

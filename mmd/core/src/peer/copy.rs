@@ -58,6 +58,14 @@ impl Told {
         }
     }
 
+    /// Tells it at the process's end, if the runtime is there, and keeps what it has.
+    fn tell_late(self, opencl: &OpenCl, status: c_int) {
+        if let Self::Event { event, .. } = &self {
+            opencl.complete_late(event, status);
+        }
+        std::mem::forget(self);
+    }
+
     /// Tells it. No lock of ours is held, and the board not used any more.
     pub(super) fn tell(self, opencl: &OpenCl, status: c_int) {
         match self {
@@ -249,7 +257,10 @@ impl Peers {
         let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
         drop(copy);
         let teller = Arc::clone(&opencl);
-        let promise = Promise::new(Box::new(move |status| told.tell(&teller, status)));
+        let promise = Promise::new(Box::new(move |status, late| match late {
+            true => told.tell_late(&teller, status),
+            false => told.tell(&teller, status),
+        }));
         let promise = promise.map_err(|_| {
             let cause = "the copy does not begin: the program is at its end";
             refused(CL_BOARD_CLOSED_PEERLANE, cause)
@@ -269,13 +280,13 @@ impl Peers {
                 true => Err(CL_BOARD_CLOSED_PEERLANE),
                 false => again(),
             };
-            let made = waited.map_err(not_waited).and_then(|()| make());
-            let status = match made {
-                Ok(copy) => copy.status(),
-                Err(status) => status,
+            let copied = || {
+                let copy = waited.map_err(not_waited).and_then(|()| make());
+                copy.map_or_else(|status| status, |copy| copy.status())
             };
+            let status = guarded(CL_INTERNAL_ERROR_PEERLANE, copied);
             drop(seat);
-            end::tell(owed, || tell(status));
+            end::tell(owed, || tell(status, false));
         };
         match spawn("peerlane-peer-e", move || guarded((), body)) {
             Ok(_) => Ok(()),

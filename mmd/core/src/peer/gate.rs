@@ -159,11 +159,13 @@ impl Gate {
         if state.lanes[lane].is_none() {
             state.lanes[lane] = start();
         }
-        let sent = state.lanes[lane].as_ref().map(|lane| lane.send(job));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            _ => Err(CL_OUT_OF_RESOURCES),
-        }
+        let sent = match &state.lanes[lane] {
+            Some(lane) => lane.send(job).map_err(|error| error.0),
+            None => Err(job),
+        };
+        // A job releases objects of OpenCL's when it is dropped.
+        drop(state);
+        sent.map_err(|_| CL_OUT_OF_RESOURCES)
     }
 
     /// Takes a seat for a thread that waits.
@@ -214,5 +216,33 @@ impl Drop for Pass {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.0.lock().waiting -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks whether the gate is locked when it is dropped.
+    struct Dropped(Arc<Gate>, Arc<Mutex<Option<bool>>>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            *self.1.lock().unwrap() = Some(self.0.state.try_lock().is_err());
+        }
+    }
+
+    /// Its drop takes the runtime's lock, which another thread may hold that waits for the gate.
+    #[test]
+    fn a_job_that_finds_no_thread_is_dropped_without_the_lock() {
+        let gate = Arc::<Gate>::default();
+        for closed in [false, true] {
+            gate.lock().closed = closed;
+            let locked = Arc::default();
+            let dropped = Dropped(Arc::clone(&gate), Arc::clone(&locked));
+            let given = gate.give(0, Box::new(move || drop(dropped)), || None);
+            assert!(given.is_err());
+            assert_eq!(*locked.lock().unwrap(), Some(false));
+        }
     }
 }

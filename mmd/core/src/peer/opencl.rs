@@ -387,6 +387,16 @@ impl OpenCl {
         });
     }
 
+    /// The same at the process's end, where a destructor may wait for it.
+    pub(super) fn complete_late(&self, event: &Kept, with: cl_int) {
+        let function = self.find(c"clSetUserEventStatus");
+        let stays = function.is_some_and(|function| end::stays(function.as_ptr()));
+        // SAFETY: as above.
+        end::call(stays, || unsafe {
+            let _ = self.set_user_event_status(event.object(), with);
+        });
+    }
+
     /// # Safety
     /// It is a `cl_event`.
     pub(super) unsafe fn keep_event(self: &Arc<Self>, event: cl_event) -> Result<Kept, cl_int> {

@@ -429,19 +429,24 @@ fn a_copy_behind_events_finds_where_its_buffer_is_then() {
 }
 
 /// The event that a destructor waits for.
-static COPIED: Mutex<Option<&'static Event>> = Mutex::new(None);
+static COPIED: Mutex<Option<(&'static Event, &'static Program)>> = Mutex::new(None);
 
 /// As one that is older than the board: it runs behind the library's own function.
 extern "C" fn waits_for_a_copy() {
-    // SAFETY: it ends a process that waits for ever, or one that has waited.
-    unsafe {
-        libc::alarm(30);
-        let copied = COPIED.lock().unwrap().unwrap();
-        libc::_exit(match copied.wait() {
-            0 => 10,
-            _ => 11,
-        });
-    }
+    // SAFETY: it ends a process that waits for ever.
+    unsafe { libc::alarm(30) };
+    let (copied, program) = COPIED.lock().unwrap().take().unwrap();
+    // The context is there as long as somebody waits.
+    assert!(program.context.count.load(Ordering::SeqCst) > 0);
+    // The runtime uses the board, and so is there.
+    let read = (program.runtime.shared).read(program.runtime.interfaces[2], PLACE, &mut [0]);
+    let status = match copied.wait() {
+        _ if read != 0 => 12,
+        0 => 10,
+        _ => 11,
+    };
+    // SAFETY: the test sees it.
+    unsafe { libc::_exit(status) };
 }
 
 /// The process ends while a copy waits for an event, or while its bytes are moved, and then the event comes.
@@ -452,7 +457,7 @@ fn ends_with_a_copy(moves: bool) {
     let peer = Box::leak(Box::new(program.peer(4096)));
     let gate = program.context.event();
     let copied = program.begin(Direction::FromFpga, peer, (0, 0), 64, &[handle(gate)]);
-    *COPIED.lock().unwrap() = Some(copied.unwrap());
+    *COPIED.lock().unwrap() = Some((copied.unwrap(), program));
     if moves {
         let before = program.given();
         program.toys.fake.lock().tricks.stuck = true;
