@@ -136,6 +136,24 @@ fn a_restart_holds_nobody_up() {
     assert!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
 }
 
+/// The board is started again behind the stop, while a write is still to be flushed: that takes longer than records do.
+#[test]
+fn a_restart_waits_for_a_board_that_goes_away_behind_its_stop() {
+    let (least, region, queue) = with_queue();
+    *least.refuse_flush.lock().unwrap() = Some((Errno::AGAIN, u32::MAX));
+    let transfer = called_off(&queue, &region);
+    thread::scope(|scope| {
+        let restarting = scope.spawn(|| queue.restart());
+        thread::sleep(LONG + SLACK);
+        assert!(!restarting.is_finished(), "{:?}", restarting.join());
+        *least.refuse_flush.lock().unwrap() = None;
+        least.start_again();
+        restarting.join().unwrap().unwrap();
+    });
+    let ended = transfer.wait(Duration::ZERO);
+    assert!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
+}
+
 /// A thread that waits without a limit goes on when the restart has ended.
 #[test]
 fn a_restart_wakes_who_waits_for_it() {
