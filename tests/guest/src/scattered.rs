@@ -152,9 +152,12 @@ fn copied(lab: &mut Lab) -> Result<String> {
     crate::lab::same(&bytes, &found, 0)?;
     let windows = queue.statistics().descriptors - first;
     ensure!(windows > 2, "{windows} descriptors");
-    // Registered, and cached.
+    // Registered, and cached. The queue has memory of its own for ends inside of a dword.
     let regions = device.query().map_err(told)?.regions;
-    ensure!(regions == [0, 0], "windows are still there: {regions:?}");
+    ensure!(
+        regions[0] <= 1 && regions[1] == 0,
+        "windows are still there: {regions:?}"
+    );
     let file = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
     let huge = std::fs::read_to_string(file)?;
     ensure!(huge.contains("[never]"), "huge pages: {huge}");
