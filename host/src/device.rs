@@ -456,7 +456,7 @@ impl Shared {
         changed.notify_all();
     }
 
-    /// Returns whether the board may move something, where nobody has a reference to a queue: a queue that is dropped may
+    /// Returns whether transfers may be under way although there are no references to a queue. A queue that is dropped may
     /// not have stopped its transfers yet, and without a queue the slow path or a GPU may have the channel.
     pub(crate) fn may_move(&self) -> bool {
         let had_queue =

@@ -136,7 +136,7 @@ fn a_restart_holds_nobody_up() {
     assert!(matches!(ended, Err(Error::Restarted)), "{ended:?}");
 }
 
-/// The board is started again behind the stop, while a write is still to be flushed: that takes longer than records do.
+/// The driver starts the board again after the stop, before a write was flushed. That takes longer than records do.
 #[test]
 fn a_restart_waits_for_a_board_that_goes_away_behind_its_stop() {
     let (least, region, queue) = with_queue();

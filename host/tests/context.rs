@@ -470,7 +470,7 @@ fn an_event_that_a_look_acknowledges_is_not_lost() {
     assert_eq!(queue.statistics().late_records, 0);
 }
 
-/// A write without a flush that has ended before it is stopped is flushed by the stop, whoever has taken note of its end.
+/// A stop flushes a write without a flush also if the write has ended before.
 #[test]
 fn a_write_without_a_flush_has_arrived_when_it_is_stopped() {
     let (least, device, region) = with_a_region();
@@ -497,7 +497,7 @@ fn a_write_without_a_flush_has_arrived_when_it_is_stopped() {
     }
 }
 
-/// The driver may keep a region that is given back, and does not flush it then.
+/// The driver may cache a region that is unregistered, and does not flush a cached region.
 #[test]
 fn a_write_without_a_flush_has_arrived_when_its_region_is_given_back() {
     for refuses in [false, true] {
@@ -527,8 +527,8 @@ fn a_write_without_a_flush_has_arrived_when_its_region_is_given_back() {
     }
 }
 
-/// Some extents of a transfer are under way when a later one is refused: they have ended, and their data have arrived, when
-/// the program is told so. It has nothing to wait for them with.
+/// Some extents of a transfer are under way when a later one is refused. The call returns when they have ended and their data
+/// have arrived, because the program has nothing to wait for them with.
 #[test]
 fn a_transfer_of_which_only_a_part_came_to_be_has_ended() {
     let least = Least::with(peerlane_core::uapi::feature::MIXED);

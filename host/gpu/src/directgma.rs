@@ -616,7 +616,7 @@ impl Drop for Remote {
     fn drop(&mut self) {
         // A child's copy waits for nothing: it has none of the runtime's threads.
         if !self.memory.device.is_inherited() {
-            // Whoever gave the memory may give it to others now.
+            // The owner of the memory may use it for something else after this.
             let _ = self.queue.finish();
         }
     }

@@ -148,7 +148,7 @@ impl Regions {
         state.map(|state| &state.region)
     }
 
-    /// Keeps such memory for good: the board may reach it, and nobody resets the board any more.
+    /// Leaks such memory: the board may reach it, and there is no driver that could reset the board.
     pub(crate) fn leak_kept(&mut self) {
         for state in self.all.values_mut() {
             std::mem::forget(state.memory.take());

@@ -104,7 +104,7 @@ impl Shared {
                 }
             }
             if self.unlock(state) {
-                // The driver starts the board again, behind the stop.
+                // The driver starts the board again after the stop.
                 let error = Error::call("FLUSH", Errno::AGAIN);
                 return self.wait_until_started(before, &error);
             }

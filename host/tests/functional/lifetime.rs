@@ -179,7 +179,7 @@ fn memory_by_its_bus_address_is_kept_until_the_fence_is_reached() {
         fake.lock().tricks.gone = false;
         driver.reset().unwrap();
         assert_eq!(Arc::strong_count(&keep), 1);
-        // Nobody resets a board that nobody has any more.
+        // Without a driver the board is not reset.
         let region = register();
         fake.lock().tricks.no_fence = !gone;
         fake.lock().tricks.gone = gone;

@@ -37,8 +37,8 @@ static EXIT: OnceLock<Instant> = OnceLock::new();
 /// The runtime has called since then.
 static ALIVE: AtomicBool = AtomicBool::new(false);
 
-/// Something that tells an end by its code. At the process's end it keeps what it has: the runtime ends the program where a
-/// context is released that waits for an event.
+/// Reports an end by its code. With `true`, at the process's end, it releases nothing: the runtime aborts the program when the
+/// last reference to a context goes that has unfinished user events.
 pub(crate) type Tell = Box<dyn FnOnce(c_int, bool) + Send>;
 
 /// Ends that depend on something which may never come: [`Promise`].
@@ -114,9 +114,8 @@ impl Owed {
     }
 }
 
-/// An end that the runtime is told when something has happened, which the process's end does not wait for. From then on it
-/// does not come any more. A process that is still there a second later has a destructor that may wait for it, and is told
-/// a failure.
+/// A promise to report an end to the runtime. The process's end does not wait for it, and no promise is kept after that. If
+/// the process is still there a second later, a destructor may wait for the end, and a failure is reported.
 #[derive(Debug)]
 pub(crate) struct Promise(u64);
 
@@ -133,8 +132,8 @@ impl Promise {
         Ok(Self(number))
     }
 
-    /// What it waited for has happened: the end is owed from now on. `None`: the process is at its end, and the runtime may
-    /// be gone.
+    /// Takes the promise, so that the process's end waits for the report from now on. `None`: the process is at its end, and
+    /// the runtime may be gone.
     pub(crate) fn keep(self) -> Option<(Tell, Owed)> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         if promised.over {
@@ -156,7 +155,7 @@ impl Promise {
         !promised.all.is_empty()
     }
 
-    /// Tells all failures, if a destructor waits.
+    /// Reports all failures after a while: a destructor waits then.
     fn break_all() {
         std::thread::sleep(WAITS + Duration::from_millis(100));
         let all = {
@@ -171,7 +170,7 @@ impl Promise {
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        // Where nobody waits any more, nobody is told.
+        // Nobody waits for it any more.
         let told = {
             let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
             promised.all.remove(&self.0)

@@ -254,7 +254,7 @@ fn a_window_is_not_moved_under_a_copy() {
     assert!(!stores.settle(Duration::ZERO).unwrap());
 }
 
-/// The GPU stores nothing any more when a program has dropped what it may store to. A window to which it may is kept.
+/// A remote memory is dropped behind all stores to it. A window that the GPU may still store to is kept.
 #[test]
 fn a_window_is_given_back_behind_all_stores() {
     let device = device();

@@ -104,7 +104,7 @@ extern "C" fn at_exit() {
             for job in &waiting {
                 job.end(Err(OUT_OF_RESOURCES));
             }
-            // Their threads may still wait with what they have.
+            // Their threads may still use the objects.
             std::mem::forget(waiting);
         });
     }
@@ -208,13 +208,13 @@ impl Job {
             return;
         }
         WAITING.lock().retain(|other| !Arc::ptr_eq(other, &self));
-        // SAFETY: the caller's promise. The event tells how it has ended.
+        // SAFETY: the caller's promise. The event has the result.
         let _ = unsafe { self.make(waited) };
         // While the end of the program waits for that.
         drop(self);
     }
 
-    /// Copies when it has waited well, and tells the end.
+    /// Copies the bytes if the wait was good, and reports the end.
     unsafe fn make(&self, waited: Result<(), i32>) -> Result<(), i32> {
         let ended = waited.and_then(|()| {
             self.record.is(Moment::Started);

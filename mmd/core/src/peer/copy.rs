@@ -32,7 +32,7 @@ pub(super) struct Copy {
     length: u64,
 }
 
-/// Makes a copy anew, by the place that its buffer has then.
+/// Makes a copy again, by the current place of its buffer.
 pub(super) type Again = Box<dyn FnOnce() -> Result<Copy, c_int> + Send>;
 
 /// Who is told of a copy's end.
@@ -58,7 +58,7 @@ impl Told {
         }
     }
 
-    /// Tells it at the process's end, if the runtime is there, and keeps what it has.
+    /// Reports it at the process's end, if the runtime is there, and releases nothing.
     fn tell_late(self, opencl: &OpenCl, status: c_int) {
         if let Self::Event { event, .. } = &self {
             opencl.complete_late(event, status);
@@ -269,7 +269,7 @@ impl Peers {
             let list: Vec<cl_event> = events.iter().map(Kept::object).collect();
             // SAFETY: they are kept.
             let waited = unsafe { opencl.wait(&list) };
-            // The runtime may be gone when the program's end has told the failure.
+            // At the program's end the runtime may be gone.
             let Some((tell, owed)) = promise.keep() else {
                 std::mem::forget((events, again));
                 return;

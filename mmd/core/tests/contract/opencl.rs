@@ -168,14 +168,14 @@ impl Buffer {
 }
 
 impl Context {
-    /// The runtime's lock, which who programs has until all buffers are restored.
+    /// Takes the runtime's lock. A thread that programs has it until all buffers are restored.
     pub fn locked(&self) -> MutexGuard<'_, ()> {
         self.lock.lock().unwrap()
     }
 }
 
 impl Event {
-    /// Ends while somebody has the runtime's lock, as a kernel's event.
+    /// Ends the event although a thread has the runtime's lock, as a kernel's end does.
     pub fn set_within(&self, status: i32) {
         *self.status.lock().unwrap() = status;
         self.ended.notify_all();

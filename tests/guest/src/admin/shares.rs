@@ -262,7 +262,7 @@ fn memory() -> Result<&'static str> {
     Ok("")
 }
 
-/// NVIDIA's pages of cached regions that somebody else has evicted stay pinned, and count. They count until their process
+/// NVIDIA's pages stay pinned, and count, when another process evicts their cached region. They count until their own process
 /// registers again, or frees them.
 fn held_by_nvidia() -> Result<()> {
     /// All that a user may have.
