@@ -164,7 +164,7 @@ pub(crate) enum Link {
     Completions(u32),
     /// Max Payload Size in bytes; completions are no longer either.
     Payload(u32),
-    /// Max Read Request Size in bytes; completions are no longer than what was asked for.
+    /// Max Read Request Size in bytes; a completion is not longer than its request.
     Requests(u32),
 }
 

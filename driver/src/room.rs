@@ -6,8 +6,8 @@
 //!
 //! Before regions are evicted for entries of the ATT, the driver works out whether that helps, and how many it takes.
 //! It evicts none if all would not be enough, and waits a moment first if the entries are about to come free by themselves
-//! because only old descriptors name them. The context's own go
-//! first, then the oldest of the others, and of them only those that lie where the new region goes.
+//! because only old descriptors name them. The context's own go first, then the oldest of the others, and of them only those
+//! that lie where the new region goes.
 
 use crate::{
     board::{Board, Departures, Need},
@@ -172,7 +172,7 @@ impl<'a> Room<'a> {
                 Short::Share(count) => self.make_share(count),
                 Short::Pinned => {
                     let is_ours = |other: &Context| context.has_user_of(other);
-                    Ok(self.make_if(is_ours, Region::is_released_by_caller))
+                    Ok(self.make_on(&context.board, is_ours, Region::is_released_by_caller))
                 }
                 Short::Locked | Short::Bar(..) => self.make_for_others(&context.board, short),
             }
@@ -227,13 +227,8 @@ impl<'a> Room<'a> {
         self.evict_on(&context.board, goes)
     }
 
-    /// Evicts all regions of the context that help. If there are none, evicts those of other contexts of its board.
-    fn make_if(&mut self, who: impl Fn(&Context) -> bool, helps: impl FnMut(&Region) -> bool) -> Done {
-        let context = self.context;
-        self.make_on(&context.board, who, helps)
-    }
-
-    /// The same on any board.
+    /// Evicts all regions of the context that help, on its own board. If there are none, evicts those of other contexts of
+    /// the board.
     fn make_on(
         &mut self,
         board: &Board,

@@ -105,6 +105,16 @@ impl Node {
         sys::call(&self.file, argument)
     }
 
+    /// The same, again after each signal.
+    fn try_again<T: Argument>(&self, argument: &mut T) -> Result<(), Errno> {
+        loop {
+            match self.try_call(argument) {
+                Err(Errno::INTR) => {}
+                called => return called,
+            }
+        }
+    }
+
     /// Maps one of the context's mappings.
     fn map(
         &self,
@@ -362,24 +372,16 @@ impl Context for Node {
 
 impl SlowPath for Node {
     fn submit(&self, descriptor: &mut uapi::Submit) -> Result<()> {
-        loop {
-            match self.try_call(descriptor) {
-                Ok(()) => return Ok(()),
-                // It came in a wait for earlier descriptors, and the board has none of this call.
-                Err(Errno::INTR) => {}
-                Err(source) => return Err(Error::call(uapi::Submit::NAME, source)),
-            }
-        }
+        // A signal comes in a wait for earlier descriptors, and the board has none of this call then.
+        let submitted = self.try_again(descriptor);
+        submitted.map_err(|source| Error::call(uapi::Submit::NAME, source))
     }
 
     fn wait(&self, ended: &mut uapi::Wait) -> Result<bool> {
-        loop {
-            match self.try_call(ended) {
-                Ok(()) => return Ok(true),
-                Err(Errno::INTR) => {}
-                Err(Errno::TIME) => return Ok(false),
-                Err(source) => return Err(Error::call(uapi::Wait::NAME, source)),
-            }
+        match self.try_again(ended) {
+            Ok(()) => Ok(true),
+            Err(Errno::TIME) => Ok(false),
+            Err(source) => Err(Error::call(uapi::Wait::NAME, source)),
         }
     }
 

@@ -105,16 +105,17 @@ impl Device {
                 local: local + start,
                 ..Default::default()
             };
-            // There is room again when an earlier one has ended.
             while let Err(error) = path.submit(&mut submit) {
-                match (&error, submitted.cookies.last()) {
+                let has_room = match (&error, submitted.cookies.last()) {
+                    // There is room again when an earlier one has ended.
                     (Error::Call { source, .. }, Some(cookie)) if *source == Errno::AGAIN => {
-                        submitted.end_of(*cookie, None)?;
+                        submitted.end_of(*cookie, None).map(drop)
                     }
-                    _ => {
-                        submitted.end_all(!terms.no_flush);
-                        return Err(error);
-                    }
+                    _ => Err(error),
+                };
+                if let Err(error) = has_room {
+                    submitted.end_all(!terms.no_flush);
+                    return Err(error);
                 }
             }
             submitted.cookies.push(submit.cookie);

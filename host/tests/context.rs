@@ -33,6 +33,18 @@ fn in_a_child(mut f: impl FnMut() -> i32 + Send + Sync + 'static) {
     assert!(status.success());
 }
 
+/// A request for the first 64 bytes of a region.
+fn request(direction: Direction, region: &Region) -> Request<'_> {
+    Request {
+        direction,
+        region,
+        offset: 0,
+        fpga_address: 0,
+        length: 64,
+        piece: None,
+    }
+}
+
 /// The least driver, a device over it, and a page that the board may read and write.
 fn with_a_region() -> (Least, Device, Region) {
     let least = Least::new();
@@ -401,14 +413,7 @@ fn a_stuck_list(parts: usize) -> (Least, Queue, TransferList) {
     *least.clock.lock().unwrap() = Some(Duration::ZERO);
     least.stuck.store(true, Ordering::Relaxed);
     let queue = device.queue().unwrap();
-    let part = Request {
-        direction: Direction::ToFpga,
-        region: &region,
-        offset: 0,
-        fpga_address: 0,
-        length: 64,
-        piece: None,
-    };
+    let part = request(Direction::ToFpga, &region);
     let list = queue.submit_list(&vec![part; parts], Terms::default());
     (least, queue, list.unwrap())
 }
@@ -480,14 +485,7 @@ fn a_write_without_a_flush_has_arrived_when_it_is_stopped() {
         ..Terms::default()
     };
     for direction in Direction::BOTH {
-        let request = Request {
-            direction,
-            region: &region,
-            offset: 0,
-            fpga_address: 0,
-            length: 64,
-            piece: None,
-        };
+        let request = request(direction, &region);
         let transfer = queue.submit_with(&request, terms).unwrap();
         assert_eq!(transfer.wait(WHILE).unwrap(), 64);
         assert_eq!(*least.flushed.lock().unwrap(), []);
@@ -503,14 +501,7 @@ fn a_write_without_a_flush_has_arrived_when_its_region_is_given_back() {
     for refuses in [false, true] {
         let (least, device, region) = with_a_region();
         let queue = device.queue().unwrap();
-        let request = Request {
-            direction: Direction::FromFpga,
-            region: &region,
-            offset: 0,
-            fpga_address: 0,
-            length: 64,
-            piece: None,
-        };
+        let request = request(Direction::FromFpga, &region);
         let terms = Terms {
             no_flush: true,
             ..Terms::default()
@@ -589,14 +580,7 @@ fn a_region_is_in_use_until_its_queue_has_stopped() {
 fn a_list_raises_one_interrupt_for_each_direction() {
     let (least, device, region) = with_a_region();
     let queue = device.queue().unwrap();
-    let part = |direction| Request {
-        direction,
-        region: &region,
-        offset: 0,
-        fpga_address: 0,
-        length: 64,
-        piece: None,
-    };
+    let part = |direction| request(direction, &region);
     use Direction::{FromFpga, ToFpga};
     for parts in [
         vec![FromFpga; 6],

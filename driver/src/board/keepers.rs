@@ -192,12 +192,12 @@ impl Keeper {
         self.item().weight.store(weight, ordering::Relaxed);
     }
 
-    /// Counts what is not cached any more and is being released.
+    /// Counts regions that are not cached any more and are being released.
     pub(crate) fn leaves(&self, weight: u64) {
         self.item().leaving.fetch_add(weight, ordering::Relaxed);
     }
 
-    /// Counts what has been released.
+    /// Counts regions that have been released.
     pub(crate) fn has_left(&self, weight: u64) {
         self.item().leaving.fetch_sub(weight, ordering::Relaxed);
     }

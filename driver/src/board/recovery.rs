@@ -352,8 +352,8 @@ impl Board {
         trace::board(self, c"removed");
     }
 
-    /// Brings the board to rest for good, although processes go on: nobody starts it again, and the next kernel finds the
-    /// link as it was. The device's own lock is held.
+    /// Brings the board to rest for good, although processes go on. No reset and no process starts it again, and the next
+    /// kernel finds the original settings of the link. The device's own lock is held.
     pub(crate) fn shut_down(&self) {
         self.remove();
         self.abandon_reprogramming();

@@ -158,7 +158,7 @@ pub(crate) fn is_there() -> bool {
 
 kernel::sync::global_lock! {
     // SAFETY: `init` is called before there is a board.
-    /// Pages that could not be given back. They count for their user. Each has a reference to this module, which cannot be
+    /// Pages that could not be released. They count for their user. Each has a reference to this module, which cannot be
     /// unloaded meanwhile. The lock is also held while a page table is got or given back: a table
     /// that was called back unnoticed is then not taken for a new one in its place. It is taken
     /// inside of a context's own locks and outside of NVIDIA's; the callback does not take it.

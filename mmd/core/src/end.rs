@@ -120,7 +120,7 @@ impl Owed {
 pub(crate) struct Promise(u64);
 
 impl Promise {
-    /// `Err`: the process is at its end.
+    /// Makes one. `Err`: the process is at its end. The caller drops what would have reported, without the lock.
     pub(crate) fn new(tell: Tell) -> Result<Self, Tell> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         if promised.over {
@@ -137,6 +137,7 @@ impl Promise {
     pub(crate) fn keep(self) -> Option<(Tell, Owed)> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         if promised.over {
+            // A drop would take away what reports the failure.
             drop(promised);
             std::mem::forget(self);
             return None;

@@ -13,7 +13,7 @@ thread_local! {
     /// Calls of `clFinish`, and what it answers.
     static FINISHED: Cell<i32> = const { Cell::new(0) };
     static FINISH: Cell<i32> = const { Cell::new(CL_SUCCESS) };
-    /// Windows that were given back.
+    /// Windows that were dropped.
     static HIDDEN: Cell<i32> = const { Cell::new(0) };
     /// What `clFlush` answers.
     static FLUSH: Cell<i32> = const { Cell::new(CL_SUCCESS) };

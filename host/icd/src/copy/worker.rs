@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Once};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 static WAITING: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
 
 /// The process that has these threads: a child of a fork has none of them.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+static PROCESS: OnceLock<u32> = OnceLock::new();
 
 /// One of [`BUSY`].
 struct Busy(());
@@ -93,7 +93,7 @@ impl Drop for Busy {
 /// not waited for, and moves nothing any more. Where the program is still there a second later, a function of `atexit` or a
 /// destructor may wait for it, and it fails.
 extern "C" fn at_exit() {
-    if PROCESS.load(SeqCst) != std::process::id() {
+    if PROCESS.get() != Some(&std::process::id()) {
         return;
     }
     EXITING.store(true, SeqCst);
@@ -122,12 +122,11 @@ pub(super) struct Seat(());
 /// # Errors
 /// All are taken, and none is given back.
 pub(super) fn seat() -> Result<Seat, i32> {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        PROCESS.store(std::process::id(), SeqCst);
+    PROCESS.get_or_init(|| {
         // SAFETY: a function that stays: the library is never closed (build.rs). Where there is no room for it, nobody
         // waits.
         let _ = unsafe { libc::atexit(at_exit) };
+        std::process::id()
     });
     let mut taken = UNDER_WAY.lock();
     while *taken == MOST {
@@ -277,28 +276,27 @@ impl Job {
 
     /// Tells the end of the copy, well or not.
     pub(super) fn end(&self, ended: Result<(), i32>) {
-        let job = self;
-        job.record.is(Moment::Ended);
+        self.record.is(Moment::Ended);
         let status = match ended {
             Ok(()) => SUCCESS,
             Err(error @ ..SUCCESS) => error,
             // No status that an event takes.
             Err(_) => OUT_OF_RESOURCES,
         };
-        job.record.has_ended(status);
+        self.record.has_ended(status);
         // The vendor's own function: to programs it is no user event.
         if let Some(set) = platform::vendor().clSetUserEventStatus {
             // SAFETY: a user event that is kept, or null; nobody else ends it.
-            unsafe { set(objects::raw(job.done.object(), Kind::Event), status) };
+            unsafe { set(objects::raw(self.done.object(), Kind::Event), status) };
         }
-        if let Some(gate) = &job.gate {
+        if let Some(gate) = &self.gate {
             // SAFETY: as above.
             unsafe {
                 gate.functions()
                     .set_user_event_status(gate.object(), SUCCESS)
             };
         }
-        if let Some(done) = &job.peer_done {
+        if let Some(done) = &self.peer_done {
             // SAFETY: as above.
             unsafe {
                 done.functions()
@@ -311,7 +309,7 @@ impl Job {
 /// Runs a copy in a thread of its own.
 ///
 /// # Errors
-/// There is none to be had, or the program ends; the copy has ended so.
+/// There is no thread, or the program ends. The copy has ended with the same error.
 ///
 /// # Safety
 /// As of [`Job::run`].
@@ -326,6 +324,8 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
     }
     let _busy = Busy::begins();
     WAITING.lock().retain(|other| !Arc::ptr_eq(other, &job));
+    // The copy in front may have failed just now: see `Job::wait`.
+    thread::sleep(SETTLING);
     job.end(Err(OUT_OF_RESOURCES));
     drop(job);
     Err(OUT_OF_RESOURCES)

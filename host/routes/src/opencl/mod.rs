@@ -119,9 +119,9 @@ fn devices_of(api: &'static Api) -> Result<Vec<ClDevice>> {
     let mut found = Vec::new();
     let mut failed = None;
     for platform in platforms {
-        let name = "clGetPlatformInfo";
+        let call = "clGetPlatformInfo";
         // SAFETY: a platform of the loader's.
-        let name = unsafe { text(api.platform_info, name, platform, CL_PLATFORM_NAME) };
+        let name = unsafe { text(api.platform_info, call, platform, CL_PLATFORM_NAME) };
         let name = name.unwrap_or_else(|_| "a platform without a name".into());
         let devices = list("clGetDeviceIDs", CL_DEVICE_NOT_FOUND, |n, at, count| {
             // SAFETY: a platform of the loader's, and places as above.

@@ -324,7 +324,7 @@ impl Mmd {
             let begun = match list {
                 [] => self.peers.begin(copy, told),
                 // SAFETY: by the promise.
-                list => unsafe { self.peers.begin_behind(copy, list, Box::new(make), told) },
+                list => unsafe { self.peers.begin_behind(&copy, list, Box::new(make), told) },
             };
             // The open runtime keeps an event that never ends when nobody holds it any more, and with it the
             // context.

@@ -239,7 +239,7 @@ impl Peers {
     /// They are `cl_event`s.
     pub(super) unsafe fn begin_behind(
         &self,
-        copy: Copy,
+        copy: &Copy,
         events: &[cl_event],
         again: Again,
         told: Told,
@@ -255,7 +255,6 @@ impl Peers {
         let keep =
             |event: &cl_event| unsafe { opencl.keep_event(*event) }.map_err(gave("clRetainEvent"));
         let events: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
-        drop(copy);
         let teller = Arc::clone(&opencl);
         let promise = Promise::new(Box::new(move |status, late| match late {
             true => told.tell_late(&teller, status),
