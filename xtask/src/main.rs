@@ -7,6 +7,7 @@ mod driver;
 mod figures;
 mod gpu;
 mod programs;
+mod prose;
 mod regen;
 mod runner;
 mod semver;
@@ -104,6 +105,13 @@ enum Task {
         #[arg(long)]
         advisories: bool,
     },
+    /// Count the sentences of documents and comments that are hard to read.
+    #[command(after_help = "Examples:\n  \
+        cargo xtask prose                the count of each room, and its goal\n  \
+        cargo xtask prose host/src       the sentences, and the words to use\n  \
+        cargo xtask prose --update       write the counts, which may only fall\n\n\
+        The words and the rooms are in xtask/prose.toml.")]
+    Prose(prose::Options),
     /// Compare the public interfaces of the libraries with those of an earlier commit, by cargo-semver-checks.
     #[command(after_help = "Examples:\n  \
         cargo xtask semver\n  \
@@ -165,6 +173,7 @@ fn run(task: Task) -> miette::Result<ExitCode> {
         Task::Gpu => Ok(exit(gpu::run(&root())?)),
         Task::Book => Ok(exit(book::run(&root())?)),
         Task::Deny { advisories } => Ok(exit(deny(&root(), advisories)?)),
+        Task::Prose(options) => Ok(exit(prose::run(&root(), &options)?)),
         Task::Semver { baseline } => Ok(exit(semver::run(&root(), baseline.as_deref())?)),
         Task::Tools => Ok(exit(tools::run())),
         Task::Regen { check } => Ok(exit(regen::run(&root(), check)?)),

@@ -297,6 +297,10 @@ pub(crate) const SUITES: &[Suite] = &[
                 &["run", "--quiet", "--bin", "xtask", "--", "book"],
             ),
             check(
+                "plain English",
+                &["run", "--quiet", "--bin", "xtask", "--", "prose", "--check"],
+            ),
+            check(
                 "dependencies",
                 &["run", "--quiet", "--bin", "xtask", "--", "deny"],
             ),
