@@ -1,4 +1,5 @@
-//! Memory of any size and of any pages, moved in windows that the board's address table has room for.
+//! Copies of memory of any size and with any pages. The memory is moved in windows that fit into the board's address
+//! table.
 
 use crate::cache::NoRoom as _;
 use crate::error::{Error, Result};
@@ -10,32 +11,32 @@ use peerlane_core::descriptor::Direction;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Windows that are registered at a time: one is being moved while the next one is registered.
+/// Number of windows that are registered at a time: one is moved while the next one is registered.
 const WINDOWS: usize = 2;
 
 /// Bytes of the smallest window. One in pages of 4 KiB takes 16 entries.
 const LEAST: u64 = 64 << 10;
 
-/// Bytes of the largest.
+/// Bytes of the largest window.
 const MOST: u64 = 1 << 40;
 
-/// Between two attempts to take memory from a board that does not answer, or to find room in its table.
+/// Time between two attempts to unregister memory at a board that does not answer, or to find room in its table.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// For how long a copy looks for room where none of its windows has any. Entries of windows before stay reserved until the
-/// descriptors of the channel that may name them have ended, those of other transfers among them.
+/// The longest time that a copy looks for room where none of its windows has any. Entries of earlier windows stay
+/// reserved until the descriptors of the channel that may name them have ended, including those of other transfers.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The time that windows have to end by themselves after a copy was given up, with what is before them: the rest of the queue
-/// goes on then.
+/// Time that windows and the descriptors before them have to end by themselves after a copy was given up. The rest of
+/// the queue goes on then.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How [`Queue::begin_copy`] moves memory that the board does not know.
+/// Options of [`Queue::begin_copy`], which moves memory that is not registered.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct CopyOptions {
-    /// Bytes of a window: a power of two, 64 KiB or more. It becomes smaller by itself where the board's table has no room.
-    /// From 2 MiB on huge pages take one entry each.
+    /// Bytes of a window: a power of two, 64 KiB or more. It becomes smaller automatically where the board's table has
+    /// no room. From 2 MiB on, huge pages take one entry each.
     pub window: u64,
     /// Terms of the first window.
     pub terms: Terms,
@@ -50,12 +51,12 @@ impl Default for CopyOptions {
     }
 }
 
-/// A window that the board can reach. The board has forgotten the window when this is dropped, also after a panic.
+/// A window that the board can reach. When this is dropped, also after a panic, the region is unregistered.
 #[derive(Debug)]
 struct Window(Region);
 
 impl Window {
-    /// Takes the memory from the board, once.
+    /// Unregisters the memory; tries once.
     fn forget(&self) -> Result<()> {
         self.0.clone().forget()
     }
@@ -64,7 +65,7 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         while let Err(error) = self.forget() {
-            // The memory of a child is its own.
+            // The memory of a child process is its own.
             let is_over = match error {
                 Error::Gone => self.0.is_safe_when_gone(),
                 error => matches!(error, Error::Inherited),
@@ -84,10 +85,11 @@ struct Moving {
     window: Window,
 }
 
-/// A copy of memory that is not registered, in windows. If it is dropped before its end, it is stopped, and the
-/// board has forgotten the memory afterwards. Its descriptors that the board has, and those before them, have a second to end by
-/// themselves. Then the queue is [restarted](Queue::restart). Where the board does not answer, the drop waits until it does, or the
-/// driver reports that it is gone.
+/// A copy of memory that is not registered, in windows. A copy that is dropped before its end is stopped, and its
+/// memory is unregistered afterwards. The descriptors of the copy that the board has, and those before them, have a
+/// second to end by themselves. Then the queue is [restarted](Queue::restart). Where the board does not answer, the
+/// drop waits until it answers, or until the driver has cut it off from memory. A driver in the process does that in
+/// [`Driver::reset`](crate::driver::Driver::reset) only, which another thread has to call.
 #[derive(Debug)]
 #[must_use = "it makes no progress but in its waits"]
 pub struct Copying {
@@ -96,24 +98,26 @@ pub struct Copying {
     address: u64,
     length: u64,
     fpga_address: u64,
-    /// Bytes of a window as they were asked for, and as they find room.
+    /// Bytes of a window as asked for. `window` is smaller where there is less room.
     most: u64,
     window: u64,
     terms: Terms,
-    /// Since when no window has found room.
+    /// Time since when no window has found room.
     short: Option<Duration>,
-    /// Bytes that were handed to the board, and those of them that are where they belong.
+    /// Bytes that were handed to the board. `done` counts the bytes whose copy is complete.
     begun: u64,
     done: u64,
     moving: VecDeque<Moving>,
 }
 
 impl Queue {
-    /// Copies memory of this process, of any size, to FPGA memory, and returns when all of it is there. The memory is not
-    /// registered before: this registers a part of it, has the board move that, and meanwhile registers the next part.
+    /// Copies memory of this process, of any size, to FPGA memory, and returns when all of it is there. The memory need
+    /// not be registered: this registers a part of it, has the board move that part, and registers the next part at the
+    /// same time.
     ///
-    /// Memory that is copied often is better registered once ([`Device::register_address`](crate::Device::register_address),
-    /// [`Device::memory`](crate::Device::memory)). A few KiB are moved faster by way of memory that the board knows.
+    /// Memory that is copied often is better registered once
+    /// ([`Device::register_address`](crate::Device::register_address), [`Device::memory`](crate::Device::memory)). A
+    /// few KiB are moved faster by way of memory that the board knows.
     ///
     /// ```no_run
     /// # use peerlane_host::{Queue, Result};
@@ -125,11 +129,11 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, [`Error::Timeout`] too, some of the bytes may
-    /// have been moved, and the board has forgotten the memory. The descriptors of the
-    /// copy that the board has then, and other transfers before them, have a second to end. If it has not, the queue is
-    /// [restarted](Self::restart): other transfers of it fail with [`Error::Stopped`]. Where a board does not answer, this
-    /// returns when it does, or when its driver reports that it is gone.
+    /// As [`Copying::wait`] and [`begin_copy`](Self::begin_copy). After any error, also [`Error::Timeout`], some of the
+    /// bytes may have been moved, and the memory is unregistered. The descriptors of the copy that the board has then,
+    /// and other transfers before them, have a second to end. If they have not ended by then, the queue is
+    /// [restarted](Self::restart): its other transfers fail with [`Error::Stopped`]. Where a board does not answer,
+    /// this returns when it answers, or when its driver has cut it off from memory, as the drop of [`Copying`].
     pub fn copy_to_fpga(
         &self,
         from: &[u8],
@@ -155,12 +159,12 @@ impl Queue {
     ) -> Result<()> {
         let (direction, options) = (Direction::FromFpga, CopyOptions::default());
         let place = (to.as_mut_ptr().expose_provenance() as u64, to.len() as u64);
-        // SAFETY: the bytes are borrowed for this alone until it returns.
+        // SAFETY: the bytes are borrowed exclusively until this returns.
         unsafe { self.begin_copy(direction, place, fpga_address, options)? }.wait(limit)
     }
 
-    /// Begins a copy as [`copy_to_fpga`](Self::copy_to_fpga) and [`copy_from_fpga`](Self::copy_from_fpga) do it, of memory by
-    /// its address and its length. Nothing is moved but in [`Copying::wait`].
+    /// Begins a copy of memory given by its address and length, otherwise as [`copy_to_fpga`](Self::copy_to_fpga) and
+    /// [`copy_from_fpga`](Self::copy_from_fpga). Bytes are moved only in calls of [`Copying::wait`].
     ///
     /// # Safety
     /// Until the copy has ended, or is dropped, no other thread holds references into the memory, or, if the board only
@@ -198,12 +202,13 @@ impl Queue {
 }
 
 impl Copying {
-    /// Goes on with the copy, and returns when all of it is done; `None`: however long that takes. After
-    /// [`Error::Timeout`] it may be called again. Each call goes on, also one with no time at all, which begins one window at most.
+    /// Continues the copy, and returns when all of it is done; `None`: without a limit. After [`Error::Timeout`] it may
+    /// be called again. Each call makes progress. A call without time begins one window at most.
     ///
     /// # Errors
-    /// As [`Transfer::wait`] and [`Device::register_address`](crate::Device::register_address). Offsets and bytes done are those
-    /// of the whole copy. Where the board's table has no room for the smallest window, that is reported after ten seconds.
+    /// As [`Transfer::wait`] and [`Device::register_address`](crate::Device::register_address). Offsets and bytes done
+    /// refer to the whole copy. If the board's table has no room for the smallest window, that is reported after ten
+    /// seconds.
     pub fn wait(&mut self, limit: impl Into<Option<Duration>>) -> Result<()> {
         let queue = self.queue.clone();
         if queue.is_inherited() {
@@ -215,8 +220,8 @@ impl Copying {
         while self.done < self.length {
             let spent = now().saturating_sub(begin);
             let left = limit.map(|limit| limit.saturating_sub(spent));
-            // Without time left a call begins one window, so that each call goes on. More could take long: their pages may
-            // be elsewhere.
+            // Without time left a call begins one window, so that each call makes progress. More windows could take
+            // long: their pages may be swapped out.
             let has_time = left != Some(Duration::ZERO) || self.begun == begun;
             let has_room = self.begun < self.length && self.moving.len() < WINDOWS;
             if has_time && has_room && self.begin_window(now())? {
@@ -234,7 +239,7 @@ impl Copying {
                     }
                     Err(error) => return Err(self.of_whole(error)),
                 },
-                // Others may have to end before a window has room.
+                // Other transfers may have to end before a window has room.
                 None if left == Some(Duration::ZERO) => return Err(self.late(spent)),
                 None => {
                     let pause = left.map_or(PAUSE, |left| left.min(PAUSE));
@@ -275,14 +280,14 @@ impl Copying {
         }
     }
 
-    /// Registers the next window, and has the board move it. `false`: there is no room now.
+    /// Registers the next window, and has the board move it. Returns `false` if there is no room now.
     fn begin_window(&mut self, now: Duration) -> Result<bool> {
         let first = self.address.saturating_add(self.begun);
         // Windows end at multiples of their size, so that no page belongs to two.
         let length = (self.window - first % self.window).min(self.length - self.begun);
         let permissions = match self.direction {
             Direction::ToFpga => Permissions::Read,
-            // The board proves that the data have arrived.
+            // The board can then read back, which proves that the data have arrived.
             Direction::FromFpga => Permissions::ReadWrite,
         };
         let ends = match self.direction {
@@ -290,7 +295,7 @@ impl Copying {
             Direction::ToFpga => Ok(()),
         };
         let device = self.queue.device();
-        // SAFETY: promised to `begin_copy`. The region is forgotten before the copy ends.
+        // SAFETY: the caller of `begin_copy` promised it. The region is unregistered before the copy ends.
         let register = || unsafe { device.register_address(first, length, permissions) };
         let region = ends.and_then(|()| register());
         let window = match region {
@@ -334,7 +339,7 @@ impl Drop for Copying {
         }
         let end = self.queue.device().now() + GRACE;
         for moving in &self.moving {
-            // It may have failed, and have ended. The board forgets the memory in any case.
+            // The transfer may have failed, and have ended. The memory is unregistered in any case.
             let _ = moving.transfer.stop_by(end);
         }
     }

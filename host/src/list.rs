@@ -1,13 +1,14 @@
-//! Scatter lists: many stretches of memory, moved as one.
+//! Scatter lists: many pieces of memory, moved as one.
 
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::transfer::{Request, Terms, Transfer};
 use peerlane_core::descriptor::Direction;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The transfers of a scatter list: one for each of its parts, in their order. All of them end before the list has
+/// The transfers of a scatter list: one for each of its parts, in their order. The list has ended when all of them have
 /// ended.
 ///
 /// ```no_run
@@ -32,19 +33,19 @@ use std::time::Duration;
 pub struct TransferList {
     parts: Vec<Transfer>,
     length: u64,
-    /// So many of the first parts have ended: a poll begins behind them.
+    /// Number of the first parts that have ended: a poll begins after them.
     ended: AtomicUsize,
 }
 
 impl Queue {
-    /// Begins to move all parts of a list: those of one direction one behind the other, and beside those of the other
-    /// direction. `terms` are the list's: the first part of each direction starts when they allow it, and they hold for
-    /// its last. That writes have arrived is made sure of once for parts that follow each other in one region: behind the
+    /// Begins to move all parts of a list. Parts of one direction move one after the other, concurrently with those of
+    /// the other direction. `terms` apply to the list: the first part of each direction starts when they allow it, and
+    /// the last one follows them. The board verifies once that consecutive writes to one region have arrived: after the
     /// last of them.
     ///
     /// # Errors
-    /// As [`submit_with`](Self::submit_with), for any of the parts: nothing is moved then, unless the board has failed
-    /// meanwhile. [`check`](Self::check) of each part shows which one is refused. [`Error::Empty`] for no parts.
+    /// As [`submit_with`](Self::submit_with), for any of the parts. Nothing is moved then, unless the board has failed
+    /// in the meantime. [`check`](Self::check) of each part shows which one is refused. [`Error::Empty`] for no parts.
     pub fn submit_list(&self, parts: &[Request<'_>], terms: Terms) -> Result<TransferList> {
         let last = parts.len().checked_sub(1);
         let last = last.ok_or(Error::Empty { what: "a list" })?;
@@ -56,7 +57,7 @@ impl Queue {
             length: (parts.iter()).fold(0, |all, part| all.saturating_add(part.length)),
             ended: AtomicUsize::new(0),
         };
-        // Both directions have a first part, and each waits for what was there before the list.
+        // Both directions have a first part, and each waits for transfers that were submitted before the list.
         let mut begun = [false; 2];
         // The last part of each direction raises the interrupt.
         let last_of = Direction::BOTH.map(|of| parts.iter().rposition(|part| part.direction == of));
@@ -65,7 +66,7 @@ impl Queue {
             let followed = (parts.get(index + 1)).is_some_and(|next| {
                 let same = next.region.handle() == part.region.handle();
                 let writes = [part, next].map(|part| part.direction) == [Direction::FromFpga; 2];
-                // The library copies ends, and the board writes the rest of both and then makes sure of it.
+                // The library copies ends; the board writes the rest of both and then verifies their arrival.
                 same && writes
                     && [part, next]
                         .iter()
@@ -81,9 +82,9 @@ impl Queue {
             match self.submit_part(part, terms, quiet) {
                 Ok(transfer) => list.parts.push(transfer),
                 Err(error) => {
-                    // The board has failed meanwhile, or the context's memory has gone.
+                    // The board has failed in the meantime, or the context's memory was freed.
                     let _ = list.stop(Duration::ZERO);
-                    // A part that has ended well may have left its flush to one that did not come to be.
+                    // A part that has ended well may have left its flush to one that was not submitted.
                     let _ = (parts[..index].iter())
                         .filter(|part| part.direction == Direction::FromFpga)
                         .try_for_each(|part| part.region.flush());
@@ -96,29 +97,30 @@ impl Queue {
 }
 
 impl TransferList {
-    /// Bytes asked for, of all parts.
+    /// Returns the bytes of all parts.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The transfers, for who waits for each by itself, in a task for one. The board raises one interrupt for all parts of a
-    /// direction, at the last of them, and now and then in a long list: a wait for an earlier part may end as late. The end
-    /// of a write does not say that its data have arrived if the next part writes to the same region.
+    /// Returns the transfers, for callers that wait for each separately, for example in a task. The board raises one
+    /// interrupt for all parts of a direction, at the last of them, and occasionally in a long list. So a wait for an
+    /// earlier part may end as late. If the next part writes to the same region, the end of a write does not prove that
+    /// its data have arrived.
     pub fn parts(&self) -> &[Transfer] {
         &self.parts
     }
 
-    /// Whether nothing of the list is under way any more: [`Transfer::has_ended`] of all.
+    /// Returns whether no part of the list is under way any more: [`Transfer::has_ended`] of all.
     pub fn has_ended(&self) -> bool {
         self.parts.iter().all(Transfer::has_ended)
     }
 
-    /// Which part has failed, the first in the list's order, of those that have ended.
+    /// Returns the index of the first failed part, in the list's order, of those that have ended.
     pub fn failed(&self) -> Option<usize> {
         (self.parts.iter()).position(|part| matches!(part.result(), Some(Err(_))))
     }
 
-    /// Looks whether all have ended, and returns the bytes moved.
+    /// Polls whether all parts have ended, and returns the bytes moved.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -143,35 +145,45 @@ impl TransferList {
         moved.map(Some)
     }
 
-    /// Waits for all to end, and returns the bytes moved; `None`: for as long as it takes.
+    /// Waits for all parts to end, and returns the bytes moved; `None`: without a limit.
     ///
     /// # Errors
-    /// As [`Transfer::wait`]. [`Error::Timeout`]: some go on, wait again. [`Error::Gone`], [`Error::Broken`] and errors of the
-    /// driver come at once, and the board may still have some parts. Others are those of the first part that failed; all have
-    /// ended then.
+    /// As [`Transfer::wait`]. [`Error::Timeout`]: some parts are still under way, wait again. [`Error::Gone`],
+    /// [`Error::Broken`] and errors of the driver come at once, and the board may still have some parts. Other errors
+    /// are those of the first part that failed; all parts have ended then.
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let limit = limit.into();
         self.each(|part, waited| part.wait(limit.map(|limit| limit.saturating_sub(waited))))
     }
 
-    /// Calls all of them off, as [`Transfer::stop`] does: nothing of the list is under way when it returns.
+    /// Calls all parts off, as [`Transfer::stop`] does: no part of the list is under way when it returns.
     ///
     /// # Errors
     /// As [`Transfer::stop`], of the first part that did not end well.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
-        // All at once: nothing more of any goes to the board.
+        // All at once, so that no more descriptors of any part go to the board.
         for part in &self.parts {
             part.call_off();
         }
-        // What others have before them is none of their grace.
+        // Time for transfers before the parts is not part of their grace.
         for part in &self.parts {
             part.queue.wait_for_others(part.id, Duration::MAX);
         }
-        self.each(|part, waited| part.stop(grace.saturating_sub(waited)))
+        let mut regions = BTreeSet::new();
+        let ended = self.each(|part, waited| {
+            let (ended, region) = part.halt(Duration::MAX, || grace.saturating_sub(waited));
+            regions.extend(region);
+            ended
+        });
+        let Some(first) = self.parts.first() else {
+            return ended;
+        };
+        let flush = |region: &u32| first.queue.flush_region(*region);
+        regions.iter().try_for_each(flush).and(ended)
     }
 
-    /// Waits for each part, which is told how long was waited before it, and gives all bytes or the first error.
-    fn each(&self, end: impl Fn(&Transfer, Duration) -> Result<u64>) -> Result<u64> {
+    /// Calls `end` for each part with the time waited before it. Returns all bytes or the first error.
+    fn each(&self, mut end: impl FnMut(&Transfer, Duration) -> Result<u64>) -> Result<u64> {
         let mut moved = Ok(0);
         let Some(first) = self.parts.first() else {
             return moved;
@@ -181,7 +193,7 @@ impl TransferList {
         for part in &self.parts {
             match end(part, device.now().saturating_sub(begin)) {
                 Ok(bytes) => moved = moved.map(|moved| moved + bytes),
-                // It is the queue that fails, and no other part would end either.
+                // The queue has failed, and no other part would end either.
                 Err(error) if !part.has_ended() => return Err(error),
                 Err(error) => moved = moved.and(Err(error)),
             }

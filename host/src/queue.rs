@@ -1,4 +1,4 @@
-//! The fast path: the channel's page and ring, used from here.
+//! The fast path: this library accesses the channel's page and ring itself.
 
 mod restart;
 mod tasks;
@@ -20,19 +20,19 @@ use peerlane_core::record;
 use peerlane_core::ring::Slots;
 use peerlane_core::uapi::{Query, state};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 use tasks::Tasks;
 
-/// Bytes that one descriptor moves at most, unless set otherwise: all that its length can say.
+/// Default of the most bytes that one descriptor moves: the largest value of its length.
 const PIECE: u32 = u32::MAX;
 
-/// How long to sleep at a stretch while nothing under way will raise an interrupt.
+/// The longest sleep at a stretch while no transfer under way will raise an interrupt.
 const SILENT: Duration = Duration::from_micros(100);
 
-/// What a queue has done so far.
+/// Counts of a queue's work so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Descriptors given to the board.
@@ -41,19 +41,19 @@ pub struct Statistics {
     pub stores: u64,
     /// Records taken from the ring.
     pub records: u64,
-    /// Calls of the driver made to wait: system calls, where that is the kernel.
+    /// Calls of the driver made to wait. For the kernel's driver these are system calls.
     pub system_calls: u64,
-    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If it is not
-    /// 0, interrupts are lost, and waits take a second.
+    /// Records that a wait found by itself, after a second, where the board should have raised an interrupt. If this is
+    /// not 0, interrupts are lost, and waits take a second.
     pub late_records: u64,
 }
 
-/// A channel's queues and completion ring. Transfers of one direction are worked through in the order
-/// of submission; the two directions run at once. Transfers are cut into descriptors; one that is
-/// larger than the queue goes on while any transfer of it is waited for or polled.
+/// A channel's queues and completion ring. Transfers of one direction are worked through in the order of submission;
+/// the two directions run concurrently. Transfers are split into descriptors. One that is larger than the queue
+/// continues while any transfer of it is waited for or polled.
 ///
-/// Clones are handles of the same queue, for any thread. With the last of them and of its transfers
-/// it is stopped: what is under way then is aborted.
+/// Clones are handles of the same queue, for any thread. When the last handle and the last of its transfers are
+/// dropped, the queue is stopped: transfers under way then are aborted.
 #[derive(Debug, Clone)]
 pub struct Queue(Arc<Shared>);
 
@@ -61,16 +61,17 @@ pub struct Queue(Arc<Shared>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(u64);
 
-/// What the handles of a queue and its transfers share.
+/// State that the handles of a queue and its transfers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     device: Device,
-    /// Who made it: a child's copy ends nothing.
+    /// The process that made it: a child's copy ends nothing.
     owner: Process,
     state: Mutex<State>,
-    /// For ends of writes, from the first such write on.
+    /// Memory for ends of writes, from the first such write on.
     bounce: OnceLock<Bounce>,
-    /// Whoever did something for all has done it: slept, restarted the channel, or the rest of a write.
+    /// Notified when a thread has finished work for all threads: a sleep, a restart of the channel, or the rest of a
+    /// write.
     woken: Condvar,
 }
 
@@ -78,29 +79,30 @@ pub(crate) struct Shared {
 struct State {
     flow: Flow<Region>,
     generation: u32,
-    /// Doorbells were refused since the last restart.
+    /// Time since when doorbells were refused, if any were since the last restart.
     refused: Option<Duration>,
-    /// When that was looked at last.
+    /// Time of the last check for refused doorbells.
     looked: Duration,
     piece: u32,
     spin: Duration,
     statistics: Statistics,
-    /// A thread waits for events. They are acknowledged for the whole context, so the others wait
-    /// for that thread.
+    /// A thread waits for events. They are acknowledged for the whole context, so the other threads wait for that
+    /// thread.
     sleeping: bool,
-    /// The last wait for an interrupt took as long as one takes at most.
+    /// The last wait for an interrupt ran into its time limit.
     overslept: bool,
-    /// A thread restarts the channel. Until it has, nobody else takes records or gives the board anything.
+    /// A thread restarts the channel. Until it has finished, no other thread takes records or gives the board
+    /// descriptors.
     restarting: bool,
-    /// Threads that wait for another one.
+    /// Number of threads that wait for another one.
     followers: u32,
-    /// Tasks that wait, each for a transfer.
+    /// Tasks that wait for transfers.
     tasks: Tasks,
-    /// The board or its driver has failed, and nobody has heard of it yet.
+    /// The board or its driver has failed, and no caller has got the error yet.
     suspect: bool,
 }
 
-/// The channel's page, and what is counted of its use.
+/// The channel's page, and the counts of its use.
 struct Page<'a>(&'a dyn Context, &'a mut Statistics);
 
 impl Post for Page<'_> {
@@ -124,26 +126,25 @@ impl Slots for Records<'_> {
 }
 
 impl Queue {
-    /// Takes the channel's page and ring over. From now on the device has no slow path.
+    /// Takes over the channel's page and ring. From now on the device has no slow path.
     ///
     /// # Errors
-    /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or
-    /// had, a queue, or somebody else who has its file has used the channel
-    /// ([`Device::from_file`]). That shows by the ring and the descriptors under way, so not where
-    /// the board was started anew since, or that somebody has not begun.
+    /// [`Error::Map`] with `EBUSY` once the slow path was used; [`Error::Taken`] if the device has, or had, a queue, or
+    /// if another owner of its file has used the channel ([`Device::from_file`]). Such use shows in the ring and in
+    /// descriptors under way. It does not show if the board was restarted since, or if the other owner has not begun.
     pub fn new(device: &Device) -> Result<Self> {
         let mut place = device.0.queue_place();
         if place.is_some() {
             return Err(Error::Taken);
         }
-        // Nothing was rung by a queue that did not come to be.
+        // A queue that was not made has rung no doorbell.
         let queue = Self::open(device)?;
         *place = Some(Arc::downgrade(&queue.0));
         device.0.note_queue(true);
         Ok(queue)
     }
 
-    /// [`Device::hand_over`].
+    /// Implements [`Device::hand_over`].
     pub(crate) fn hand_over(device: &Device) -> Result<RawChannel> {
         let mut place = device.0.queue_place();
         if place.is_some() {
@@ -156,7 +157,7 @@ impl Queue {
         if !is_unused(context, device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
-        // The page takes doorbells from the first question on.
+        // The page takes doorbells from the first query on.
         if device.shared().query()?.state & state::GONE != 0 {
             return Err(Error::Gone);
         }
@@ -164,10 +165,10 @@ impl Queue {
         Ok(channel)
     }
 
-    /// [`Device::take_back`].
+    /// Implements [`Device::take_back`].
     pub(crate) fn take_back(device: &Device) -> Result<()> {
         let mut place = device.0.queue_place();
-        // The place of a queue that is gone is another one.
+        // The place of a dropped queue has another pointer.
         let handed_over = (place.as_ref()).is_some_and(|queue| queue.ptr_eq(&Weak::new()));
         if !handed_over || !is_unused(device.context(), device.capabilities().queue_depth()) {
             return Err(Error::Taken);
@@ -196,14 +197,14 @@ impl Queue {
             tasks: Tasks::default(),
             suspect: false,
         };
-        // Before the question, which would acknowledge events of whoever uses it, and tell the driver that
-        // the generation is known.
+        // Checked before the query. The query would acknowledge events of another user of the channel, and report to
+        // the driver that the generation is known.
         if !is_unused(context, device.capabilities().queue_depth()) {
             return Err(Error::Taken);
         }
         state.generation = state.query(device)?.generation;
-        // While the channel is being stopped, or the board started, the page does not say it. After a
-        // start it is asked for again.
+        // While the channel is being stopped, or the board started, the page does not have this number. After a start
+        // it is read again.
         let slots = match slots(context) {
             0 => device.capabilities().queue_depth(),
             slots => slots,
@@ -218,60 +219,60 @@ impl Queue {
         })))
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// Sets how many bytes one descriptor moves at most, for transfers that are submitted later; at
-    /// first 4 GiB less 1. 0 counts as 1, which is a descriptor a byte. Where the board writes whole dwords only, a
-    /// descriptor of a write moves whole dwords, at least one. Smaller pieces show the progress of a long transfer, larger
-    /// ones cost fewer stores.
+    /// Sets the most bytes that one descriptor moves, for transfers that are submitted later; at first 4 GiB less 1. 0
+    /// counts as 1, which is a descriptor for each byte. Where the board writes whole dwords only, a descriptor of a
+    /// write moves whole dwords, at least one. Smaller pieces show the progress of a long transfer; larger pieces cost
+    /// fewer stores.
     pub fn set_piece(&self, bytes: u32) {
         if let Ok(mut state) = self.0.lock_own() {
             state.piece = bytes.max(1);
         }
     }
 
-    /// Sets how long [`Transfer::wait`] and [`drain`](Self::drain) look at the ring before they sleep.
-    /// They sleep at once by default.
+    /// Sets the time for which [`Transfer::wait`] and [`drain`](Self::drain) look at the ring before they sleep. By
+    /// default they sleep at once.
     pub fn set_spin(&self, spin: Duration) {
         if let Ok(mut state) = self.0.lock_own() {
             state.spin = spin;
         }
     }
 
-    /// What has been done so far; nothing in the child of a fork.
+    /// Returns the counts so far; all zero in the child of a fork.
     pub fn statistics(&self) -> Statistics {
         let state = self.0.lock_own();
         state.map_or_else(|_| Statistics::default(), |state| state.statistics)
     }
 
-    /// Transfers that have not ended; none in the child of a fork.
+    /// Returns the number of transfers that have not ended; 0 in the child of a fork.
     pub fn under_way(&self) -> usize {
         let state = self.0.lock_own();
         state.map_or(0, |state| state.flow.under_way())
     }
 
-    /// Begins to move a part of a region to or from an FPGA address. It never waits
-    /// for room on the board. It makes no system call, unless it finds something wrong, or gives a
-    /// region back whose last handle a transfer had that has ended. There is no limit to what may be
-    /// submitted but the process's memory.
+    /// Begins to move a part of a region to or from an FPGA address. It never waits for room on the board. It makes no
+    /// system call, unless it finds an error, or unregisters a region whose last handle belonged to a transfer that has
+    /// ended. The number of submitted transfers is limited only by the process's memory.
     ///
     /// Some boards write whole dwords only
-    /// ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): those with Altera's Avalon-MM
-    /// bridge). If a write to one begins or ends inside of a dword, the library copies the 1 to 3 bytes at that end: by the
-    /// processor, or in a GPU's memory by the GPU. Each end costs a descriptor and that copy. Later writes, and reads that
-    /// are [chained](Terms::after_from_fpga), begin when the transfer has ended, which is seen while a program waits for a
-    /// transfer of the queue, polls one, or calls [`turn`](Self::turn). Where a write is not flushed ([`Terms`]), bytes of an
-    /// earlier write to the same place can arrive behind the copy. The first such write of a queue registers a small buffer.
+    /// ([`write_granularity`](peerlane_core::capability::Capabilities::write_granularity): boards with Altera's
+    /// Avalon-MM bridge). If a write to such a board begins or ends inside of a dword, the library copies the 1 to 3
+    /// bytes at that end: by the processor, or in a GPU's memory by the GPU. Each end costs a descriptor and that copy.
+    /// Later writes, and reads that are [chained](Terms::after_from_fpga), begin when the transfer has ended. The
+    /// library notices that end while a program waits for a transfer of the queue, polls one, or calls
+    /// [`turn`](Self::turn). Where a write is not flushed ([`Terms`]), bytes of an earlier write to the same place can
+    /// arrive after the copy. The first such write of a queue registers a small buffer.
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Local`], [`Error::Region`], [`Error::Foreign`]: the bytes cannot be moved so.
     /// [`Error::Granularity`]: a write begins or ends inside of a dword, and the region has no copy for that
     /// ([`Region::set_patch`]). [`Error::Call`] of a registration, [`Error::Map`], [`Error::AttFull`]: there is no
-    /// memory for that.
-    /// [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. Nothing is moved after an error.
+    /// memory for the buffer. [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`]. No bytes are moved after an
+    /// error.
     pub fn submit<'a>(
         &self,
         direction: Direction,
@@ -292,11 +293,11 @@ impl Queue {
 
     /// Begins to move a region, or a part of one, into FPGA memory.
     ///
-    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) gets no answer to a read that is refused,
-    /// by an IOMMU or by a GPU that is not there: the transfer fails with [`Fault::ReadTimeout`](crate::Fault::ReadTimeout),
-    /// and reads of all channels with [`Fault::PortDown`](crate::Fault::PortDown) until the board's link was reset.
-    /// [`Device::proved_only`] registers memory that is safe to read. Data that a device marks as damaged are taken for good
-    /// ones.
+    /// A board without [`TAGGED_READS`](peerlane_core::uapi::feature::TAGGED_READS) gets no answer to a read that is
+    /// refused by an IOMMU, or that goes to a missing GPU. Then the transfer fails with
+    /// [`Fault::ReadTimeout`](crate::Fault::ReadTimeout), and reads of all channels fail with
+    /// [`Fault::PortDown`](crate::Fault::PortDown) until the board's link was reset. [`Device::proved_only`] registers
+    /// memory that is safe to read. Such a board also accepts data that a device marks as damaged.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -304,8 +305,8 @@ impl Queue {
         self.submit(Direction::ToFpga, from, fpga_address)
     }
 
-    /// Submits a transfer on other terms: chained to those before, or urgent. The board keeps the order
-    /// by itself; nothing needs to be waited for in between.
+    /// Submits a transfer with terms: chained to earlier transfers, or urgent. The board keeps the order by itself; the
+    /// program need not wait in between.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -313,7 +314,8 @@ impl Queue {
         self.submit_part(request, terms, false)
     }
 
-    /// Submits a transfer. One that is `followed` raises no interrupt at its end, for the next one of its direction does.
+    /// Submits a transfer. One that is `followed` raises no interrupt at its end, because the next one of its direction
+    /// does.
     pub(crate) fn submit_part(
         &self,
         request: &Request<'_>,
@@ -330,7 +332,7 @@ impl Queue {
         } = request;
         let (peer, granularity, ends) = self.prepare(request)?;
         let mut state = self.0.lock_own()?;
-        // First, for this can fail: what is refused must not be made later.
+        // First, because this can fail: a transfer that is refused must not be made later.
         let taken = self.0.take_records(&mut state).map(|()| {
             let piece = piece.unwrap_or(state.piece).max(granularity);
             let order = Order {
@@ -341,7 +343,7 @@ impl Queue {
                 piece: piece - piece % granularity,
                 terms,
                 unreadable: !region.is_readable(),
-                // The library has to see the end of one with ends, whatever follows.
+                // The library has to see the end of a transfer with ends, even if another one follows.
                 followed: followed && ends.is_none(),
                 ends,
             };
@@ -350,7 +352,8 @@ impl Queue {
             id
         });
         self.0.unlock(state);
-        let is_unflushed = terms.no_flush && direction == Direction::FromFpga;
+        let writes = direction == Direction::FromFpga;
+        let is_unflushed = writes && (terms.no_flush || region.is_never_proven());
         if is_unflushed {
             region.note_unflushed();
         }
@@ -359,12 +362,13 @@ impl Queue {
             id: taken?,
             direction,
             length,
-            unflushed: is_unflushed.then(|| region.handle()),
+            written: writes.then(|| region.handle()),
+            is_unflushed,
         })
     }
 
-    /// Checks a request, and makes what its write needs: where it begins in the region, the bytes of which the board moves
-    /// multiples there, and its ends, which others do.
+    /// Checks a request. Returns the place of its bytes in the region, the granularity of the board's access there, and
+    /// the ends that the library writes.
     pub(crate) fn prepare(&self, request: &Request<'_>) -> Result<(Extents, u32, Option<Ends>)> {
         let peer = self.0.device.check(request)?;
         let granularity = match request.direction {
@@ -387,7 +391,7 @@ impl Queue {
         }
     }
 
-    /// Checks a request as [`submit_with`](Self::submit_with) does, and moves nothing.
+    /// Checks a request as [`submit_with`](Self::submit_with) does, without moving bytes.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -395,8 +399,8 @@ impl Queue {
         self.0.device.check(request).map(drop)
     }
 
-    /// Waits until all that was submitted before has ended, well or not; `None`: for as long as it
-    /// takes. It does not say what has failed: that is told by the [`Transfer`]s alone.
+    /// Waits until all transfers that were submitted before have ended, well or not; `None`: without a limit. It does
+    /// not report failures: only the [`Transfer`]s do.
     ///
     /// # Errors
     /// [`Error::NotDrained`]; [`Error::Gone`] and [`Error::Broken`] as [`Transfer::wait`].
@@ -404,7 +408,7 @@ impl Queue {
         self.drain_to(self.mark()?, limit)
     }
 
-    /// Names all that was submitted so far.
+    /// Returns a mark after all transfers that were submitted so far.
     ///
     /// # Errors
     /// [`Error::Inherited`].
@@ -412,7 +416,8 @@ impl Queue {
         Ok(Mark(self.0.lock_own()?.flow.submitted()))
     }
 
-    /// Waits as [`drain`](Self::drain) does, for what was submitted before a mark: a wait in several calls has one end.
+    /// Waits as [`drain`](Self::drain) does, for transfers that were submitted before a mark. So a wait in several
+    /// calls has one end.
     ///
     /// # Errors
     /// As [`drain`](Self::drain).
@@ -428,26 +433,28 @@ impl Queue {
         )
     }
 
-    /// Ends what is under way, and leaves an empty queue. Transfers that had not ended fail with
-    /// [`Error::Stopped`], but for those of which the board had found a fault. Regions and FPGA memory stay, and the queue can be used
-    /// on. It does not mend the board: that is the driver's business. Where the driver has to, it is waited for,
-    /// and what had not ended fails with [`Error::Restarted`]: where the board is being started again, does not end
-    /// what it was given, or was reset behind the driver's back, by another tool that configured the FPGA for one.
-    /// Of such a reset the driver learns by this at once, and by itself within a second or two; before that,
-    /// transfers do not end. A driver in the process does not see it: this gives [`Error::Broken`], and
-    /// [`Driver::reset`](crate::driver::Driver::reset) starts the block again.
+    /// Ends all transfers under way, and leaves an empty queue. Transfers that had not ended fail with
+    /// [`Error::Stopped`], except those for which the board had found a fault. Regions and FPGA memory stay, and the
+    /// queue remains usable.
+    ///
+    /// It does not recover the board: that is the task of the driver. If the driver has to, this waits for it, and
+    /// transfers that had not ended fail with [`Error::Restarted`]. That happens where the board is being restarted,
+    /// does not end its descriptors, or was reset without the driver's knowledge, for example by another tool that
+    /// configured the FPGA. The driver learns of such a reset by this call at once, and by itself within a second or
+    /// two; before that, transfers do not end. A driver in the process does not notice it: then this fails with
+    /// [`Error::Broken`], and [`Driver::reset`](crate::driver::Driver::reset) starts the block again.
     ///
     /// # Errors
-    /// [`Error::Gone`]; [`Error::Broken`] if board and queue do not agree even so: open the device anew.
-    /// [`Error::Call`] if the board is not started again in ten seconds; transfers under way are still under way then.
+    /// [`Error::Gone`]; [`Error::Broken`] if board and queue still disagree: close the device and open it again.
+    /// [`Error::Call`] if the board is not restarted within ten seconds; transfers under way are still under way then.
     /// [`Error::Inherited`] in the child of a fork.
     pub fn restart(&self) -> Result<()> {
         self.0.restart_all()
     }
 
-    /// Takes the records that have come, so that [`Transfer::has_ended`] knows of them. It calls no driver, gives the board
-    /// nothing and waits for nothing, not even for another thread that uses the queue: Python's collector of garbage
-    /// calls it.
+    /// Takes the records that have come, so that [`Transfer::has_ended`] knows of them. It does not call the driver,
+    /// gives the board no descriptors and does not wait, not even for another thread that uses the queue: Python's
+    /// garbage collector calls it.
     pub fn take_note(&self) {
         if self.is_inherited() {
             return;
@@ -464,47 +471,47 @@ impl Queue {
         }
     }
 
-    /// Whether this process is the child of a fork, and the queue its parent's. It takes no lock, which another thread of the
-    /// parent's may have had when the fork came.
+    /// Returns whether this process is the child of a fork, and the queue its parent's. It takes no lock, which another
+    /// thread of the parent may have held at the time of the fork.
     pub fn is_inherited(&self) -> bool {
         self.0.is_inherited()
     }
 }
 
-/// Whether the channel shows no sign of use since it was started, by whoever else has the same file.
-/// Slot 0 of the ring holds no record then, and no descriptor is under way.
+/// Returns whether the channel shows no use by another owner of the same file since it was started. Without use, slot 0
+/// of the ring holds no record, and no descriptor is under way.
 fn is_unused(context: &dyn Context, depth: u32) -> bool {
     let empty = context.status(0) == record::empty();
     let free = context.queue_free();
-    // Where nothing takes doorbells, the page does not say what is under way.
+    // While the channel takes no doorbells, the page does not show the descriptors under way.
     empty && (free == [0, 0] || free.iter().all(|free| *free >= depth))
 }
 
-/// Descriptors that each direction takes while nothing is under way; 0 while doorbells are refused,
-/// and on a page with nothing in it, which stands for a board that is being started.
+/// Returns the number of descriptors that each direction takes while it is idle. It is 0 while doorbells are refused,
+/// and on an empty page, which means that the board is being started.
 fn slots(context: &dyn Context) -> u32 {
     let [writes, reads] = context.queue_free();
     writes.min(reads)
 }
 
 impl Shared {
-    /// The memory for ends of writes. The first call makes it, by a call of the driver's.
+    /// Returns the memory for ends of writes. The first call makes it, by a call of the driver.
     fn bounce(&self) -> Result<&Bounce> {
         if self.bounce.get().is_none() {
-            // Another thread's may come first; then this one goes.
+            // Another thread may be first; then this one's memory is dropped.
             let _ = self.bounce.set(Bounce::new(&self.device)?);
         }
         self.bounce.get().ok_or(Error::Forgotten)
     }
 
-    /// The state. A panic elsewhere leaves it consistent: every change is made after what can fail. With it locked nobody
-    /// sleeps, and no driver stops a channel or flushes a write.
+    /// Locks the state. A panic elsewhere leaves it consistent: every change is made after the calls that can fail.
+    /// While it is locked, no thread sleeps, and no driver stops a channel or flushes a write.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, in the process that made the queue. In a child of a fork the channel's page and ring are not there, and
-    /// another thread of the parent may have had the lock.
+    /// Locks the state, in the process that made the queue. A child of a fork does not have the channel's page and
+    /// ring, and another thread of the parent may have had the lock.
     fn lock_own(&self) -> Result<MutexGuard<'_, State>> {
         match self.is_inherited() {
             true => Err(Error::Inherited),
@@ -512,9 +519,9 @@ impl Shared {
         }
     }
 
-    /// Unlocks the state, and does what must not be done with it locked: the rest of writes that the board is done with,
-    /// to release what transfers had that have ended (the last handle of a region calls the driver), and to wake the
-    /// tasks that are due. `true`: writes are left, because the board is being started again.
+    /// Unlocks the state, and then does the work that must not be done under the lock: the rest of writes that the
+    /// board is done with, the release of regions of ended transfers (the last handle of a region calls the driver),
+    /// and the wakeup of due tasks. Returns `true` if writes are left, because the board is being restarted.
     fn unlock<'a>(&'a self, mut state: MutexGuard<'a, State>) -> bool {
         let mut away = false;
         while state.flow.can_finish() && !away {
@@ -542,10 +549,10 @@ impl Shared {
         drop(task);
     }
 
-    /// The state of the context, for whoever asks beside the queue: the generation that the driver
-    /// says here admits the channel, so it is the queue's from now on.
+    /// Returns the state of the context, for a caller other than the queue. The generation that the driver returns here
+    /// admits the channel, so the queue takes it over.
     pub(crate) fn query(&self) -> Result<Query> {
-        // Events are left to a thread that waits for them. One that begins to wait looks at the ring before.
+        // Events are left to a thread that waits for them. A thread that begins to wait looks at the ring first.
         let waits = self.lock_own()?.sleeping;
         if waits
             && let Some(query) = self.device.shared().peek()?
@@ -561,7 +568,7 @@ impl Shared {
             }
             Ok(query)
         });
-        // The event that this has acknowledged may be theirs.
+        // The event that this has acknowledged may be one that those threads or tasks wait for.
         self.wake_all(&mut state);
         self.unlock(state);
         query
@@ -571,7 +578,7 @@ impl Shared {
         self.owner != Process::current()
     }
 
-    /// Takes the records that have come, and releases what transfers had that have ended.
+    /// Takes the records that have come, and releases the regions of ended transfers.
     pub(crate) fn settle(&self) {
         if let Ok(mut state) = self.lock_own() {
             // The next call finds an error again.
@@ -580,7 +587,7 @@ impl Shared {
         }
     }
 
-    /// Gives the board nothing more of a transfer. What waits behind it has its turn.
+    /// Gives the board no more descriptors of a transfer. Transfers after it have their turn.
     pub(crate) fn cancel(&self, id: TransferId) {
         let Ok(mut state) = self.lock_own() else {
             return;
@@ -591,12 +598,12 @@ impl Shared {
         self.unlock(state);
     }
 
-    /// The device.
+    /// Returns the device.
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Does something while no descriptor is given to the board, and waits for copies that began before.
+    /// Calls `f` while the board gets no descriptors, and then waits for copies that began before.
     pub(crate) fn between_descriptors<T>(&self, f: impl FnOnce() -> T) -> T {
         let mut state = self.lock();
         let done = f();
@@ -625,7 +632,7 @@ impl Shared {
                 self.wake(state);
                 Ok(())
             }
-            // After a reset the ring starts anew, and after an unbind it is a page of zeros.
+            // After a reset the ring starts again, and after an unbind it is a page of zeros.
             Err(error) => {
                 let restarted = state.notice(&self.device);
                 self.wake_all(state);
@@ -635,7 +642,7 @@ impl Shared {
     }
 
     /// Does the rest of a write that the board is done with: flushes it where the block could not, and copies its ends.
-    /// `false`: the board is being started again.
+    /// Returns `false` if the board is being restarted.
     fn finish(&self, mut state: MutexGuard<'_, State>) -> bool {
         let Some(closing) = state.flow.begin_finish() else {
             return true;
@@ -652,9 +659,18 @@ impl Shared {
     /// Flushes a write.
     fn flush(&self, region: &Region, why: Unproven) -> Result<()> {
         let context = self.device.context();
-        match why {
+        let flushed = match why {
             Unproven::BrokenOff => context.flush(region.handle()),
             Unproven::Unread => context.flush_unread(region.handle()),
+        };
+        flushed.inspect_err(|_| region.note_unflushed())
+    }
+
+    /// Flushes a region by its handle. A region that is not registered any more was flushed before.
+    pub(crate) fn flush_region(&self, handle: u32) -> Result<()> {
+        match self.device.context().flush(handle) {
+            Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
+            flushed => flushed,
         }
     }
 
@@ -666,7 +682,7 @@ impl Shared {
         }
     }
 
-    /// Gives the board what it has room for.
+    /// Gives the board the descriptors that it has room for.
     fn pump(&self, state: &mut State) {
         if state.restarting {
             return;
@@ -677,7 +693,8 @@ impl Shared {
         flow.pump(&mut Page(self.device.context(), statistics));
     }
 
-    /// Has those look who wait for another thread, and the tasks whose transfers have ended, once the state is unlocked.
+    /// Makes threads that wait for another thread look again, and, once the state is unlocked, tasks whose transfers
+    /// have ended.
     fn wake(&self, state: &mut State) {
         if state.followers > 0 {
             self.woken.notify_all();
@@ -686,14 +703,14 @@ impl Shared {
         tasks.ended_due(|id| flow.result(id).is_some());
     }
 
-    /// The same, for all tasks.
+    /// Makes waiting threads and all tasks look again.
     fn wake_all(&self, state: &mut State) {
         self.wake(state);
         state.tasks.all_due();
     }
 }
 
-/// The rest of a write, which somebody does without the lock. It ends however that ends.
+/// The rest of a write, which a thread does without the lock. Its drop ends it in any case.
 struct Rest<'a> {
     queue: &'a Shared,
     closing: Closing<Region>,
@@ -701,7 +718,7 @@ struct Rest<'a> {
 }
 
 impl Rest<'_> {
-    /// `false`: the board is being started again.
+    /// Does the rest. Returns `false` if the board is being restarted.
     fn carry_out(mut self) -> bool {
         let queue = self.queue;
         let closed = self.closing.carry_out(
@@ -724,14 +741,14 @@ impl Drop for Rest<'_> {
         let closed = self.closed.take().unwrap_or_else(panicked);
         let mut state = self.queue.lock();
         state.flow.end_finish(&self.closing, closed);
-        // What was to come after it.
+        // Transfers that must come after it.
         self.queue.pump(&mut state);
         self.queue.wake(&mut state);
     }
 }
 
 impl State {
-    /// The state of the context, whose events are acknowledged by that.
+    /// Queries the state of the context, which acknowledges its events.
     fn query(&mut self, device: &Device) -> Result<Query> {
         self.statistics.system_calls += 1;
         match device.shared().query()? {
@@ -740,37 +757,37 @@ impl State {
         }
     }
 
-    /// Takes note of what the driver says; whether the block was reset. Then the ring starts at
-    /// its first slot, and doorbells were refused from the reset to this question.
+    /// Notes the driver's state of the context. Returns whether the block was reset. After a reset the ring starts at
+    /// its first slot, and doorbells were refused from the reset to this query.
     fn notice(&mut self, device: &Device) -> Result<bool> {
         let generation = self.query(device)?.generation;
         self.admit(device.context(), generation)
     }
 
-    /// Whether the block was reset since it had this generation, as another thread may have noticed.
+    /// Returns whether the block was reset since it had this generation, as another thread may have noticed.
     fn is_new(&mut self, device: &Device, generation: u32) -> Result<bool> {
         Ok(self.generation != generation || self.notice(device)?)
     }
 
-    /// Takes note of the generation that the driver has said; whether it is a new one.
+    /// Notes the generation that the driver has reported. Returns whether it is a new one.
     fn admit(&mut self, context: &dyn Context, generation: u32) -> Result<bool> {
         let restarted = generation != self.generation;
         if restarted {
             self.generation = generation;
-            // The board may be on its way through another restart.
+            // The board may be in another restart.
             let slots = match slots(context) {
                 0 => self.flow.slots(),
                 slots => slots,
             };
             self.flow.renew(slots)?;
-            // What was refused is lost with the rest.
+            // Refused descriptors are lost with the others.
             self.note_refused(context);
             self.refused = None;
         }
         Ok(restarted)
     }
 
-    /// Looks whether doorbells were refused, and takes the note off the board.
+    /// Checks whether doorbells were refused, and clears that note at the board.
     fn note_refused(&mut self, context: &dyn Context) {
         self.looked = context.now();
         if context.take_refused() {
@@ -786,22 +803,26 @@ impl Drop for Shared {
         }
         let mut state = self.lock();
         if state.flow.under_way() > 0 {
-            // Before the regions of what is under way are given back, and their memory is used for something else. A
-            // board that is gone has nothing under way.
+            // Before the regions of transfers under way are unregistered, and their memory is used for another purpose.
+            // A board that is gone has no transfers under way.
             let context = self.device.context();
-            let _ = context.stop(Duration::ZERO);
+            let stopped = context.stop(Duration::ZERO);
             // Ends of writes that the board has ended well.
             let _ = state.flow.drain(&mut Records(context));
             state.flow.finish(
                 |region, why| self.flush(region, why),
                 |region, end| self.place(region, end),
             );
-            let mut regions = BTreeSet::new();
+            let mut regions = BTreeMap::new();
             state.flow.each_write(|region| {
-                regions.insert(region.handle());
+                regions.insert(region.handle(), region.clone());
             });
-            for handle in regions {
-                let _ = context.flush(handle);
+            for region in regions.values() {
+                // After an error the driver unregisters the region instead of caching it.
+                let _ = region.flush();
+                if stopped.is_err() {
+                    region.do_not_keep();
+                }
             }
         }
         self.device.0.note_queue(false);

@@ -24,18 +24,18 @@ impl Keep for Region {
     }
 }
 
-/// Memory that the board can reach. Clones are the same region. When the last one is dropped
-/// it is given back, but may stay mapped: registering the same memory again is then cheap.
+/// Memory that the board can reach. Clones are the same region. When the last one is dropped, the region is
+/// unregistered, but may stay cached: registering the same memory again is cheap then.
 #[derive(Debug, Clone)]
 pub struct Region(Arc<Inner>);
 
-/// A region that is [held](Region::hold): nobody forgets it.
+/// A region that is [held](Region::hold): it cannot be invalidated.
 #[derive(Debug)]
 #[must_use = "it is held until this is dropped"]
 pub struct HeldRegion(Region);
 
 impl HeldRegion {
-    /// The region.
+    /// Returns the region.
     pub fn region(&self) -> &Region {
         &self.0
     }
@@ -57,21 +57,21 @@ struct Inner {
     /// [`Register::proof`].
     proof: u64,
     found: bool,
-    /// Who registered it: a child's copy gives nothing back.
+    /// The process that registered it: a child's copy unregisters nothing.
     owner: Process,
-    /// Somebody has begun to take it from the board.
+    /// A thread has begun to invalidate it.
     forgotten: AtomicBool,
-    /// The driver is not to keep it.
+    /// The driver must not cache it.
     discarded: AtomicBool,
-    /// A write to it was submitted that is not flushed.
+    /// A write without a flush was submitted for it.
     unflushed: AtomicBool,
-    /// How many hold it.
+    /// Number of holders.
     held: AtomicU32,
-    /// The board has forgotten it. Held while the driver is asked.
+    /// It is unregistered. Locked during the driver's call.
     gone: Mutex<bool>,
-    /// How the library writes it. This keeps memory of the library's own.
+    /// Way in which the library writes it. This keeps memory of the library's own alive.
     access: OnceLock<Access>,
-    /// Keeps other memory where it is. The driver does not need that, but for bus addresses.
+    /// Keeps other memory in place. The driver does not need that, except for bus addresses.
     memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -96,11 +96,11 @@ impl Drop for Inner {
         if gone || self.owner != Process::current() {
             return;
         }
-        // What was to be forgotten and could not be is not kept.
+        // A region whose invalidation failed is not cached.
         let not = [&self.forgotten, &self.discarded];
         let is_kept = !not.iter().any(|flag| flag.load(Ordering::Relaxed));
         let context = &*self.device.context;
-        // A driver that keeps the region does not flush it.
+        // A driver that caches the region does not flush it.
         let mut has_arrived = || !*self.unflushed.get_mut() || context.flush(self.handle).is_ok();
         let flags = match is_kept && has_arrived() {
             true => unregister::KEEP,
@@ -117,24 +117,26 @@ impl Drop for Inner {
 impl Device {
     /// Registers a part of memory.
     ///
-    /// A region takes an entry of the board's address translation table for each page of 4 KiB, 64 KiB or
-    /// 2 MiB, the largest that all of its contiguous pieces keep to. Host memory may have pages of 4 KiB at its start and end, and
-    /// larger ones between ([`Region::extents`], [`one_page_size`](Self::one_page_size)). The table has
-    /// [`att_entries`](peerlane_core::capability::Capabilities::att_entries) for all contexts of the board
-    /// together: 4096 of the default build are 16 MiB of memory in pages of 4 KiB, and 8 GiB of memory
-    /// that lies in pieces of 2 MiB ([`Memory::huge`]).
+    /// A region takes an entry of the board's address translation table for each page of 4 KiB, 64 KiB or 2 MiB: the
+    /// largest size that fits all of its contiguous pieces. Host memory may have pages of 4 KiB at its start and end,
+    /// and larger ones between ([`Region::extents`], [`one_page_size`](Self::one_page_size)). The table has
+    /// [`att_entries`](peerlane_core::capability::Capabilities::att_entries) entries for all contexts of the board
+    /// together: the 4096 entries of the default build are 16 MiB of memory in pages of 4 KiB, or 8 GiB of memory in
+    /// pieces of 2 MiB ([`Memory::huge`]).
     ///
-    /// On a board with [`PROVED_PEERS`](peerlane_core::uapi::feature::PROVED_PEERS) another device's memory is registered for
-    /// reading only if the board can read it, which the first registration tries: [`Device::proved_only`].
+    /// On a board with [`PROVED_PEERS`](peerlane_core::uapi::feature::PROVED_PEERS) another device's memory is
+    /// registered for reading only if the board can read it. The first registration tries that:
+    /// [`Device::proved_only`].
     ///
-    /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data
-    /// are proven to have arrived; [`Permissions::ReadWrite`] lets the board prove that. This holds for all
-    /// kinds of registration ([`access::WRITE`]).
+    /// With [`Permissions::Write`] alone the kernel's device reports the end of a write before its data are proven to
+    /// have arrived; [`Permissions::ReadWrite`] lets the board prove that. This applies to all kinds of registration
+    /// ([`access::WRITE`]).
     ///
     /// # Errors
-    /// [`Error::Bounds`], [`Error::Empty`]; [`Error::Call`] with `ENOSPC`, `EDQUOT` or `ENOMEM` if there is no
-    /// room, and [`Error::AttFull`] of a driver in the process; [`Error::TooLarge`] if there never is: such memory is copied by
-    /// [`Queue::copy_to_fpga`](crate::Queue::copy_to_fpga) and [`copy_from_fpga`](crate::Queue::copy_from_fpga).
+    /// [`Error::Bounds`], [`Error::Empty`]; [`Error::Call`] with `ENOSPC`, `EDQUOT` or `ENOMEM` if there is no room,
+    /// and [`Error::AttFull`] of a driver in the process; [`Error::TooLarge`] if there can never be room. Such memory
+    /// is copied by [`Queue::copy_to_fpga`](crate::Queue::copy_to_fpga) and
+    /// [`copy_from_fpga`](crate::Queue::copy_from_fpga).
     pub fn register(
         &self,
         memory: &Memory,
@@ -163,16 +165,16 @@ impl Device {
     /// Registers memory of this process by its address.
     ///
     /// # Safety
-    /// The board may write the memory until the region has been [forgotten](Region::forget),
-    /// or is dropped and no transfer with it is under way: nobody else may hold references
-    /// into it for as long. Memory that is unmapped meanwhile is no longer the board's. It stays mapped, or
-    /// unmapped, until a write to it has ended that does not begin and end at a multiple of the board's
-    /// [granularity](peerlane_core::capability::Capabilities::write_granularity): this process copies the ends, to
-    /// whatever is mapped there then.
+    /// The board may write the memory until the region has been [invalidated](Region::forget), or is dropped and no
+    /// transfer with it is under way. For as long, no other code may hold references into it. Memory that is unmapped
+    /// in the meantime is cut off from the board. But the mapping must not change, from mapped to unmapped or back,
+    /// until a write to it has ended that does not begin and end at a multiple of the board's
+    /// [granularity](peerlane_core::capability::Capabilities::write_granularity): this process copies the ends of such
+    /// a write to the memory that is mapped at their address then.
     ///
     /// That copy needs a mapping that may be written: after `mprotect(PROT_READ)` the write fails with
-    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. No other write of the queue ends
-    /// meanwhile: a thread that serves faults of the memory (userfaultfd) must not wait for one.
+    /// [`Fault::AttInvalid`](crate::Fault::AttInvalid) when its middle is written. In the meantime no other write of
+    /// the queue ends: a thread that serves page faults of the memory (userfaultfd) must not wait for one.
     pub unsafe fn register_address(
         &self,
         address: u64,
@@ -190,8 +192,7 @@ impl Device {
         Ok(region.with(Access::Process(address)))
     }
 
-    /// Registers `length` bytes at `offset` of a dma-buf. The region lives on when the
-    /// descriptor is closed.
+    /// Registers `length` bytes at `offset` of a dma-buf. The region remains when the descriptor is closed.
     pub fn register_dmabuf(
         &self,
         dmabuf: impl AsFd,
@@ -210,13 +211,13 @@ impl Device {
     }
 
     /// Registers memory of an NVIDIA GPU by its device pointer. `identity` is the buffer's
-    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: addresses are used again, it is not.
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`, because addresses are used again and identities are not.
     ///
     /// # Safety
-    /// The board may write the memory until the region has been [forgotten](Region::forget), or is dropped and no
-    /// transfer with it is under way. All of it, from `address` on, is the caller's to let the board into: nobody
-    /// else relies on its bytes for as long. (Safe code has buffers in it, too: any pointer of the process names
-    /// one.) Memory that is freed meanwhile is no longer the board's.
+    /// The board may write the memory until the region has been [invalidated](Region::forget), or is dropped and no
+    /// transfer with it is under way. The caller must have the right to open all of it, from `address` on, to the
+    /// board: no other code relies on its bytes for as long. (Buffers of safe code are such memory, too: any pointer of
+    /// the process names one.) Memory that is freed in the meantime is cut off from the board.
     ///
     /// ```compile_fail,E0133
     /// # use peerlane_host::{Device, Permissions, Region, Result};
@@ -243,14 +244,15 @@ impl Device {
     }
 
     /// Registers memory of another device by its bus address, where the board's driver is in the process and takes such
-    /// addresses. `keep` is dropped when the board has forgotten the memory.
+    /// addresses. `keep` is dropped when the memory is unregistered. The driver may be locked then, so its drop must
+    /// not use the device.
     ///
-    /// The kernel's driver takes none, from nobody. A bus address names whatever lies there, and no exporter tells when
-    /// that is somebody else's. GPU memory is registered as a dma-buf ([`register_dmabuf`](Self::register_dmabuf)), whose
-    /// exporter does.
+    /// The kernel's driver takes no bus addresses, from any process. A bus address refers to whichever memory lies
+    /// there, and no exporter reports that the memory has changed its owner. GPU memory is registered as a dma-buf
+    /// ([`register_dmabuf`](Self::register_dmabuf)), whose exporter reports that.
     ///
     /// # Safety
-    /// The addresses are memory of a device, all of it the caller's to let the board into, and remain so until `keep` is
+    /// The addresses are memory of a device. The caller has the right to open all of it to the board, until `keep` is
     /// dropped.
     ///
     /// # Errors
@@ -283,9 +285,9 @@ impl Region {
         Self::entered(device, register, permissions, None, enter)
     }
 
-    /// The same, with how the library writes it.
+    /// Returns the region with the way in which the library writes it.
     fn with(self, access: Access) -> Self {
-        // It has none yet.
+        // The access was not set before.
         let _ = self.0.access.set(access);
         self
     }
@@ -308,7 +310,7 @@ impl Region {
         register.flags = device.proof_flag();
         enter(&mut register)?;
         let Some(extents) = register.extents() else {
-            // Nothing can be done with it.
+            // The region is not usable.
             let _ = device.context().unregister(register.handle, 0);
             return Err(Error::Broken {
                 reason: format!("{register:?} does not say where a region lies"),
@@ -333,7 +335,7 @@ impl Region {
         })))
     }
 
-    /// Names some of its bytes, for a transfer. That they lie in the region is checked when the transfer is submitted.
+    /// Returns a part of it, for a transfer. The submission checks that the part lies in the region.
     pub fn part(&self, bytes: Range<u64>) -> Part<'_> {
         Part {
             region: self,
@@ -342,58 +344,60 @@ impl Region {
         }
     }
 
-    /// The driver's name for it in this context.
+    /// Returns the driver's name for it in this context.
     pub fn handle(&self) -> u32 {
         self.0.handle
     }
 
-    /// The ATT address of its first byte. The addresses of the next bytes follow, in memory of a GPU and where the device
-    /// [registers pages of one size](Device::one_page_size). Else see [`extents`](Self::extents).
+    /// Returns the ATT address of its first byte. The addresses of the next bytes follow, in memory of a GPU and where
+    /// the device [registers pages of one size](Device::one_page_size). Otherwise see [`extents`](Self::extents).
     pub fn att_address(&self) -> AttAddress {
         self.0.extents.first()
     }
 
-    /// The stretches of it whose ATT addresses follow each other: up to three in memory of a process. A descriptor must not cross
-    /// from one to the next; a [`Queue`](crate::Queue) cuts transfers there.
+    /// Returns its pieces with consecutive ATT addresses: up to three in memory of a process. A descriptor must not
+    /// cross from one to the next; a [`Queue`](crate::Queue) splits transfers there.
     pub fn extents(&self) -> &Extents {
         &self.0.extents
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         self.0.length
     }
 
-    /// What the board may do.
+    /// Returns the permissions of the board.
     pub fn permissions(&self) -> Permissions {
         self.0.permissions
     }
 
-    /// Whether the board only writes it, though it was registered for reading: reads were lost since then, and its device
-    /// may be the cause. This is the state at the last [`Device::query`], by the program or by the device's queue.
+    /// Returns whether the board only writes it, though it was registered for reading: reads were lost since then, and
+    /// its device may be the cause. This is the state at the last [`Device::query`], by the program or by the device's
+    /// queue.
     pub fn is_doubted(&self) -> bool {
         self.0.device.doubts(self.0.proof)
     }
 
-    /// Whether the board reads it, so that it also proves that writes have arrived.
+    /// Returns whether the board may read it, so that it can also prove that writes have arrived.
     pub(crate) fn is_readable(&self) -> bool {
         self.permissions().read() && !self.is_doubted()
     }
 
-    /// Whether it was still mapped from an earlier registration.
+    /// Returns whether it was still registered from an earlier registration.
     pub fn found(&self) -> bool {
         self.0.found
     }
 
-    /// Says how a few bytes of it are written where the board cannot: at the ends of a write that does not begin and end at
-    /// multiples of the board's [granularity](peerlane_core::capability::Capabilities::write_granularity). For memory that
-    /// only its owner reaches, a GPU; without it, [`Queue::submit`](crate::Queue::submit) refuses such a write. Only the
-    /// first is taken, and none of memory that the library writes by itself.
+    /// Sets the function that writes a few bytes of it where the board cannot: at the ends of a write that does not
+    /// begin and end at multiples of the board's
+    /// [granularity](peerlane_core::capability::Capabilities::write_granularity). It is for memory that only its owner
+    /// reaches, such as a GPU's. Without it, [`Queue::submit`](crate::Queue::submit) refuses such a write. Only the
+    /// first call has an effect, and none does for memory that the library writes itself.
     pub fn set_patch(&self, patch: Arc<dyn Patch>) {
         let _ = self.0.access.set(Access::Owner(patch));
     }
 
-    /// Where some of its bytes are for the board. They lie in the region.
+    /// Returns the places of some of its bytes at the board. The bytes must lie in the region.
     pub(crate) fn places(&self, offset: u64, length: u64) -> Result<Extents> {
         if length == 0 {
             return Err(Error::Empty { what: "a transfer" });
@@ -406,7 +410,7 @@ impl Region {
         })
     }
 
-    /// The ATT address of the first of some bytes that one descriptor moves.
+    /// Returns the ATT address of the first of `length` bytes that one descriptor moves.
     pub(crate) fn place(&self, offset: u64, length: u64) -> Result<AttAddress> {
         match self.places(offset, length)?.one_extent() {
             Ok(address) => Ok(address),
@@ -418,13 +422,13 @@ impl Region {
         }
     }
 
-    /// How the library writes it, if it can.
+    /// Returns the way in which the library writes it, if it can.
     pub(crate) fn access(&self) -> Option<&Access> {
         self.0.access.get()
     }
 
-    /// Checks that the board writes bytes from an address of it on as a whole, or that there is an access to it that
-    /// `helps` with the ends.
+    /// Checks that the board writes whole units from an address of it on, or that there is an access to it that `helps`
+    /// with the ends.
     pub(crate) fn check_ends(
         &self,
         peer: AttAddress,
@@ -442,13 +446,13 @@ impl Region {
         }
     }
 
-    /// Takes it from the board now: when this returns well, here or at a clone, the board has forgotten
-    /// the memory. Transfers with it that are under way fail.
+    /// Invalidates the region now: when this returns `Ok`, for this handle or a clone, the board cannot reach the
+    /// memory any more. Transfers with it that are under way fail.
     ///
     /// # Errors
-    /// [`Error::Inherited`] in the child of a fork. [`Error::Call`] with `EBUSY` while somebody [holds](Self::hold) it: nothing
-    /// has happened then. What the driver says.
-    /// The board may still reach the memory then; a clone can try it again, and so does the drop of the last one.
+    /// [`Error::Inherited`] in the child of a fork. [`Error::Call`] with `EBUSY` while a holder [holds](Self::hold) it:
+    /// nothing has happened then. After an error of the driver, the board may still reach the memory; a clone can try
+    /// it again, and so does the drop of the last one.
     pub fn forget(self) -> Result<()> {
         let region = &*self.0;
         if region.owner != Process::current() {
@@ -462,13 +466,13 @@ impl Region {
         if region.held.load(Ordering::Relaxed) > 0 {
             return Err(Error::call("UNREGISTER", Errno::BUSY));
         }
-        // Between two descriptors: one that was made for this region must not be posted when its ATT
-        // entries are another's.
+        // Between two descriptors: a descriptor that was made for this region must not be posted when its ATT entries
+        // belong to another region.
         let forget = || region.forgotten.swap(true, Ordering::Relaxed);
         let again = region.device.between_descriptors(forget);
         match region.device.context.unregister(region.handle, 0) {
             Ok(()) => {}
-            // The driver has come to it meanwhile, after it could not at first.
+            // The driver could not do it at first, and has done it in the meantime.
             Err(Error::Call { source, .. }) if again && source == Errno::NOENT => {}
             Err(error) => return Err(error),
         }
@@ -476,25 +480,27 @@ impl Region {
         Ok(())
     }
 
-    /// Makes sure that all has arrived that the board wrote to it before: what records tell of, or [`Device::stop`]
-    /// ended. A [`Transfer`](crate::Transfer) does so by itself, but for [`Terms::no_flush`](crate::Terms::no_flush).
-    /// Where the board may not read the memory there is no proof on the kernel's device, and this waits for as long
-    /// as such data take.
+    /// Makes sure that all data that the board wrote to it before have arrived: the data of transfers that records
+    /// reported, or that [`Device::stop`] ended. A [`Transfer`](crate::Transfer) does that by itself, except with
+    /// [`Terms::no_flush`](crate::Terms::no_flush). Where the board may not read the memory, the kernel's device has no
+    /// proof, and this waits for the time that such data need.
     ///
     /// # Errors
-    /// [`Error::Gone`], and what the driver says: the data may be on their way. [`Error::Call`] with `EAGAIN` while the
-    /// board is being started again, and with `ENOTTY` of a driver without
-    /// [`FLUSH`](peerlane_core::uapi::feature::FLUSH).
+    /// [`Error::Gone`], and errors of the driver: the data may be on their way. [`Error::Call`] with `EAGAIN` while the
+    /// board is being restarted, and with `ENOTTY` of a driver without [`FLUSH`](peerlane_core::uapi::feature::FLUSH).
     pub fn flush(&self) -> Result<()> {
         let gone = self.0.gone.lock().unwrap_or_else(PoisonError::into_inner);
         match *gone {
             true => Ok(()),
-            false => self.0.device.context.flush(self.0.handle),
+            false => {
+                let flushed = self.0.device.context.flush(self.0.handle);
+                flushed.inspect_err(|_| self.note_unflushed())
+            }
         }
     }
 
-    /// Holds it for somebody who gives its descriptors to the board beside the library: until that is dropped
-    /// [`forget`](Self::forget) refuses, for the entries of a region that is forgotten become another's.
+    /// Holds it for code that gives the board its descriptors without the library's queue. Until the result is dropped,
+    /// [`forget`](Self::forget) fails, because the entries of an invalidated region are used for another one.
     ///
     /// # Errors
     /// [`Error::Forgotten`].
@@ -507,10 +513,10 @@ impl Region {
         Ok(HeldRegion(self.clone()))
     }
 
-    /// Whether a transfer with it is under way, as far as records have come. Whoever has another clone of it counts, too.
-    /// On a board that is gone no transfer moves anything ([`Context::is_cut_off_when_gone`](crate::Context)), nor does one of
-    /// the child's of a fork. A transfer of
-    /// [`Device::submit`] counts until its [`Submitted`](crate::Submitted) is dropped.
+    /// Returns whether a transfer with it is under way, as far as records have come. Other clones count, too. On a
+    /// board that is gone no transfer moves bytes ([`Context::is_cut_off_when_gone`](crate::Context)), nor does a
+    /// transfer of the child of a fork. A transfer of [`Device::submit`] counts until its
+    /// [`Submitted`](crate::Submitted) is dropped.
     pub fn is_in_use(&self) -> bool {
         let Some(queue) = self.0.device.queue() else {
             let may_move = self.0.owner == Process::current() && self.0.device.may_move();
@@ -530,32 +536,40 @@ impl Region {
         self.0.unflushed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a board that is gone does not reach the memory any more.
+    /// Returns whether no read of the board proves that writes to the region have arrived. Records push the data of
+    /// writes to host memory.
+    pub(crate) fn is_never_proven(&self) -> bool {
+        let is_host = || self.0.access.get().is_some_and(Access::is_host);
+        !self.is_readable() && !is_host()
+    }
+
+    /// Returns whether a board that is gone cannot reach the memory any more.
     pub(crate) fn is_safe_when_gone(&self) -> bool {
         self.0.device.context.is_cut_off_when_gone()
     }
 
-    /// Whether somebody has a clone of it, a transfer under way for one.
+    /// Returns whether there is another clone of it, for example of a transfer under way.
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Has the driver not keep it when the last clone is dropped. For memory that nobody registers again by the same name: a
-    /// dma-buf that was exported for this region is another one each time, and to keep it would only keep its memory taken.
+    /// Makes the driver not cache it when the last clone is dropped. This is for memory that is not registered again by
+    /// the same name: a dma-buf that was exported for this region is a new one each time, and a cached region of it
+    /// would only keep its memory allocated.
     pub fn do_not_keep(&self) {
         self.0.discarded.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset`
-    /// into FPGA memory at `local`, and returns them: not every platform passes reads
-    /// between peers, and some send them elsewhere and report no error. Only before the device has a
-    /// queue, and it has none afterwards: open it once more for one. Memory of which reads fail takes writes where it is registered for
-    /// [`Permissions::Write`] alone: else the board reads back behind the data.
+    /// Lets the board read [`PROBE_BYTES`](peerlane_core::uapi::PROBE_BYTES) bytes at `offset` into FPGA memory at
+    /// `local`, and returns them. Not every platform passes reads between peers, and some send them elsewhere and
+    /// report no error. A probe is possible only before the device has a queue, and the device has none afterwards:
+    /// open it once more for one. Memory of which reads fail takes writes if it is registered for
+    /// [`Permissions::Write`] alone: otherwise the board reads back after the data.
     ///
     /// # Errors
-    /// [`Error::Fault`] if the read failed; [`Error::Region`] and [`Error::Local`] if the bytes do not lie in the region and
-    /// in the context's FPGA memory, or the board may not read them; [`Error::Call`] with `EBUSY` once the device has a
-    /// queue, and with `EOPNOTSUPP` where the driver has no probes.
+    /// [`Error::Fault`] if the read failed; [`Error::Region`] and [`Error::Local`] if the bytes do not lie in the
+    /// region and in the context's FPGA memory, or the board may not read them; [`Error::Call`] with `EBUSY` once the
+    /// device has a queue, and with `EOPNOTSUPP` where the driver has no probes.
     pub fn probe(&self, offset: u64, local: u64) -> Result<[u8; peerlane_core::uapi::PROBE_BYTES]> {
         let length = peerlane_core::uapi::PROBE_BYTES as u64;
         self.check(Direction::ToFpga, offset, length)?;
@@ -577,7 +591,7 @@ impl Region {
         Ok(probe.data)
     }
 
-    /// Whether it is a device's.
+    /// Returns an error if it belongs to another device.
     pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
         match Arc::ptr_eq(&self.0.device, &device.0) {
             true => Ok(()),
@@ -585,7 +599,7 @@ impl Region {
         }
     }
 
-    /// Checks a transfer, as far as it shows here. The driver and the board check it too.
+    /// Checks a transfer, as far as the region's values show errors. The driver and the board check it too.
     pub(crate) fn check(&self, direction: Direction, offset: u64, length: u64) -> Result<()> {
         let region = self.0.length;
         let inside = (offset.checked_add(length)).is_some_and(|end| end <= region);

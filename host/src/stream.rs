@@ -1,13 +1,14 @@
-//! Streams: data of any length through memory of a few slots.
+//! Streams: data of any length through memory with a few slots.
 //!
-//! The board works on some slots while the program, or a GPU's kernel, has another one. So memory that the board reaches
-//! need only be as large as a few slots, however long the data are: a GPU's BAR shows a part of its memory (M. Vogelgesang
-//! and others, *A High-Throughput DAQ System Based on DirectGMA and PCI Express*, 2015, use two such buffers in turn).
+//! The board works on some slots while the program, or a GPU's kernel, has another one. So the memory that the board
+//! reaches need only hold a few slots, for data of any length: a GPU's BAR shows only a part of its memory (M.
+//! Vogelgesang and others, *A High-Throughput DAQ System Based on DirectGMA and PCI Express*, 2015, alternate between
+//! two such buffers).
 //!
-//! Nothing paces the board against logic on the FPGA. A stream from the FPGA moves its first blocks at once, one for each slot,
-//! and one more at the end of each turn. Where the logic has not made that block by then, old bytes are moved, or a block
-//! once more; where the logic is faster, blocks are lost. Have it report how far it is, and end a turn only then. With a
-//! stream to the FPGA it is the other way round.
+//! A stream does not synchronize the board with logic on the FPGA. A stream from the FPGA moves its first blocks at
+//! once, one for each slot, and one more at the end of each turn. If the logic has not made that block by then, stale
+//! bytes are moved, or a block is moved twice. If the logic is faster, blocks are lost. Have the logic report its
+//! progress, and end a turn only then. With a stream to the FPGA it is the other way round.
 
 use crate::error::{Error, Result};
 use crate::queue::Queue;
@@ -18,10 +19,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Where a stream flows.
+/// Settings of a stream.
 #[derive(Debug, Clone)]
 pub struct Course {
-    /// Write: from the FPGA, to who takes it. Read: the other way round.
+    /// Write: from the FPGA to the program. Read: the other way round.
     pub direction: Direction,
     /// The slots' memory.
     pub region: Region,
@@ -29,16 +30,16 @@ pub struct Course {
     pub offset: u64,
     /// Bytes of a slot.
     pub slot: u64,
-    /// Slots: two at least, so that board and program both have one.
+    /// Number of slots: two at least, so that board and program both have one.
     pub slots: u64,
-    /// FPGA memory, from its first byte on and again from there: whole slots.
+    /// FPGA memory, in whole slots. After its end the stream continues at its first byte.
     pub fpga: Range<u64>,
     /// Bytes in all; `None`: until the stream is stopped.
     pub length: Option<u64>,
 }
 
-/// A stream of a [`Queue`]'s. When it is dropped, or has failed, the board gets no more of it, and ends what it has by itself;
-/// [`stop`](Self::stop) ends that, too.
+/// A stream of a [`Queue`]. When it is dropped, or has failed, the board gets no more of its descriptors, and ends
+/// those that it has by itself; [`stop`](Self::stop) ends those, too.
 ///
 /// ```no_run
 /// # use peerlane_host::{Course, Direction, Queue, Region, Result};
@@ -68,17 +69,17 @@ pub struct Course {
 pub struct Stream {
     queue: Queue,
     course: Course,
-    /// Under way, the oldest first, with their slots.
+    /// Transfers under way with their slots, the oldest first.
     under_way: VecDeque<(Transfer, u64)>,
     /// Bytes that the board was given, or that a program has.
     begun: u64,
-    /// Bytes that the program had its turn with.
+    /// Bytes of the turns that the program has had.
     turned: u64,
-    /// What ended the stream. It is told once more.
+    /// The error that ended the stream. Later calls return it again.
     failed: Option<Error>,
 }
 
-/// A slot that is the program's, until it is dropped: then the board has its turn with it.
+/// A slot that belongs to the program until this is dropped. Then it is the board's turn.
 #[derive(Debug)]
 pub struct Turn<'a> {
     stream: &'a mut Stream,
@@ -88,12 +89,13 @@ pub struct Turn<'a> {
 }
 
 impl Queue {
-    /// A stream. From the FPGA it begins at once, into all slots; to the FPGA it begins with the first slot that the
-    /// program has filled.
+    /// Makes a stream. From the FPGA it begins at once, into all slots; to the FPGA it begins with the first slot that
+    /// the program has filled.
     ///
     /// # Errors
-    /// [`Error::Course`]: one slot alone, no bytes, or FPGA memory that is not of whole slots. As [`Queue::submit`], for
-    /// all bytes of the course. Nothing is under way after an error, unless [`Queue::restart`] fails, too.
+    /// [`Error::Course`]: only one slot, no bytes, or FPGA memory that does not consist of whole slots. As
+    /// [`Queue::submit`], for all bytes of the course. No transfer is under way after an error, unless
+    /// [`Queue::restart`] fails, too.
     pub fn stream(&self, course: Course) -> Result<Stream> {
         let Course { slot, slots, .. } = course;
         let fpga = course.fpga.end.saturating_sub(course.fpga.start);
@@ -107,7 +109,7 @@ impl Queue {
         if !fpga.is_multiple_of(slot) {
             return refused("its FPGA memory is not of whole slots");
         }
-        // All that it will come to, before any of it is under way.
+        // The check covers the whole stream, before any transfer of it is under way.
         let most = course.length.unwrap_or(u64::MAX);
         let request = Request {
             direction: course.direction,
@@ -119,7 +121,7 @@ impl Queue {
         };
         let peer = self.device().check_peer(&request)?;
         if course.direction == Direction::FromFpga {
-            // A slot, and what the last one has.
+            // The length of a slot, and of the last one.
             for length in [slot.min(most), course.length.map_or(slot, |all| all % slot)] {
                 course.region.check_ends(peer.first(), length, |_| true)?;
             }
@@ -138,7 +140,7 @@ impl Queue {
                 let Some(length) = stream.following() else {
                     break;
                 };
-                // The board has failed meanwhile, or the context's memory has gone.
+                // The board has failed in the meantime, or the context's memory was freed.
                 if let Err(error) = stream.begin(slot, length) {
                     let _ = stream.stop(Duration::ZERO);
                     return Err(error);
@@ -150,7 +152,7 @@ impl Queue {
 }
 
 impl Stream {
-    /// Bytes of the slot that comes next; `None`: all were begun.
+    /// Returns the bytes of the next slot; `None`: all were begun.
     fn following(&self) -> Option<u64> {
         let slot = self.course.slot;
         let left = self.course.length.map_or(slot, |all| all - self.begun);
@@ -176,22 +178,22 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the stream with what has failed.
+    /// Ends the stream with an error.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = Some(error.clone());
         self.cancel();
         Err(error)
     }
 
-    /// Gives the board nothing more of what was begun.
+    /// Gives the board no more descriptors of the transfers under way.
     fn cancel(&self) {
         for (transfer, _) in &self.under_way {
             transfer.call_off();
         }
     }
 
-    /// The next slot in turn, once the board is done with it: with data from the FPGA, or to be filled for it. `None`: the
-    /// program had all of them.
+    /// Returns the next slot in turn, once the board is done with it: with data from the FPGA, or to be filled for it.
+    /// `None`: the program had all slots.
     ///
     /// # Errors
     /// [`Error::Timeout`]: not yet, call it again. Others are as [`Transfer::wait`], and end the stream.
@@ -202,11 +204,6 @@ impl Stream {
         let Course {
             direction, slots, ..
         } = self.course;
-        let waits = match direction {
-            Direction::FromFpga => true,
-            // While there are slots that the board never had.
-            Direction::ToFpga => self.under_way.len() as u64 == slots,
-        };
         let position = self.turned;
         let (slot, length) = match direction {
             Direction::ToFpga => match self.following() {
@@ -218,7 +215,11 @@ impl Stream {
                 None => return Ok(None),
             },
         };
-        if waits && let Some((transfer, _)) = self.under_way.front() {
+        let limit = limit.into();
+        // There are slots that the board never had, and a turn that was leaked has submitted nothing.
+        while let Some((transfer, _)) = self.under_way.front()
+            && self.under_way.iter().any(|(_, busy)| *busy == slot)
+        {
             match transfer.wait(limit) {
                 Ok(_) => drop(self.under_way.pop_front()),
                 Err(error @ Error::Timeout { .. }) => return Err(error),
@@ -234,7 +235,7 @@ impl Stream {
         }))
     }
 
-    /// Waits until the board is done with all that it was given: with the last slots that were filled for it.
+    /// Waits until the board is done with all its transfers, including the last slots that were filled for it.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -254,21 +255,21 @@ impl Stream {
         Ok(())
     }
 
-    /// Calls the stream off: nothing of it is under way when this returns well, as after [`Transfer::stop`].
+    /// Calls the stream off: none of its transfers is under way when this returns `Ok`, as after [`Transfer::stop`].
     ///
     /// # Errors
     /// As [`Queue::restart`].
     pub fn stop(mut self, grace: Duration) -> Result<()> {
         let device = self.queue.device().clone();
         self.cancel();
-        // What others have before them is none of their grace.
+        // Time for transfers before these is not part of their grace.
         for (transfer, _) in &self.under_way {
             transfer.queue.wait_for_others(transfer.id, Duration::MAX);
         }
         let end = device.now().saturating_add(grace);
         while let Some((transfer, _)) = self.under_way.pop_front() {
             match transfer.stop(end.saturating_sub(device.now())) {
-                // How it has ended is all the same.
+                // The result of the transfer does not matter.
                 Ok(_) | Err(Error::Stopped | Error::Restarted | Error::Fault { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -276,7 +277,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Bytes that the program had its turn with.
+    /// Returns the bytes of the turns that the program has had.
     pub fn position(&self) -> u64 {
         self.turned
     }
@@ -289,17 +290,17 @@ impl Drop for Stream {
 }
 
 impl Turn<'_> {
-    /// First byte, in the region.
+    /// Returns the offset of its first byte in the region.
     pub fn offset(&self) -> u64 {
         self.stream.course.offset + self.slot * self.stream.course.slot
     }
 
-    /// Bytes: a slot, or what is left of the stream.
+    /// Returns its number of bytes: a slot, or the rest of the stream.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Bytes of the stream before it.
+    /// Returns the number of bytes of the stream before it.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -315,7 +316,7 @@ impl Drop for Turn<'_> {
         if let Some(length) = length
             && let Err(error) = stream.begin(self.slot, length)
         {
-            // Told by the next call.
+            // The next call returns the error.
             let _ = stream.fail::<()>(error);
         }
     }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 
-/// So much later than now, as the driver wants to be told, for who calls it or implements
+/// Returns a deadline after `limit` in the driver's format, for code that calls the driver or implements
 /// [`Context`](crate::Context): nanoseconds of CLOCK_MONOTONIC, or [`uapi::NEVER`] for `None`.
 pub fn deadline(limit: Option<Duration>) -> i64 {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
@@ -25,7 +25,7 @@ pub fn deadline(limit: Option<Duration>) -> i64 {
         .unwrap_or(uapi::NEVER)
 }
 
-/// A transfer on its way. Dropping it does not stop it.
+/// A transfer under way. Dropping it does not stop the transfer.
 #[derive(Debug)]
 #[must_use = "only this tells whether the transfer fails: wait for it, or drop it on purpose"]
 pub struct Submitted {
@@ -38,7 +38,7 @@ pub struct Submitted {
     cookies: Vec<u32>,
 }
 
-/// A status code as the driver gives it.
+/// Translates a status code of the driver.
 pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result<()> {
     let code = StatusCode::from_raw(status).map_err(|code| Error::Broken {
         reason: format!("unknown status code {code}"),
@@ -47,16 +47,16 @@ pub(crate) fn outcome(status: u32, fault: impl FnOnce(Fault) -> Error) -> Result
 }
 
 impl Device {
-    /// Hands one descriptor to the kernel: a part of a region, of 4 GiB less 1 at most, to or from
-    /// the FPGA address `local`. [`Terms::urgent`] is not looked at. Memory of this process may lie in pages of two sizes: a part
-    /// takes a descriptor for each of its [extents](Region::extents).
+    /// Hands a transfer to the kernel as one descriptor: a part of a region, of 4 GiB less 1 at most, to or from the
+    /// FPGA address `local`. [`Terms::urgent`] is ignored. Memory of this process may lie in pages of two sizes: then a
+    /// part takes a descriptor for each of its [extents](Region::extents).
     ///
     /// # Errors
-    /// [`Error::TooLong`], and what [`Queue::submit`](crate::Queue::submit) refuses; [`Error::Granularity`] of all memory
-    /// but the host's. [`Error::Call`] with
-    /// `EBUSY` once the device has a [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many
-    /// descriptors of this direction as it takes, with `EOPNOTSUPP` of a driver in the process. Nothing is under way after an
-    /// error, but some of the first extents may have been moved.
+    /// [`Error::TooLong`], and the errors of [`Queue::submit`](crate::Queue::submit) for requests that it refuses;
+    /// [`Error::Granularity`] for all memory except the host's. [`Error::Call`] with `EBUSY` once the device has a
+    /// [`Queue`](crate::Queue), with `EAGAIN` while the channel has as many descriptors of this direction as it takes,
+    /// with `EOPNOTSUPP` of a driver in the process. After an error no descriptor is under way, but some of the first
+    /// extents may have been moved.
     pub fn submit<'a>(
         &self,
         direction: Direction,
@@ -74,10 +74,13 @@ impl Device {
         region.check(direction, offset, length)?;
         let places = region.places(offset, length)?;
         if direction == Direction::FromFpga {
-            // The driver does those of host memory.
+            // The driver writes the ends in host memory.
             region.check_ends(places.first(), length, Access::is_host)?;
         }
         let length = u32::try_from(length).map_err(|_| Error::TooLong { length })?;
+        if direction == Direction::FromFpga && (terms.no_flush || region.is_never_proven()) {
+            region.note_unflushed();
+        }
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
         let path = self.0.slow_path(uapi::Submit::NAME)?;
         let mut submitted = Submitted {
@@ -99,7 +102,7 @@ impl Device {
                     | bit(terms.after_from_fpga && first, submit::AFTER_WRITE)
                     | bit(terms.after_to_fpga && first, submit::AFTER_READ),
                 handle: region.handle(),
-                // Not more than all.
+                // Not larger than `length`, which fits.
                 length: extent.length as u32,
                 offset: offset + start,
                 local: local + start,
@@ -107,7 +110,7 @@ impl Device {
             };
             while let Err(error) = path.submit(&mut submit) {
                 let has_room = match (&error, submitted.cookies.last()) {
-                    // There is room again when an earlier one has ended.
+                    // There is room again when an earlier descriptor has ended.
                     (Error::Call { source, .. }, Some(cookie)) if *source == Errno::AGAIN => {
                         submitted.end_of(*cookie, None).map(drop)
                     }
@@ -126,16 +129,16 @@ impl Device {
 }
 
 impl Submitted {
-    /// Names its last descriptor to the kernel, with its direction.
+    /// Returns the kernel's name of its last descriptor, which is unique together with the direction.
     pub fn cookie(&self) -> u32 {
         self.cookies.last().copied().unwrap_or(0)
     }
 
-    /// Waits until the board has nothing of it any more, where the last extents did not come to be. They would have had
-    /// the data flushed.
+    /// Waits until the board has none of its descriptors any more, after the last extents could not be submitted. They
+    /// would have flushed the data.
     fn end_all(&self, flush: bool) {
         for cookie in &self.cookies {
-            // A board that fails here moves nothing, or is being started again.
+            // A board that fails here moves no bytes, or is being restarted.
             let _ = self.end_of(*cookie, None);
         }
         if flush && self.direction == Direction::FromFpga && !self.cookies.is_empty() {
@@ -143,7 +146,7 @@ impl Submitted {
         }
     }
 
-    /// Waits for the end of a descriptor. `None`: it has not ended by then.
+    /// Waits for the end of a descriptor. `None`: it has not ended in time.
     fn end_of(&self, cookie: u32, limit: Option<Duration>) -> Result<Option<uapi::Wait>> {
         let mut wait = uapi::Wait {
             direction: self.direction.raw(),
@@ -155,11 +158,11 @@ impl Submitted {
         Ok(path.wait(&mut wait)?.then_some(wait))
     }
 
-    /// Waits for its end; `None`: for as long as it takes. Returns the bytes moved.
+    /// Waits for its end, and returns the bytes moved; `None`: without a limit.
     ///
     /// # Errors
-    /// [`Error::Timeout`]: it goes on, wait again. [`Error::Fault`]: the board ended it. [`Error::Call`] with
-    /// `ENOENT`: too many of its direction were submitted since, its end is forgotten.
+    /// [`Error::Timeout`]: it is still under way, wait again. [`Error::Fault`]: the board ended it. [`Error::Call`]
+    /// with `ENOENT`: too many transfers of its direction were submitted since, so its result was dropped.
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         let begin = Instant::now();
         let limit = limit.into();
@@ -189,6 +192,9 @@ impl Submitted {
                     .and_then(|at| at.checked_sub(self.offset)),
             });
             failed = failed.and(ended);
+        }
+        if failed.is_err() && self.direction == Direction::FromFpga {
+            self.region.note_unflushed();
         }
         failed.map(|()| bytes_done)
     }

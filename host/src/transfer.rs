@@ -1,18 +1,17 @@
-//! Transfers: what is asked for, and the handle of one under way.
+//! Transfers: their requests, and the handle of a transfer under way.
 
 use crate::error::{Error, Result};
 use crate::flow::TransferId;
 use crate::queue::Shared;
 use crate::region::{Part, Region};
 use peerlane_core::descriptor::Direction;
-use rustix::io::Errno;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A transfer to submit.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
     /// The peer's memory.
     pub region: &'a Region,
@@ -45,26 +44,24 @@ impl<'a> Request<'a> {
     }
 }
 
-/// When a transfer starts, what it makes sure of, and how it is told of. By default it starts in its
-/// turn, beside what the other direction does; its end is reported when the data have arrived; and its
-/// interrupt is moderated like all others.
+/// Terms of a transfer: its start, its flush and its interrupt. By default a transfer starts in its turn, concurrently
+/// with transfers of the other direction; its end is reported when the data have arrived; and its interrupt is
+/// moderated like all others.
 ///
-/// A write to a region that the board may not read is an exception: the board makes sure of the arrival
-/// by a read. On the kernel's device the end of such a write is reported before its data are proven to
-/// have arrived ([`access::WRITE`](peerlane_core::uapi::access::WRITE)).
+/// A write to a region that the board may not read is an exception, because the board makes sure of the arrival by a
+/// read. On the kernel's device the end of such a write is reported before its data are proven to have arrived
+/// ([`access::WRITE`](peerlane_core::uapi::access::WRITE)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Start when all transfers from the FPGA that were submitted to the channel before have ended, well or
-    /// not: their data have arrived, or their faults are told.
+    /// Start when all transfers from the FPGA that were submitted to the channel before have ended, well or not: their
+    /// data have arrived, or their faults are reported.
     pub after_from_fpga: bool,
-    /// Start when all transfers to the FPGA that were submitted to the channel before have ended, well or
-    /// not: their data are in FPGA memory, or their faults are reported. For a transfer from the FPGA that is so if the
-    /// board's BSP has no
-    /// interconnect stage between the block and FPGA memory. This is Peerlane's default; `peerlane check` of the BSP says so
-    /// where it is otherwise, and there the program has to wait.
+    /// Start when all transfers to the FPGA that were submitted to the channel before have ended, well or not: their
+    /// data are in FPGA memory, or their faults are reported. For a transfer from the FPGA this holds if the board's
+    /// BSP has no interconnect stage between the block and FPGA memory. This is Peerlane's default. `peerlane check` of
+    /// the BSP reports a BSP where it does not hold; there the program has to wait.
     pub after_to_fpga: bool,
-    /// The interrupt at its end is not held back by the channel's moderation. The slow path has no
-    /// such descriptors.
+    /// The interrupt at its end is not delayed by the channel's moderation. The slow path has no such descriptors.
     pub urgent: bool,
     /// Do not make sure that the data of a transfer from the FPGA have arrived before its end is reported.
     pub no_flush: bool,
@@ -72,9 +69,8 @@ pub struct Terms {
 
 /// A transfer of a [`Queue`](crate::Queue), under way or ended.
 ///
-/// Dropping it does not stop the transfer: the board finishes it as long as the queue, or another
-/// transfer of it, is there; and the region's memory stays mapped until then. But nobody is told any
-/// more if it fails:
+/// Dropping it does not stop the transfer: the board finishes it as long as the queue, or another transfer of it,
+/// exists; and the region's memory stays mapped until then. But a failure is not reported any more:
 ///
 /// ```compile_fail
 /// # #![deny(unused_must_use)]
@@ -91,29 +87,29 @@ pub struct Transfer {
     pub(crate) id: TransferId,
     pub(crate) direction: Direction,
     pub(crate) length: u64,
-    /// The region of a write that is not flushed.
-    pub(crate) unflushed: Option<u32>,
+    /// The handle of the region that a transfer from the FPGA writes.
+    pub(crate) written: Option<u32>,
+    /// The end of the write does not prove that its data have arrived.
+    pub(crate) is_unflushed: bool,
 }
 
 impl Transfer {
-    /// Which way.
+    /// Returns the direction.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Bytes asked for.
+    /// Returns the bytes asked for.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Looks whether the transfer has ended, and returns the bytes moved; what the queue holds back is
-    /// given to the board. It does not wait: on a board whose time goes on only while somebody waits, as on
-    /// the simulated one, nothing happens between two polls unless [`Device::poll`](crate::Device::poll)
-    /// lets time pass.
+    /// Polls whether the transfer has ended, and returns the bytes moved. Also gives the board descriptors that the
+    /// queue holds back. It does not wait. On a board whose time advances only while a thread waits, as on the
+    /// simulated one, nothing happens between two polls unless [`Device::poll`](crate::Device::poll) lets time pass.
     ///
-    /// A system call is made once a second, to learn of a restart and the end of the board, and once
-    /// something is found to be wrong. Another one gives a region back whose last handle a transfer had
-    /// that has ended.
+    /// It makes a system call once a second, to learn of a restart and the end of the board, and when it finds an
+    /// error. Another one unregisters a region whose last handle belonged to a transfer that has ended.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -121,99 +117,103 @@ impl Transfer {
         self.queue.poll(self.id)
     }
 
-    /// How the transfer has ended, as far as the queue has taken note; `None`: it has not. It looks at no ring and calls no
-    /// driver.
+    /// Returns the result of the transfer, as far as the queue knows; `None`: it has not ended. It does not look at the
+    /// ring and does not call the driver.
     pub fn result(&self) -> Option<Result<u64>> {
         self.queue.result(self.id)
     }
 
-    /// Whether nothing of the transfer is under way any more, as far as the queue has taken note. A queue that fails
+    /// Returns whether the transfer is not under way any more, as far as the queue knows. A queue that fails
     /// ([`Error::Broken`](crate::Error::Broken)) has not ended its transfers: the board may still have them.
     pub fn has_ended(&self) -> bool {
         self.result().is_some()
     }
 
-    /// Waits for the transfer to end, and returns the bytes moved; `None`: for as long as it takes.
-    /// May be called again, after a timeout and after the end.
+    /// Waits for the transfer to end, and returns the bytes moved; `None`: without a limit. It may be called again,
+    /// after a timeout and after the end.
     ///
     /// # Errors
-    /// [`Error::Timeout`](crate::Error::Timeout): it goes on, wait again.
+    /// [`Error::Timeout`](crate::Error::Timeout): the transfer is still under way, wait again.
     /// [`Error::Fault`](crate::Error::Fault), [`Error::Restarted`](crate::Error::Restarted),
-    /// [`Error::Stopped`](crate::Error::Stopped): it has ended, the queue can be used on.
+    /// [`Error::Stopped`](crate::Error::Stopped): it has ended, and the queue remains usable.
     /// [`Error::Gone`](crate::Error::Gone), [`Error::Broken`](crate::Error::Broken): see
     /// [`Queue::restart`](crate::Queue::restart).
     pub fn wait(&self, limit: impl Into<Option<Duration>>) -> Result<u64> {
         self.queue.wait(self, limit.into())
     }
 
-    /// Calls the transfer off, and waits for nothing: what the board was not given yet it does not get, and what it has goes
-    /// on to its end. To call off several before the first is [stopped](Self::stop): meanwhile the board gets nothing of the
-    /// others.
+    /// Calls the transfer off, without waiting. The board gets no more of its descriptors; those that it has go on to
+    /// their end. To stop several transfers, call all of them off before the first is [stopped](Self::stop): the board
+    /// gets no descriptors of the others in the meantime.
     pub fn call_off(&self) {
         self.queue.cancel(self.id);
     }
 
-    /// Calls the transfer off, and returns when nothing of it is under way any more: no byte of its memory changes
-    /// after that, also where it was to be moved without a flush. (There is no proof for GPU memory that the board may
-    /// not read, only time: [`access::WRITE`](peerlane_core::uapi::access::WRITE).) What the board was not given yet it does not get. What it has, a descriptor that may be the whole
-    /// transfer ([`Queue::set_piece`](crate::Queue::set_piece)), has `grace` to end by itself, and others of the queue
-    /// go on. If that does not do, the queue is [restarted](crate::Queue::restart), and others fail with
-    /// [`Error::Stopped`], too.
+    /// Calls the transfer off, and returns when it is not under way any more: no byte of its memory changes after that,
+    /// also if it was to be moved without a flush. (For GPU memory that the board may not read there is no proof, only
+    /// time: [`access::WRITE`](peerlane_core::uapi::access::WRITE).) The board gets no more of its descriptors. A
+    /// descriptor that it has, which may be the whole transfer ([`Queue::set_piece`](crate::Queue::set_piece)), has
+    /// `grace` to end by itself, and other transfers of the queue go on. If that is not enough, the queue is
+    /// [restarted](crate::Queue::restart), and other transfers fail with [`Error::Stopped`], too.
     ///
-    /// The grace begins when the board has nothing of others before it. That takes as long as they do, unless they move
-    /// less than 64 MiB a second: then the queue is restarted as well.
+    /// The grace begins when the board has no descriptors of other transfers before this one. That takes as long as
+    /// they take, unless they move less than 64 MiB a second: then the queue is restarted as well.
     ///
     /// # Errors
     /// As [`wait`](Self::wait), of a transfer that has ended: [`Error::Stopped`] if it was called off before it had
-    /// moved all. Where the queue was to be restarted and could not be, as [`Queue::restart`](crate::Queue::restart):
-    /// only then may the transfer be under way. Where it cannot be proven that data have arrived, as
-    /// [`Region::flush`](crate::Region::flush): they may be on their way. [`Error::Gone`](crate::Error::Gone): a board that
-    /// is gone moves nothing.
+    /// moved all bytes. If the queue had to be restarted and could not be, as
+    /// [`Queue::restart`](crate::Queue::restart): only then may the transfer be under way. If it cannot be proven that
+    /// data have arrived, as [`Region::flush`](crate::Region::flush): they may be on their way.
+    /// [`Error::Gone`](crate::Error::Gone): a board that is gone moves no bytes.
     pub fn stop(&self, grace: Duration) -> Result<u64> {
         self.stop_within(Duration::MAX, || grace)
     }
 
-    /// Stops the transfer as [`stop`](Self::stop) does, but by an end in the board's time: it is for others before this
-    /// one, too.
+    /// Stops the transfer as [`stop`](Self::stop) does, but by an end in the board's time, which also limits the time
+    /// of transfers before this one.
     pub(crate) fn stop_by(&self, end: Duration) -> Result<u64> {
         let left = || end.saturating_sub(self.queue.device().now());
         self.stop_within(left(), left)
     }
 
-    /// Stops the transfer. Others before it have this time at most. The grace is asked for after them.
+    /// Stops the transfer. Transfers before it have the time `others` at most. `grace` is called after them.
     fn stop_within(&self, others: Duration, grace: impl FnOnce() -> Duration) -> Result<u64> {
+        let (ended, region) = self.halt(others, grace);
+        let flushed = region.map_or(Ok(()), |region| self.queue.flush_region(region));
+        flushed.and(ended)
+    }
+
+    /// Stops the transfer as [`stop_within`](Self::stop_within), but without the flush. Returns its result, and the
+    /// handle of the region to flush.
+    pub(crate) fn halt(
+        &self,
+        others: Duration,
+        grace: impl FnOnce() -> Duration,
+    ) -> (Result<u64>, Option<u32>) {
         if self.queue.is_inherited() {
-            return Err(Error::Inherited);
+            return (Err(Error::Inherited), None);
         }
         self.call_off();
         self.queue.wait_for_others(self.id, others);
+        // The board may have ended the transfer already. An error comes again below.
+        let _ = self.poll();
         match self.wait(grace()) {
-            // What is late may still move data, and what a queue has that is broken, too.
+            // A late transfer may still move data, and so may the transfers of a broken queue.
             Err(Error::Timeout { .. }) => {}
-            Err(Error::Gone) => return Err(Error::Gone),
+            Err(Error::Gone) => return (Err(Error::Gone), None),
             Err(_) if !self.has_ended() => {}
             ended => {
-                // It may have ended before it was called off.
-                let flushed = self.flush();
-                return ended.and_then(|bytes| flushed.map(|()| bytes));
+                // The transfer may have ended before it was called off. The flush of one that failed may have failed,
+                // too.
+                let is_unflushed = self.is_unflushed || matches!(ended, Err(Error::Fault { .. }));
+                return (ended, self.written.filter(|_| is_unflushed));
             }
         }
-        self.queue.restart_all()?;
-        self.wait(Duration::ZERO)
+        let restarted = self.queue.restart_all();
+        (restarted.and_then(|()| self.wait(Duration::ZERO)), None)
     }
 
-    /// Flushes a write that was to be moved without. A region that is not registered any more was flushed before.
-    fn flush(&self) -> Result<()> {
-        let Some(handle) = self.unflushed else {
-            return Ok(());
-        };
-        match self.queue.device().context().flush(handle) {
-            Err(Error::Call { source, .. }) if source == Errno::NOENT => Ok(()),
-            flushed => flushed,
-        }
-    }
-
-    /// Waits with a deadline: what has not ended by then is [stopped](Self::stop).
+    /// Waits with a deadline. A transfer that has not ended by then is [stopped](Self::stop).
     ///
     /// # Errors
     /// As [`stop`](Self::stop).

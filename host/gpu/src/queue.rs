@@ -1,4 +1,4 @@
-//! A board's channel in the GPU's hands.
+//! A board's channel that a GPU uses.
 
 mod program;
 mod stop;
@@ -24,28 +24,35 @@ use std::time::Duration;
 /// Bytes of `struct peerlane_gpu_queue` of `peerlane_gpu.h`.
 const STATE_BYTES: usize = 48;
 
-/// What steps leave behind, after the state: the record of the last one that has failed, and counts.
+/// Bytes of the steps' results, after the state: the record of the last step that has failed, and counts.
 const RESULT_BYTES: usize = 48;
 
-/// The longest that the GPU waits for a step: a lost one must not stop it for ever.
+/// Offset of the counts of steps and bytes in the results, which are last.
+const COUNTS_AT: usize = RESULT_BYTES - 8;
+
+/// Reads of the results until two agree, at most: each step that fails changes them.
+const TRIES: usize = 16;
+
+/// The longest time that the GPU waits for a step: a lost step must not stop it for ever.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// A board's channel that a GPU uses: it writes descriptors, rings doorbells and reads records by itself.
 ///
-/// Steps are enqueued on streams ([`enqueue`](Self::enqueue)) and captured into graphs ([`capture`](Self::capture)); they take
-/// turns at the queue. A kernel of the program's own gets [`address`](Self::address), and includes `peerlane_gpu.h`: no
-/// step, and no other such kernel, runs beside it.
+/// Steps are enqueued on streams ([`enqueue`](Self::enqueue)) and captured into graphs ([`capture`](Self::capture));
+/// they take turns at the queue. A kernel of the program's own gets [`address`](Self::address), and includes
+/// `peerlane_gpu.h`: no step, and no other such kernel, runs concurrently with it.
 ///
-/// Dropping it waits for the steps that were enqueued, and stops the channel. Regions of steps are [held](peerlane_host::Region::hold) until
-/// then: a graph can be launched at any time, and a region that the board has forgotten has entries that become another's.
-/// A kernel of the program's own holds its regions itself.
+/// The drop waits for the steps that were enqueued, and stops the channel. Regions of steps are
+/// [held](peerlane_host::Region::hold) until then: a graph can be launched at any time, and entries of an unregistered
+/// region become another region's. A kernel of the program's own must hold its regions itself.
 ///
 /// # On a board
-/// The page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with `CU_MEMHOSTREGISTER_IOMEMORY`. NVIDIA's
-/// driver permits that to administrators, or to everybody where its registry says so (`options nvidia
-/// NVreg_RegistryDwords="PeerMappingOverride=1;"` in a file of `/etc/modprobe.d`), and not on all kernels. It keeps the mapping, whatever Peerlane's driver does: a process that may do this can ring the
-/// doorbells of its channel's page even after the channel was taken from it. None of this was tried for want of a
-/// board; all else was, with the block's RTL and a page in memory (`docs/gpu-results.md`).
+/// The page is that of `/dev/peerlane*`, which CUDA maps by `cuMemHostRegister` with `CU_MEMHOSTREGISTER_IOMEMORY`.
+/// NVIDIA's driver permits that to administrators, and to all users where its registry says so (`options nvidia
+/// NVreg_RegistryDwords="PeerMappingOverride=1;"` in a file of `/etc/modprobe.d`), and not on all kernels. It keeps the
+/// mapping, independently of Peerlane's driver: a process that may do this can ring the doorbells of its channel's page
+/// even after the channel was taken from it. None of this was tried for want of a board; all else was, with the block's
+/// RTL and a page in memory (`docs/gpu-results.md`).
 pub struct GpuQueue {
     /// State and result.
     state: Arc<GpuBuffer>,
@@ -55,23 +62,24 @@ pub struct GpuQueue {
     device: Device,
 }
 
-/// What the host knows.
+/// State of the queue that the host knows.
 struct Last {
-    /// Behind each step that was enqueued and may not have run, the last one's at the end: streams end in any order.
+    /// Events, each after a step that was enqueued and may not have run, the last step's at the end. Streams end in any
+    /// order.
     behind: VecDeque<Arc<Event>>,
-    /// A step has no event behind it.
+    /// A step has no event after it.
     lost: bool,
     /// Regions that steps have named, and whether one writes them.
     regions: Vec<(HeldRegion, bool)>,
-    /// Failures that were told.
+    /// Failures that were reported.
     late: u32,
     failed: u32,
 }
 
 impl Last {
-    /// An event that has nothing before it: one that was reached, or a new one.
+    /// Returns an event that has nothing before it: one that was reached, or a new one.
     fn event(&mut self, gpu: &Gpu) -> Result<Arc<Event>> {
-        // One that a thread waits for stays as it is.
+        // An event that a thread waits for stays as it is.
         let is_free = |event: &Arc<Event>| Arc::strong_count(event) == 1 && event.is_reached();
         let has_free = self.behind.front().is_some_and(is_free);
         match has_free.then(|| self.behind.pop_front()).flatten() {
@@ -90,12 +98,12 @@ impl std::fmt::Debug for GpuQueue {
     }
 }
 
-/// How steps of a queue have ended.
+/// The way that steps of a queue have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Bytes that the last one has moved.
+    /// Bytes that the last step has moved.
     pub bytes: u32,
-    /// Steps that the queue has begun, whether they ended well or not.
+    /// Steps that the queue has begun, failed ones included.
     pub steps: u32,
 }
 
@@ -106,7 +114,7 @@ pub(crate) struct Registered {
     address: sys::CUdeviceptr,
 }
 
-// SAFETY: CUDA's registration of a range, which any thread may take back; nothing is accessed through it here.
+// SAFETY: CUDA's registration of a range, which any thread may release; nothing is accessed through it here.
 unsafe impl Send for Registered {}
 // SAFETY: as above.
 unsafe impl Sync for Registered {}
@@ -148,7 +156,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // SAFETY: the range was registered, this takes it back once, and no kernel that uses it runs.
+        // SAFETY: the range was registered, this unregisters it once, and no kernel that uses it runs.
         let _ = self.gpu.give_back(|| unsafe {
             let _ = (self.gpu.driver().host_unregister)(self.host);
         });
@@ -162,10 +170,10 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// Maps them, and writes the queue's state.
+    /// Maps page and ring, and writes the queue's state.
     fn new(gpu: &Gpu, channel: &RawChannel, state: &GpuBuffer) -> Result<Self> {
         let ring_bytes = channel.slots() as usize * regs::Completion::SIZE;
-        // NVIDIA's driver asks for the frames of a device's mapping and faults none in.
+        // NVIDIA's driver needs the frames of a device's mapping, and does not fault them in.
         for offset in (0..ring_bytes).step_by(4096) {
             // SAFETY: the ring is mapped for loads, and its length a multiple of a dword.
             let dword = unsafe { channel.ring().add(offset).cast::<u32>().read_volatile() };
@@ -175,7 +183,7 @@ impl Mapped {
         // SAFETY: both are mapped for as long as the device's context lives, and the queue keeps the device.
         let (page, ring) = unsafe {
             (
-                // A page in memory stands for one in a test.
+                // In a test, a page in memory takes the place of the board's.
                 Registered::new(gpu, channel.page(), channel.page_bytes(), [registers, 0])?,
                 // The ring is memory, which the driver may have mapped like registers.
                 Registered::new(gpu, channel.ring(), ring_bytes, [0, registers])?,
@@ -194,11 +202,11 @@ impl Mapped {
 }
 
 impl GpuQueue {
-    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue). After an error the device has its
-    /// channel back.
+    /// Takes a device's channel over, in place of its [`Queue`](peerlane_host::Queue). After an error the device has
+    /// its channel back.
     ///
     /// # Errors
-    /// [`Error::NoFlush`] where the GPU does not order peers' writes for their owner, so that what follows a step
+    /// [`Error::NoFlush`] where the GPU does not order peers' writes for their owner, so that the work after a step
     /// would not see its data; as [`Device::hand_over`]; and [`Error::Cuda`].
     pub fn new(gpu: &Gpu, device: &Device) -> Result<Self> {
         if gpu.abilities().ordering < Ordering::Owner {
@@ -225,32 +233,33 @@ impl GpuQueue {
                 device: device.clone(),
             }),
             Err(error) => {
-                // No step was launched, so it is unused, unless somebody else has the device's file.
+                // No step was launched, so the channel is unused, unless another process has the device's file.
                 let _ = device.take_back();
                 Err(error)
             }
         }
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Address of its `struct peerlane_gpu_queue` in GPU memory: an argument for kernels.
+    /// Returns the address of its `struct peerlane_gpu_queue` in GPU memory: an argument for kernels.
     pub fn address(&self) -> u64 {
         self.state.address()
     }
 
-    /// Has a stream carry a transfer out, after what was enqueued on it before, and wait for its end, for at most
-    /// `limit`: the time that steps of other streams have the queue is part of it, and a step that they leave none is not begun.
-    /// What is enqueued next sees the data. Nothing of the host's takes part, and a failure stops nothing:
-    /// [`outcome`](Self::outcome) tells of it afterwards.
+    /// Makes a stream execute a transfer, after the work that was enqueued on it before, and wait for its end for at
+    /// most `limit`. The limit includes the time in which steps of other streams use the queue; a step that gets the
+    /// queue too late is not begun. Work that is enqueued next sees the data. The host takes no part, and a failure
+    /// does not stop the stream: [`outcome`](Self::outcome) reports it afterwards.
     ///
     /// # Errors
-    /// As [`Device::describe`], a write that begins or ends inside of a dword of a board that writes no others among them: here
-    /// nobody copies the ends. [`Error::Board`] for a write to a region that the board may not read, too, by which it makes
-    /// sure that data have arrived; [`Error::Foreign`]; [`Error::Capturing`]; [`Error::Cuda`].
+    /// As [`Device::describe`], which also refuses a write that begins or ends inside of a dword, for a board that
+    /// writes whole dwords only: here no thread copies the ends. [`Error::Board`] for a write to a region that the
+    /// board may not read, too: by reading it makes sure that data have arrived; [`Error::Foreign`];
+    /// [`Error::Capturing`]; [`Error::Cuda`].
     pub fn enqueue(
         &self,
         stream: &CudaStream,
@@ -262,7 +271,7 @@ impl GpuQueue {
         unsafe { self.enqueue_on(stream, request, limit) }
     }
 
-    /// The stream, if it is of the queue's context.
+    /// Returns the stream, if it is of the queue's context.
     fn own(&self, stream: &CudaStream) -> Result<sys::CUstream> {
         match stream.context().cu_ctx() == self.state.gpu().context() {
             true => Ok(stream.cu_stream()),
@@ -296,19 +305,20 @@ impl GpuQueue {
         });
         match recorded {
             Ok(()) => last.behind.push_back(event),
-            // It has nothing before it.
+            // The event has nothing before it.
             Err(_) => last.behind.push_front(event),
         }
         recorded
     }
 
-    /// The same for a stream that is being captured: the step becomes a node of its graph.
+    /// Does the work of [`enqueue`](Self::enqueue) for a stream that is being captured: the step becomes a node of its
+    /// graph.
     ///
     /// # Safety
-    /// No launch of the graph is under way when the queue is dropped, and none comes after.
+    /// No launch of the graph is in progress when the queue is dropped, and none comes after.
     ///
     /// # Errors
-    /// As [`enqueue`](Self::enqueue), but [`Error::NotCapturing`].
+    /// As [`enqueue`](Self::enqueue), but [`Error::NotCapturing`] in place of [`Error::Capturing`].
     pub unsafe fn capture(
         &self,
         stream: &CudaStream,
@@ -329,7 +339,7 @@ impl GpuQueue {
         limit: Duration,
     ) -> Result<()> {
         let _bound = self.state.gpu().bind()?;
-        // A step that runs now would have nothing behind it that the drop could wait for.
+        // A step that runs at once would have no event after it that the drop could wait for.
         // SAFETY: the caller promises the stream.
         if unsafe { self.status(stream) }? != Status::CU_STREAM_CAPTURE_STATUS_ACTIVE as c_int {
             return Err(Error::NotCapturing);
@@ -338,7 +348,7 @@ impl GpuQueue {
         unsafe { self.launch(&mut self.lock(), stream, request, limit) }
     }
 
-    /// `CUstreamCaptureStatus` of a stream. The queue's context is the thread's.
+    /// Returns the `CUstreamCaptureStatus` of a stream. The queue's context is the thread's.
     ///
     /// # Safety
     /// The stream is a living one of the queue's context, or that context's default stream.
@@ -356,7 +366,8 @@ impl GpuQueue {
     }
 
     /// # Safety
-    /// As [`enqueue_on`](Self::enqueue_on). What is captured does not run any more when the queue has been dropped.
+    /// As [`enqueue_on`](Self::enqueue_on). Steps that are captured do not run any more when the queue has been
+    /// dropped.
     unsafe fn launch(
         &self,
         last: &mut Last,
@@ -380,12 +391,12 @@ impl GpuQueue {
             (&raw const rest).cast_mut().cast(),
             (&raw const limit).cast_mut().cast(),
         ];
-        // SAFETY: the arguments are the kernel's, in their order. What it uses lives as long as the queue, which waits
-        // for kernels when it is dropped; of captured ones, the caller promises it.
+        // SAFETY: the arguments are the kernel's, in their order. The objects that it uses live as long as the queue,
+        // which waits for kernels when it is dropped; for captured steps the caller promises it.
         unsafe { self.step.launch(stream, &mut arguments) }
     }
 
-    /// The descriptor of a request, in three words, whose region is held from now on.
+    /// Returns the descriptor of a request, in three words. Its region is held from now on.
     fn admit(&self, last: &mut Last, request: &Request<'_>) -> Result<[u64; 3]> {
         let &Request {
             direction, region, ..
@@ -413,34 +424,37 @@ impl GpuQueue {
         Ok([quad(0), quad(2), quad(4)])
     }
 
-    /// Reads the results of steps as they stand.
+    /// Reads the results of steps as they are now.
     fn results(&self) -> Result<[u8; RESULT_BYTES]> {
         let mut bytes = [0; RESULT_BYTES];
         self.state.read(STATE_BYTES as u64, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// How steps have ended, after all that were enqueued; graphs are to be waited for by their streams
-    /// first. A failure is told once: the last one, if there were several since this was asked for.
+    /// Reports how steps have ended, after all that were enqueued; wait for graphs by their streams before this call. A
+    /// failure is reported once: the last one, if there were several since the previous call.
     ///
     /// # Errors
-    /// [`Error::Transfer`]; [`Error::Late`], also where the board was started anew, or has refused the doorbell;
+    /// [`Error::Transfer`]; [`Error::Late`], also where the board was started again, or has refused the doorbell;
     /// [`Error::Cuda`].
     pub fn outcome(&self) -> Result<Outcome> {
-        // A step may take as long as its limit, and others may stop it meanwhile. Streams end in any order.
+        // A step may take as long as its limit, and other threads may stop it during the wait. Streams end in any
+        // order.
         let behind: Vec<_> = self.lock().behind.iter().cloned().collect();
         for event in behind {
             event.synchronize()?;
         }
         let mut last = self.lock();
-        // A step that another thread has enqueued meanwhile may write its own result.
+        // A step that another thread has enqueued since may write its own result.
         let mut bytes = self.results()?;
-        loop {
+        for _ in 0..TRIES {
             let again = self.results()?;
-            if again == bytes {
+            // Steps and bytes go on as long as a graph is launched again and again. A failure writes the rest.
+            let same = again[..COUNTS_AT] == bytes[..COUNTS_AT];
+            bytes = again;
+            if same {
                 break;
             }
-            bytes = again;
         }
         let (words, _) = bytes.as_chunks::<4>();
         let word = |index: usize| u32::from_le_bytes(words[index]);
@@ -450,7 +464,7 @@ impl GpuQueue {
             last.failed = failed;
             let record = Record::decode(&std::array::from_fn(word));
             let outcome = record.map(|record| record.outcome);
-            // What is no record is none of the board's.
+            // A status that no record has is not from the board.
             let fault = outcome.ok().and_then(Result::err);
             return Err(Error::Transfer(fault.unwrap_or(Fault::Descriptor)));
         }
@@ -467,7 +481,7 @@ impl GpuQueue {
 
 impl Drop for GpuQueue {
     fn drop(&mut self) {
-        // A child's copy stops nothing, and waits for no lock of its parent's.
+        // A child's copy stops nothing, and does not wait for its parent's locks.
         if self.state.gpu().is_inherited() {
             return;
         }
@@ -477,18 +491,24 @@ impl Drop for GpuQueue {
             !last.lost && behind.all(|event| event.synchronize().is_ok())
         };
         if !rests {
-            // The GPU may still run a step: what it uses stays.
+            // The GPU may still run a step: the objects that it uses stay.
             std::mem::forget((Arc::clone(&self.state), Arc::clone(&self.mapped)));
             std::mem::forget((Arc::clone(&self.step), self.device.clone()));
             std::mem::forget(std::mem::take(&mut self.lock().regions));
             return;
         }
-        // What was late may be under way. A board that is gone has nothing under way.
-        let _ = self.device.stop(Duration::ZERO);
-        // And what it sent before it was ended.
+        // A late transfer may still be in progress. A board that is gone has none in progress.
+        let stopped = self.device.stop(Duration::ZERO);
+        // The bytes that a transfer sent before it was ended must arrive, too.
         let regions = std::mem::take(&mut self.lock().regions);
-        for (held, _) in regions.iter().filter(|(_, written)| *written) {
-            let _ = held.region().flush();
+        for (held, written) in &regions {
+            if *written {
+                // After an error the driver unregisters the region instead of caching it.
+                let _ = held.region().flush();
+            }
+            if stopped.is_err() {
+                held.region().do_not_keep();
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What stands between the driver and a board.
+//! The interface between the driver and a board.
 
 use crate::memory::{Memory, MemoryKind};
 use crate::opencl::Area;
@@ -18,16 +18,16 @@ pub enum Space {
     Att,
 }
 
-/// Names memory that a backend knows.
+/// Name of memory that a backend knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(pub u64);
 
-/// Memory of the driver's own that the board can reach.
+/// Memory of the driver itself that the board can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
     /// Its name.
     pub id: MemoryId,
-    /// Where it lies on the bus, in one piece.
+    /// Its bus address, in one piece.
     pub address: u64,
 }
 
@@ -36,13 +36,13 @@ pub struct Allocation {
 pub struct Pinned {
     /// Its name. The same memory, pinned twice, may have the same.
     pub id: MemoryId,
-    /// Where it lies on the bus, in the order of its bytes, aligned to 4 KiB at least.
+    /// Its bus addresses, in the order of its bytes, aligned to 4 KiB at least.
     pub segments: Vec<Segment>,
     /// The first byte that was asked for, counted from the first segment.
     pub offset: u64,
 }
 
-/// Why a backend could not do what was asked.
+/// Reason why a backend could not do a call.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
@@ -52,7 +52,7 @@ pub enum BackendError {
     /// There is no memory left.
     #[error("no {wanted} bytes of {kind:?} memory are free")]
     OutOfMemory {
-        /// What was asked for.
+        /// Kind of the memory.
         kind: MemoryKind,
         /// Bytes asked for.
         wanted: u64,
@@ -66,7 +66,7 @@ pub enum BackendError {
     /// An access outside of allocated memory or a register space.
     #[error("access outside of what exists: {0}")]
     Range(String),
-    /// Anything else; the simulated board's own errors, for one.
+    /// Any other error, for example the simulated board's own errors.
     #[error("{0}")]
     Other(String),
 }
@@ -79,18 +79,18 @@ pub type BackendResult<T> = Result<T, BackendError>;
 /// A backend need not be fast at anything but register writes: a transfer costs two
 /// packets a piece, and two accesses when it has ended.
 ///
-/// Whoever has a backend writes the ATT, and so can have the board write any memory. One for real
-/// hardware must not be had by safe code: its crate makes it and hands out the [`Driver`](super::Driver)
-/// alone, or the function that makes it is unsafe.
+/// Code that has a backend writes the ATT, and so can have the board write any memory. Safe code must not get a backend
+/// of real hardware: its crate makes it and hands out the [`Driver`](super::Driver) alone, or the function that makes
+/// it is unsafe.
 pub trait Backend: Send {
-    /// The board, for messages.
+    /// Returns the name of the board, for messages.
     fn name(&self) -> String;
 
-    /// Bytes of FPGA memory.
+    /// Returns the number of bytes of FPGA memory.
     fn fpga_bytes(&self) -> u64;
 
-    /// Reads a register. Everything written before has taken effect when it returns,
-    /// and records that the board wrote before it answered can be seen.
+    /// Reads a register. Everything written before has taken effect when it returns, and records that the board wrote
+    /// before it answered can be seen.
     fn read32(&mut self, space: Space, offset: usize) -> BackendResult<u32>;
 
     /// Writes a register; may be posted.
@@ -105,34 +105,33 @@ pub trait Backend: Send {
         Ok(())
     }
 
-    /// The link as it was trained, where the backend knows it. The block then holds writes
-    /// back a little where reads would have to wait for them.
+    /// Returns the link as it was trained, where the backend knows it. The block then delays writes a little where
+    /// reads would have to wait for them.
     fn link(&self) -> Option<Link>;
 
-    /// Time as the board lives it: simulated time, or a monotonic clock.
+    /// Returns the board's time: simulated time, or a monotonic clock.
     fn now(&self) -> Duration;
 
-    /// Lets some time pass, whatever the interrupt line does.
+    /// Lets some time pass, independent of the interrupt line.
     fn pause(&mut self, time: Duration) -> BackendResult<()>;
 
-    /// Lets time pass until the interrupt line is high or `limit` is over; says
-    /// whether it is high.
+    /// Lets time pass until the interrupt line is high or `limit` is over. Returns whether the line is high.
     fn wait_interrupt(&mut self, limit: Duration) -> BackendResult<bool>;
 
-    /// New memory for a user, all zero, that can be pinned. It goes when the user has dropped it
-    /// and it is not pinned any more.
+    /// Allocates memory for a user, all zero, that can be pinned. It is freed when the user has dropped it and it is
+    /// not pinned any more.
     fn memory(&mut self, kind: MemoryKind, length: usize) -> BackendResult<Memory>;
 
-    /// Keeps a part of a user's memory where it is, and makes it reachable for the board.
+    /// Pins a part of a user's memory, and makes it reachable for the board.
     fn pin(&mut self, kind: MemoryKind, address: u64, length: u64) -> BackendResult<Pinned>;
 
-    /// Whether there are dma-bufs that can be pinned.
+    /// Returns whether there are dma-bufs that can be pinned.
     fn has_dmabufs(&self) -> bool {
         false
     }
 
-    /// Keeps a part of a dma-buf where it is, and makes it reachable for the board. Called only where
-    /// [`has_dmabufs`](Self::has_dmabufs) says so.
+    /// Pins a part of a dma-buf, and makes it reachable for the board. It is called only where
+    /// [`has_dmabufs`](Self::has_dmabufs) returns `true`.
     fn pin_dmabuf(
         &mut self,
         file: BorrowedFd<'_>,
@@ -143,25 +142,25 @@ pub trait Backend: Send {
         Err(BackendError::Other("there are no dma-bufs".into()))
     }
 
-    /// Whether other devices' bus addresses can be made reachable.
+    /// Returns whether other devices' bus addresses can be made reachable.
     fn takes_bus_addresses(&self) -> bool {
         false
     }
 
-    /// Makes bus addresses of another device's memory reachable for the board. Nobody keeps that memory: whoever asks
-    /// has promised to. Called only where [`takes_bus_addresses`](Self::takes_bus_addresses) says so.
+    /// Makes bus addresses of another device's memory reachable for the board. The backend does not keep that memory
+    /// alive: the caller has promised to. It is called only where [`takes_bus_addresses`](Self::takes_bus_addresses)
+    /// returns `true`.
     fn pin_bus(&mut self, address: u64, length: u64) -> BackendResult<Pinned> {
         let _ = (address, length);
         Err(BackendError::Other("bus addresses are not taken".into()))
     }
 
-    /// Takes that back, once for each time it was pinned. No ATT entry maps it any more.
+    /// Unpins memory, once for each time that it was pinned. No ATT entry maps it any more.
     fn unpin(&mut self, id: MemoryId);
 
-    /// Makes sure that the memory's owner sees what the board wrote before the records
-    /// that can be seen now. A record in host memory can overtake data on the way to a
-    /// GPU; a read of the GPU's BAR, or its driver's own flush, waits for the data. Used
-    /// where the block cannot do it: a region that it may not read, or a failed write.
+    /// Makes sure that the memory's owner sees all data that the board wrote before the records that can be seen now. A
+    /// record in host memory can overtake data on the way to a GPU. A read of the GPU's BAR, or its driver's own flush,
+    /// waits for the data. This is used where the block cannot do it: a region that it may not read, or a failed write.
     fn flush(&mut self, id: MemoryId) -> BackendResult<()>;
 
     /// Allocates host memory for the driver, all zero, aligned to 4 KiB at least.
@@ -176,28 +175,28 @@ pub trait Backend: Send {
     /// Writes memory of the driver.
     fn write_memory(&mut self, id: MemoryId, offset: u64, bytes: &[u8]) -> BackendResult<()>;
 
-    /// The OpenCL side of the board, where it has one.
+    /// Returns the OpenCL side of the board, where it has one.
     fn opencl(&mut self) -> Option<&mut dyn Bar> {
         None
     }
 }
 
-/// The OpenCL side of a board, as a driver in the process reaches it through the BAR. Ranges were found to
-/// lie in their parts.
+/// The OpenCL side of a board, as a driver in the process reaches it through the BAR. The caller has checked that
+/// ranges lie in their parts.
 pub trait Bar: Send {
-    /// Bytes of a part; 0: the board has none.
+    /// Returns the number of bytes of a part; 0: the board does not have the part.
     fn bytes(&self, area: Area) -> u64;
 
-    /// Reads bytes, as [`OpenCl::read`](crate::OpenCl::read) says.
+    /// Reads bytes as [`OpenCl::read`](crate::OpenCl::read).
     fn read(&mut self, area: Area, offset: u64, data: &mut [u8]) -> BackendResult<()>;
 
-    /// Writes bytes, as [`OpenCl::write`](crate::OpenCl::write) says.
+    /// Writes bytes as [`OpenCl::write`](crate::OpenCl::write).
     fn write(&mut self, area: Area, offset: u64, data: &[u8]) -> BackendResult<()>;
 
-    /// Whether the line of the kernels' interrupt is high.
+    /// Returns whether the line of the kernels' interrupt is high.
     fn interrupt(&mut self) -> BackendResult<bool>;
 
-    /// Whether the line may change as time passes. `false` spares whoever waits the simulation of a board
+    /// Returns whether the line may change as time passes. With `false` a waiting thread need not simulate a board
     /// where nothing happens.
     fn running(&self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! The board behind its backend: single registers, and sequences of them.
+//! Access to a board through its backend: single registers, and sequences of accesses.
 
 use super::backend::{Backend, Space};
 use crate::error::{Error, Result};
@@ -6,24 +6,24 @@ use peerlane_core::regs::{MAP_ID, csr};
 use peerlane_core::steps::{self, Bus, Register, Step, Stopped};
 use std::time::Duration;
 
-/// Between two looks at a register that is waited for.
+/// Time between two looks at a register that is waited for.
 pub(crate) const POLL: Duration = Duration::from_micros(10);
 
-/// A cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
+/// One cycle of the slowest clock that a PCIe hard IP gives to its user: 62.5 MHz.
 const SLOWEST_CYCLE: Duration = Duration::from_nanos(16);
 
-/// What the block takes beside waiting for the link: records on their way, the ATT's sweep
-/// of one entry a cycle.
+/// Time that the block takes in addition to waits for the link: records on their way, and the ATT's sweep of one entry
+/// a cycle.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Access to a board.
 pub(crate) struct Board {
     pub(crate) backend: Box<dyn Backend>,
-    /// What CHANNEL_SELECT holds, if that is known.
+    /// Value of CHANNEL_SELECT, if that is known.
     selected: Option<u32>,
     /// The block does not answer any more.
     pub(crate) gone: bool,
-    /// How long the block takes at most for what it promises to end in bounded time.
+    /// The longest time of operations that the block promises to end in bounded time.
     patience: Duration,
 }
 
@@ -45,19 +45,19 @@ impl Board {
         }
     }
 
-    /// Takes note of the block's own patience with the link, in cycles of its clock.
+    /// Notes the block's own timeout for the link, in cycles of its clock.
     pub(crate) fn set_patience(&mut self, port_timeout: u32) {
-        // What is asked for waits for the link at most so often, one after the other: for
-        // reads under way, for data that the port does not take, for the read that flushes.
+        // An operation waits for the link at most three times in a row: for reads under way, for data that the port
+        // does not take, and for the read that flushes.
         self.patience = SETTLE + SLOWEST_CYCLE * port_timeout * 3;
     }
 
-    /// Takes note that the block's registers may have changed by themselves.
+    /// Notes that the block's registers may have changed by themselves.
     pub(crate) fn forget_selection(&mut self) {
         self.selected = None;
     }
 
-    /// Chooses the channel that a register behind CHANNEL_SELECT belongs to.
+    /// Selects the channel of a register that CHANNEL_SELECT maps.
     fn select(&mut self, register: Register) -> Result<()> {
         if let Some(channel) = register.select()
             && self.selected != Some(channel)
@@ -92,7 +92,7 @@ impl Board {
         Ok(value)
     }
 
-    /// Whether a channel has something under way.
+    /// Returns whether a channel has transfers under way.
     pub(crate) fn busy(&mut self, channel: u32) -> Result<bool> {
         let offset = csr::CHANNEL_STATUS;
         let status = self.read(Register::Channel { channel, offset })?;
@@ -100,7 +100,7 @@ impl Board {
         Ok(status & busy != 0)
     }
 
-    /// Whether the block still answers.
+    /// Checks whether the block still answers.
     pub(crate) fn check_present(&mut self) -> Result<()> {
         if self.backend.read32(Space::Csr, csr::MAP_ID)? == MAP_ID {
             return Ok(());
@@ -109,8 +109,8 @@ impl Board {
         Err(Error::Gone)
     }
 
-    /// Whether the PCIe port still takes something. Where it does not, nobody knows what
-    /// it holds, and no memory may be given back.
+    /// Checks whether the PCIe port still takes packets. Where it does not, it is unknown which packets it holds, and
+    /// no memory may be freed.
     pub(crate) fn check_port(&mut self) -> Result<()> {
         let status = self.read(Register::Csr(csr::STATUS))?;
         if status & csr::STATUS_PORT_DEAD_MASK != 0 {
@@ -119,8 +119,8 @@ impl Board {
         Ok(())
     }
 
-    /// Carries out a sequence that the block promises to end in bounded time. `what` is
-    /// for the error, after "the block has not".
+    /// Executes a sequence that the block promises to end in bounded time. `what` is for the error, after "the block
+    /// has not".
     pub(crate) fn run(
         &mut self,
         what: &'static str,
@@ -142,7 +142,7 @@ impl Board {
     }
 }
 
-/// A sequence on its way.
+/// A sequence in progress.
 struct Walk<'a> {
     board: &'a mut Board,
     start: Duration,

@@ -1,4 +1,4 @@
-//! The channels of a board: who holds them, and how they come and go.
+//! The channels of a board: their owners, and how they are opened and closed.
 
 use super::Inner;
 use super::backend::Allocation;
@@ -15,28 +15,28 @@ pub(crate) struct Channel {
     pub(crate) range: LocalRange,
     pub(crate) moderation: Moderation,
     pub(crate) ring: Allocation,
-    /// Times that it was started anew.
+    /// Number of its restarts.
     pub(crate) generation: u32,
-    /// It takes no doorbells before its context has been told of the generation.
+    /// It takes no doorbells until its context knows the new generation.
     pub(crate) untold: bool,
     /// Its page and ring were handed to the library.
     pub(crate) handed_out: bool,
-    /// The driver has made a probe by it, and keeps it.
+    /// The driver has made a probe with it, and keeps it.
     pub(crate) probed: bool,
     /// Events of the board that were acknowledged.
     pub(crate) seen: u64,
-    /// A doorbell went wrong where that could not be said. Until the channel was stopped or started
-    /// anew it is rung no more, and who asks is told.
+    /// Error of a doorbell, from a call that could not report it. Until the channel is stopped or restarted, no
+    /// doorbells are rung, and queries return the error.
     pub(crate) trouble: Option<Error>,
     /// Doorbells were not rung because of that: they count as refused.
     pub(crate) refused: bool,
-    /// Slots of the ring that they should have told of.
+    /// Slots of the ring that those doorbells should have reported as free.
     pub(crate) owed: u16,
-    /// Nobody holds it, but it could not be closed.
+    /// No context holds it, but it could not be closed.
     lost: bool,
 }
 
-/// The bytes of a slot of a ring that holds no record.
+/// Returns the bytes of a slot of a ring that holds no record.
 fn empty_slot(slot: u32) -> impl Iterator<Item = u8> {
     let mut dwords = [0; record::DWORDS];
     for (dword, value) in record::emptied(slot) {
@@ -46,7 +46,7 @@ fn empty_slot(slot: u32) -> impl Iterator<Item = u8> {
 }
 
 impl Inner {
-    /// log2 of the records in a channel's ring.
+    /// Returns log2 of the records in a channel's ring.
     pub(crate) fn ring_log2(&self) -> u32 {
         Occupancy::ring_log2(self.caps.queue_depth())
     }
@@ -55,7 +55,7 @@ impl Inner {
         (Completion::SIZE as u64) << self.ring_log2()
     }
 
-    /// The channel of a context.
+    /// Returns the channel of a context.
     pub(crate) fn channel(&mut self, number: u32) -> Result<&mut Channel> {
         let slot = self.channels.get_mut(number as usize);
         let state = slot.and_then(Option::as_mut);
@@ -64,7 +64,7 @@ impl Inner {
         })
     }
 
-    /// Takes a free channel. It reaches no FPGA memory, and takes no doorbells yet.
+    /// Claims a free channel. It reaches no FPGA memory, and takes no doorbells yet.
     pub(crate) fn claim(&mut self) -> Result<u32> {
         if self.board.gone {
             return Err(Error::Gone);
@@ -99,8 +99,8 @@ impl Inner {
         }
     }
 
-    /// Starts a channel that is held and at rest from its ring's first slot on. It takes doorbells when
-    /// its context has been told.
+    /// Restarts a channel that is held and idle, from its ring's first slot on. It takes doorbells again when its
+    /// context knows of the restart.
     pub(crate) fn restart(&mut self, number: u32) -> Result<()> {
         let ring_log2 = self.ring_log2();
         let emptied: Vec<u8> = (0..1 << ring_log2).flat_map(empty_slot).collect();
@@ -122,8 +122,8 @@ impl Inner {
         self.board.run("opened a channel", steps)
     }
 
-    /// Has a channel accept nothing more, and work on; its generation. `None`: it has nothing to do
-    /// before its context was told of the last start.
+    /// Stops a channel from accepting descriptors; it continues with those that it has. Returns its generation. `None`:
+    /// it has no descriptors, because its context does not know of the last start yet.
     pub(crate) fn begin_stop(&mut self, number: u32) -> Result<Option<u32>> {
         let state = self.channel(number)?;
         let generation = state.generation;
@@ -135,8 +135,8 @@ impl Inner {
         Ok(Some(generation))
     }
 
-    /// Lets a channel accept again after [`begin_stop`](Self::begin_stop), when it has ended what it was
-    /// given, or after an abort. All records are in the ring then.
+    /// Lets a channel accept descriptors again after [`begin_stop`](Self::begin_stop), when its descriptors have ended,
+    /// or after an abort. All records are in the ring then.
     pub(crate) fn end_stop(&mut self, number: u32, abort: bool) -> Result<()> {
         let board = &mut self.board;
         if abort {
@@ -144,12 +144,12 @@ impl Inner {
         }
         let steps = table::fence(Reach::Host).chain([channel::resume(number)]);
         board.run("stopped a channel", steps)?;
-        // What was rung has its record, and what was not counts as refused.
+        // Descriptors whose doorbell was rung have their records. The others count as refused.
         self.channel(number)?.trouble = None;
         Ok(())
     }
 
-    /// Gives the channel of a context back that is closed.
+    /// Closes a context's channel.
     pub(crate) fn close(&mut self, number: u32) {
         let closed = self.try_close(number);
         let Some(slot) = self.channels.get_mut(number as usize) else {
@@ -180,7 +180,7 @@ impl Inner {
         self.take_away(number)
     }
 
-    /// Takes a channel at rest out of use. Its regions are gone before it.
+    /// Takes an idle channel out of use. Its regions were unregistered before.
     fn take_away(&mut self, number: u32) -> Result<()> {
         let board = &mut self.board;
         board.run("closed a channel", channel::close(number))?;
@@ -188,8 +188,7 @@ impl Inner {
         board.check_port()
     }
 
-    /// After a reset: closes the channels that could not be closed before, and gives back
-    /// the memory that was kept because of that.
+    /// Closes the channels that could not be closed before a reset, and frees the memory that was kept because of that.
     pub(crate) fn give_up_lost(&mut self) -> Result<()> {
         for number in 0..self.caps.channels {
             let slot = &self.channels[number as usize];

@@ -24,13 +24,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long to wait at a stretch: others get their turn in between.
+/// The longest wait at a stretch: other threads get their turn in between.
 const STRETCH: Duration = Duration::from_millis(1);
 
-/// A moment between two looks at a ring.
+/// Time between two looks at a ring.
 const MOMENT: Duration = Duration::from_nanos(200);
 
-/// Keeps a channel, and the memory that it has.
+/// Holds a channel, and the memory that it has.
 #[derive(Debug)]
 pub(super) struct Hold {
     pub(super) shared: Arc<Shared>,
@@ -47,7 +47,7 @@ pub(crate) struct Held {
     name: String,
     info: uapi::Info,
     ring: MemoryId,
-    /// Held by who stops or restarts the channel, across several looks at the board.
+    /// Held by a thread that stops or restarts the channel, over several accesses to the board.
     turn: Mutex<()>,
 }
 
@@ -131,13 +131,13 @@ impl Held {
         self.shared.lock()
     }
 
-    /// Its channel.
+    /// Returns the number of its channel.
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    /// The state, unless the board did not answer at some time since it was started. It may answer
-    /// again, but what it was told meanwhile went nowhere: it is gone until it is reset.
+    /// Locks the state. Fails if the board did not answer at some time since it was started. The board may answer
+    /// again, but writes in the meantime were lost: it is gone until it is reset.
     pub(super) fn present(&self) -> Result<MutexGuard<'_, Inner>> {
         let inner = self.lock();
         match inner.board.gone {
@@ -146,7 +146,7 @@ impl Held {
         }
     }
 
-    /// The right to stop or restart the channel.
+    /// Takes the right to stop or restart the channel.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +159,7 @@ impl Held {
         inner.board.run("taken a range", steps)
     }
 
-    /// Whether the library has the channel's page and ring.
+    /// Checks that the library does not have the channel's page and ring.
     fn check_idle(&self, inner: &mut Inner, bytes: u64) -> Result<()> {
         match inner.channel(self.number)?.handed_out {
             true => Err(Error::memory(bytes, Errno::BUSY)),
@@ -170,18 +170,20 @@ impl Held {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.shared.lock().close(self.number);
+        if !self.shared.is_inherited() {
+            self.shared.lock().close(self.number);
+        }
     }
 }
 
 impl Held {
-    /// The state of the context, which acknowledges its events unless it `peeks`.
+    /// Returns the state of the context. Acknowledges its events unless it `peeks`.
     fn state(&self, peeks: bool) -> Result<uapi::Query> {
         let mut inner = self.present()?;
         let events = inner.events;
         let state = inner.channel(self.number)?;
         if let Some(error) = &state.trouble {
-            // Not acknowledged: all who wait are told.
+            // Not acknowledged: all waiting threads get the error.
             return Err(error.clone());
         }
         let generation = state.generation;
@@ -202,7 +204,7 @@ impl Held {
         })
     }
 
-    /// Pins memory, and enters it into the ATT.
+    /// Pins memory, and maps it in the ATT.
     fn enter(
         &self,
         region: &mut uapi::Register,
@@ -286,7 +288,8 @@ impl Context for Held {
         })
     }
 
-    /// Nothing is kept for later: the board has forgotten the memory when it returns well.
+    /// Ignores the flags, because this driver caches no regions. When this returns `Ok`, the board cannot reach the
+    /// memory.
     fn unregister(&self, handle: u32, _: u32) -> Result<()> {
         let mut inner = self.lock();
         let Inner { board, regions, .. } = &mut *inner;
@@ -325,7 +328,7 @@ impl Context for Held {
             .set_range(&mut inner, range.clone())
             .and_then(|()| inner.fill(self.number, unready));
         if let Err(error) = given {
-            // A channel that is not at rest keeps its range until its context is closed.
+            // A channel that is not idle keeps its range until its context is closed.
             let rests = inner.board.busy(self.number).is_ok_and(|busy| !busy);
             if rests && self.set_range(&mut inner, 0..0).is_ok() {
                 inner.fpga.free(self.number, grant.content(grant.ready));
@@ -382,7 +385,7 @@ impl Context for Held {
         Some(self)
     }
 
-    /// A packet for the descriptor's words, where the backend can, and one for the doorbell.
+    /// Writes a packet for the descriptor's words, where the backend can, and one for the doorbell.
     fn post(&self, direction: Direction, descriptor: &[u32; DWORDS], freed: u16) -> u32 {
         let mut inner = self.lock();
         let Ok(state) = inner.channel(self.number) else {
@@ -393,7 +396,7 @@ impl Context for Held {
             (state.refused, state.owed) = (true, owed);
             return 0;
         }
-        // What was started anew refuses doorbells until the library knows of it.
+        // A restarted channel refuses doorbells until the library knows of the restart.
         if state.untold || inner.board.gone {
             return 0;
         }
@@ -406,7 +409,7 @@ impl Context for Held {
             Err(error) => {
                 state.trouble = Some(error);
                 (state.refused, state.owed) = (true, owed);
-                // Whoever waits is to look.
+                // Waiting threads have to look at the state.
                 inner.events += 1;
             }
         }
@@ -473,7 +476,7 @@ impl Context for Held {
     }
 
     fn pause(&self) {
-        // A board that fails says so when it is asked.
+        // An error of the board is reported by the next call that can fail.
         let _ = self.lock().board.backend.pause(MOMENT);
     }
 
@@ -496,11 +499,11 @@ impl Context for Held {
                 return Ok(aborted);
             }
             inner.board.backend.pause(POLL)?;
-            // Others get their turn: with this channel, their doorbells are refused meanwhile.
+            // Other threads get their turn. Doorbells for this channel are refused in the meantime.
             drop(inner);
             self.shared.make_way();
             inner = self.present()?;
-            // A reset of the block has ended what there was.
+            // A reset of the block has ended all descriptors.
             if inner.channel(self.number)?.generation != generation {
                 return Ok(false);
             }

@@ -1,13 +1,13 @@
 //! A driver in the process: everything below [`Context`] for a board whose registers the
 //! process reaches by itself.
 //!
-//! A [`Driver`] is to a [`Backend`] what the kernel driver is to a PCI device. It starts the block,
-//! writes its ATT, gives out channels and FPGA memory; [`Driver::open`] is what opening a
-//! `/dev/peerlane*` is there. It keeps to the same rules ([`peerlane_core::uapi`]), but it protects
-//! nobody: all contexts are of one process. It has no slow path but for probes, and no window,
-//! and dma-bufs where the backend has some, as its [features](crate::Device::has) say. It has an OpenCL side where the backend has a [`Bar`].
+//! A [`Driver`] has the role for a [`Backend`] that the kernel driver has for a PCI device. It starts the block, writes
+//! its ATT, and assigns channels and FPGA memory. [`Driver::open`] corresponds to opening a `/dev/peerlane*`. It
+//! follows the rules of [`peerlane_core::uapi`], but it protects no process from another: all contexts are of one
+//! process. It has a slow path for probes only, and no window. It takes dma-bufs where the backend does. Its
+//! [features](crate::Device::has) report this. It has an OpenCL side where the backend has a [`Bar`].
 //!
-//! It does not notice that somebody else has reset the block: waits end with [`Error::Timeout`] then, until
+//! It does not notice that another program has reset the block: waits end with [`Error::Timeout`] then, until
 //! [`Driver::reset`].
 
 mod backend;
@@ -23,6 +23,7 @@ mod zeros;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::sys::Process;
 use board::Board;
 use channels::Channel;
 use context::Held;
@@ -54,43 +55,46 @@ pub struct Options {
     pub port_timeout_cycles: Option<u32>,
 }
 
-/// What the block is doing.
+/// Status of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// The write engine is at work.
     pub write_busy: bool,
     /// The read engine is at work.
     pub read_busy: bool,
-    /// Answers to reads that timed out are still owed; reads are refused, or where they
-    /// have tags, these tags are not used.
+    /// Answers to timed-out reads are still owed. Reads are refused, or on a block whose reads have tags, these tags
+    /// are not used.
     pub read_quarantine: bool,
-    /// The PCIe port takes nothing any more, has lost data, or waits for peers that do not answer; see [`Error::PortDead`].
+    /// The PCIe port takes nothing any more, has lost data, or waits for peers that do not answer; see
+    /// [`Error::PortDead`].
     pub port_dead: bool,
 }
 
-/// Counters as of one moment, but for those of the link.
+/// Counters as of one moment, except those of the link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Of the block as a whole.
+    /// Counters of the block as a whole.
     pub block: BlockCounters,
-    /// What has failed on the link since its reset, where the block has a transaction layer of its own: read behind the
-    /// others.
+    /// Errors of the link since its reset, where the block has a transaction layer of its own. They are read after the
+    /// other counters.
     pub link: Option<LinkErrors>,
-    /// Of each channel, by its number.
+    /// Counters of each channel, by its number.
     pub channels: Vec<ChannelCounters>,
 }
 
-/// A board that is driven from this process. Clones are handles of the same one; it is shut down with
-/// the last of them and of its devices.
+/// A board that is driven from this process. Clones are handles of the same driver. It shuts the board down when the
+/// last clone and the last of its devices are dropped.
 #[derive(Debug, Clone)]
 pub struct Driver(Arc<Shared>);
 
-/// What the driver and its contexts share.
+/// State that the driver and its contexts share.
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
-    /// Threads that want it.
+    /// Number of threads that wait for it.
     waiting: AtomicUsize,
+    /// The process that made the driver: a child's copy ends nothing.
+    owner: Process,
 }
 
 impl fmt::Debug for Shared {
@@ -100,8 +104,8 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// The state. A panic elsewhere leaves it consistent enough to clean up: every
-    /// change is made after what can fail.
+    /// Locks the state. A panic elsewhere leaves it consistent enough to clean up: every change is made after the calls
+    /// that can fail.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let inner = self.inner.lock();
@@ -109,7 +113,7 @@ impl Shared {
         inner.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, if it can be had within so long: whoever programs the FPGA has it for many seconds.
+    /// Locks the state if that is possible within `limit`: a thread that programs the FPGA has it for many seconds.
     pub(crate) fn lock_within(&self, limit: Duration) -> Option<MutexGuard<'_, Inner>> {
         let begin = Instant::now();
         self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -125,8 +129,8 @@ impl Shared {
         inner
     }
 
-    /// Lets others have the state who wait for it: a mutex goes to whoever asks first, and that is the
-    /// thread that has just let it go. Only a few times, for there may always be some.
+    /// Lets threads that wait for the state have it. A mutex goes to the thread that asks first, which is the one that
+    /// has just released it. This yields only a few times, because there may always be waiting threads.
     pub(crate) fn make_way(&self) {
         for _ in 0..16 {
             if self.waiting.load(Ordering::Relaxed) == 0 {
@@ -137,9 +141,19 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Returns whether this process is the child of a fork, and the board its parent's.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.owner != Process::current()
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Nobody is left to report a failure to.
+        if self.is_inherited() {
+            return;
+        }
+        // There is no caller left to report a failure to.
         let inner = (self.inner.get_mut()).unwrap_or_else(PoisonError::into_inner);
         if inner.shut_down().is_err() {
             inner.regions.leak_kept();
@@ -148,27 +162,27 @@ impl Drop for Shared {
 }
 
 impl Driver {
-    /// Takes the board behind a backend over: checks that its register map (and build, if
-    /// one is named) is this library's, resets the engines, and starts them.
+    /// Takes over the board of a backend: checks that its register map (and build, if one is named) is this library's,
+    /// resets the engines, and starts them.
     pub fn new(backend: impl Backend + 'static, options: &Options) -> Result<Self> {
         let inner = Inner::new(Box::new(backend), options)?;
         Ok(Self(Arc::new(Shared {
             inner: Mutex::new(inner),
             waiting: AtomicUsize::new(0),
+            owner: Process::current(),
         })))
     }
 
-    /// Opens a context on a channel that is free.
+    /// Opens a context on a free channel.
     ///
     /// # Errors
-    /// [`Error::ChannelsTaken`] if none is; [`Error::Gone`] if the board did not answer at some time
-    /// since it was started.
+    /// [`Error::ChannelsTaken`] if no channel is free; [`Error::Gone`] if the board did not answer at some time since
+    /// it was started.
     pub fn open(&self) -> Result<Device> {
         Device::over(self.context()?)
     }
 
-    /// Opens a context as [`open`](Self::open) does, for who puts something around it
-    /// ([`Device::over`]).
+    /// Opens a context as [`open`](Self::open) does, for code that wraps the context ([`Device::over`]).
     ///
     /// # Errors
     /// As `open`.
@@ -176,22 +190,22 @@ impl Driver {
         Held::new(&self.0)
     }
 
-    /// What this build can do.
+    /// Returns the capabilities of this build.
     pub fn capabilities(&self) -> Capabilities {
         self.0.lock().caps
     }
 
-    /// The `BUILD_ID` of the hardware.
+    /// Returns the `BUILD_ID` of the hardware.
     pub fn build_id(&self) -> u32 {
         self.0.lock().identity.build_id
     }
 
-    /// The board's time.
+    /// Returns the board's time.
     pub fn now(&self) -> Duration {
         self.0.lock().board.backend.now()
     }
 
-    /// What the block is doing.
+    /// Reads the status of the block.
     pub fn status(&self) -> Result<Status> {
         let status = self.0.lock().board.read(Register::Csr(csr::STATUS))?;
         Ok(Status {
@@ -202,7 +216,7 @@ impl Driver {
         })
     }
 
-    /// What the block and its channels have done since the block's reset, all as of now.
+    /// Reads the counters of the block and its channels since the block's reset, all of the same moment.
     pub fn counters(&self) -> Result<Counters> {
         let mut inner = self.0.lock();
         let Capabilities { channels, tlp, .. } = inner.caps;
@@ -219,30 +233,30 @@ impl Driver {
         })
     }
 
-    /// Resets the block's engines and starts them anew. Transfers under way end with [`Error::Restarted`]; contexts
-    /// stay open and regions registered. This is the way out of [`Error::NotReady`] and
-    /// [`Error::Timeout`] where [`Queue::restart`](crate::Queue::restart) is not enough, and of
-    /// [`Error::Gone`] where the board answers again. It does not end a quarantine of reads.
+    /// Resets the block's engines and starts them again. Transfers under way end with [`Error::Restarted`]; contexts
+    /// stay open and regions registered. This is the way out of [`Error::NotReady`] and [`Error::Timeout`] where
+    /// [`Queue::restart`](crate::Queue::restart) is not enough, and of [`Error::Gone`] where the board answers again.
+    /// It does not end a quarantine of reads.
     ///
-    /// A queue learns of it by its next wait, or by [`Device::query`]. What is submitted before ends with
-    /// [`Error::Restarted`], too.
+    /// A queue learns of the reset by its next wait, or by [`Device::query`]. Transfers that are submitted before that
+    /// end with [`Error::Restarted`], too.
     ///
     /// # Errors
-    /// [`Error::NotReady`] and [`Error::Gone`] if the board does not come back. A port that is dead stays
-    /// so: the next wait says [`Error::PortDead`] again.
+    /// [`Error::NotReady`] and [`Error::Gone`] if the board does not come back. A port that is dead stays dead: the
+    /// next wait fails with [`Error::PortDead`] again.
     pub fn reset(&self) -> Result<()> {
         self.0.lock().reset()
     }
 
-    /// Ends the quarantine of reads by hand, of a board with reads by tag.
+    /// Ends the quarantine of reads by hand, on a board whose reads have tags.
     ///
-    /// Only for after a link reset or the like, when none of the answers that are owed
-    /// can come any more: a late one would be taken for the answer to a new read.
+    /// Call this only after a link reset or the like, when none of the owed answers can come any more: a late answer
+    /// would be taken for the answer to a new read.
     ///
     /// # Errors
-    /// [`Error::ReadsOwed`] of a board without: its port gives answers in their order, and has lost one. It would give no
-    /// later one, and stop at last. Reads are there again when the answers have come, or when the link was reset, which
-    /// resets the port.
+    /// [`Error::ReadsOwed`] of a board without tags. Its port returns answers in their order, and has lost one. It
+    /// would return no later one, and would stop in the end. Reads work again when the answers have come, or when the
+    /// link was reset, which resets the port.
     pub fn release_read_quarantine(&self) -> Result<()> {
         let mut inner = self.0.lock();
         if !inner.caps.tagged {
@@ -262,7 +276,7 @@ pub(crate) struct Inner {
     port_timeout_cycles: Option<u32>,
     regions: Regions,
     fpga: FpgaMemory,
-    /// By their numbers; those that are free are `None`.
+    /// By their numbers; free ones are `None`.
     channels: Vec<Option<Channel>>,
     /// Interrupts so far, of any channel: the block has one line.
     events: u64,
@@ -275,7 +289,7 @@ impl Inner {
         let mut board = Board::new(backend);
         let mut words = [0; Identity::OFFSETS.len()];
         for (word, offset) in words.iter_mut().zip(Identity::OFFSETS) {
-            // Not through the check for all ones: the identity tells more.
+            // Read without the check for all ones: the identity check reports more.
             *word = board.backend.read32(Space::Csr, offset)?;
         }
         let identity = Identity::new(words);
@@ -298,7 +312,7 @@ impl Inner {
             opencl_held: false,
         };
         inner.stop()?;
-        // What somebody else may have left open.
+        // Another program may have left channels open.
         for number in 0..caps.channels {
             let steps = channel::close(number);
             inner.board.run("closed a channel", steps)?;
@@ -307,8 +321,8 @@ impl Inner {
         Ok(inner)
     }
 
-    /// Resets the engines and waits until they rest and every record has left the block.
-    /// Interrupts are off after it.
+    /// Resets the engines and waits until they are idle and every record has left the block. Interrupts are off
+    /// afterwards.
     fn stop(&mut self) -> Result<()> {
         let timeout = match self.port_timeout_cycles {
             Some(cycles) => cycles,
@@ -319,7 +333,7 @@ impl Inner {
         self.board.run("come to rest after a reset", steps)
     }
 
-    /// Starts the block, which must be at rest, with all channels and regions there are.
+    /// Starts the block, which must be idle, with all channels and regions that exist.
     fn start(&mut self) -> Result<()> {
         if let Some(cycles) = self.port_timeout_cycles {
             self.board.write(Register::Csr(csr::PORT_TIMEOUT), cycles)?;
@@ -338,11 +352,11 @@ impl Inner {
 
     fn reset(&mut self) -> Result<()> {
         self.stop()?;
-        // Nobody knows what a transfer that was cut off has left.
+        // The result of a transfer that was cut off is unknown.
         self.renew(true)
     }
 
-    /// Starts the block, which must be at rest, as a new one: contexts are told.
+    /// Starts the block, which must be idle, as a new one: contexts get a new generation.
     fn renew(&mut self, memory_lost: bool) -> Result<()> {
         if memory_lost {
             self.fpga.forget();
@@ -350,16 +364,15 @@ impl Inner {
         for state in self.channels.iter_mut().flatten() {
             state.generation = state.generation.wrapping_add(1);
         }
-        // Contexts are to look.
+        // Contexts have to look at their state.
         self.events += 1;
         self.give_up_lost()?;
         self.start()
     }
 
-    /// Leaves the block at rest, unable to reach any memory, and gives all memory back.
+    /// Leaves the block idle and unable to reach any memory, and frees all memory.
     fn shut_down(&mut self) -> Result<()> {
-        // A board that does not come to rest, or does not answer, may reach memory: what it knows is
-        // kept.
+        // A board that does not become idle, or does not answer, may reach memory: the memory that it knows is kept.
         self.stop()?;
         for number in 0..self.caps.channels {
             self.board.run("closed a channel", channel::close(number))?;
@@ -373,8 +386,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Lets time pass until an interrupt comes, for at most `limit`, and acknowledges it: a record that
-    /// comes after that raises it again.
+    /// Lets time pass until an interrupt comes, for at most `limit`, and acknowledges it. A later record raises the
+    /// interrupt again.
     fn await_interrupt(&mut self, limit: Duration) -> Result<()> {
         if self.board.backend.wait_interrupt(limit)? {
             let place = Register::Csr(csr::IRQ_STATUS);

@@ -14,25 +14,25 @@ use std::time::{Duration, Instant};
 /// Any write to this register of `acl_kernel_interface` resets the kernels (`sw_reset`).
 const RESET: u64 = 0x30;
 
-/// How much of the board's time passes between two looks at the kernels' interrupt.
+/// Time of the board that passes between two looks at the kernels' interrupt.
 const STRETCH: Duration = Duration::from_micros(20);
 
-/// How long a thread sleeps at most that waits for kernels which do nothing.
+/// The longest sleep of a thread that waits for idle kernels.
 const SLEEP: Duration = Duration::from_millis(10);
 
-/// How long a thread waits at most for the board that others have.
+/// The longest wait of a thread for the board while other threads have it.
 const MOMENT: Duration = Duration::from_millis(5);
 
 /// The OpenCL side, held by a context.
 #[derive(Debug)]
 pub(crate) struct Side {
-    /// The context lives as long: kernels use its memory.
+    /// Keeps the context alive: kernels use its memory.
     hold: Arc<Hold>,
     signal: Mutex<Signal>,
     changed: Condvar,
 }
 
-/// What whoever waits is told.
+/// State that a waiting thread looks at.
 #[derive(Debug, Default)]
 struct Signal {
     armed: bool,
@@ -40,7 +40,7 @@ struct Signal {
 }
 
 impl Side {
-    /// Takes the board's OpenCL side, for a context that has all memory.
+    /// Takes the board's OpenCL side, for a context that has all FPGA memory.
     pub(super) fn new(hold: &Arc<Hold>) -> Result<Self> {
         let mut inner = hold.shared.lock();
         if inner.board.gone {
@@ -67,12 +67,12 @@ impl Side {
         self.signal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the board's OpenCL side.
+    /// Calls `f` with the board's OpenCL side.
     fn with<T>(&self, f: impl FnOnce(&mut dyn Bar) -> Result<T>) -> Result<T> {
         f(bar(&mut self.hold.shared.lock())?)
     }
 
-    /// Whether the kernels' interrupt is high. `false`: or nobody can tell for the moment.
+    /// Returns whether the kernels' interrupt is high; `false` also where that cannot be read at the moment.
     fn is_high(&self) -> Result<bool> {
         match self.hold.shared.lock_within(MOMENT) {
             Some(mut inner) => Ok(bar(&mut inner)?.interrupt()?),
@@ -80,8 +80,8 @@ impl Side {
         }
     }
 
-    /// Lets time pass until the kernels have something to say; `true`: they have nothing to do now, or others
-    /// have the board.
+    /// Lets a stretch of the board's time pass. Returns `true` instead if the kernels are idle, or other threads have
+    /// the board.
     fn pass(&self) -> Result<bool> {
         let Some(mut inner) = self.hold.shared.lock_within(MOMENT) else {
             return Ok(true);
@@ -97,7 +97,7 @@ impl Side {
     }
 }
 
-/// The OpenCL side of a board that is there.
+/// Returns the OpenCL side of a board that is present.
 fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
     if inner.board.gone {
         return Err(Error::Gone);
@@ -105,7 +105,7 @@ fn bar(inner: &mut Inner) -> Result<&mut dyn Bar> {
     inner.board.backend.opencl().ok_or_else(Error::no_opencl)
 }
 
-/// Writes bytes of a part. Behind each store to a reset that is read.
+/// Writes bytes of a part. After each store to a reset, that register is read.
 fn store(bar: &mut dyn Bar, area: Area, offset: u64, data: &[u8]) -> BackendResult<()> {
     let area_of_core = match area {
         Area::Kernels => shell::Area::Kernels,
@@ -131,6 +131,9 @@ fn store(bar: &mut dyn Bar, area: Area, offset: u64, data: &[u8]) -> BackendResu
 
 impl Drop for Side {
     fn drop(&mut self) {
+        if self.hold.shared.is_inherited() {
+            return;
+        }
         // A board that does not answer has nothing to reset.
         let _ = self.write(Area::Kernels, RESET, &[0; 4]);
         self.hold.shared.lock().opencl_held = false;
@@ -158,7 +161,7 @@ impl OpenCl for Side {
             check_area(area, bar.bytes(area), offset, data.len())?;
             Ok(store(bar, area, offset, data)?)
         })?;
-        // It may have started a kernel.
+        // The write may have started a kernel.
         self.changed.notify_all();
         Ok(())
     }
@@ -212,7 +215,7 @@ impl OpenCl for Side {
 }
 
 impl Inner {
-    /// Brings the block to rest, has the FPGA programmed, and starts what is there then.
+    /// Makes the block idle, has the FPGA programmed, and starts the new block.
     fn reprogram(
         &mut self,
         keeps_memory: bool,
@@ -224,7 +227,7 @@ impl Inner {
         programmed.and(found)
     }
 
-    /// Starts the block that is there now, if it is the same as before.
+    /// Starts the new block, if it is the same as before.
     fn find(&mut self, keeps_memory: bool) -> Result<()> {
         // Until it has shown that it answers.
         self.board.gone = true;

@@ -1,4 +1,4 @@
-//! Transfers that the driver makes itself, by a channel that is nobody's yet.
+//! Transfers that the driver makes itself, on a channel that no context has yet.
 
 use super::Inner;
 use super::backend::MemoryId;
@@ -16,7 +16,7 @@ use peerlane_core::regs::Completion;
 use peerlane_core::ring::Slots;
 use std::time::Duration;
 
-/// How long one of these transfers may take: far longer than it does.
+/// The longest time that such a transfer may take: far longer than it does.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Doorbells of a channel.
@@ -31,7 +31,7 @@ impl Post for Page<'_> {
     }
 }
 
-/// A channel's ring, in the backend's memory. What cannot be read is no record.
+/// A channel's ring, in the backend's memory. Bytes that cannot be read count as no record.
 pub(super) struct Records<'a>(pub(super) &'a mut Inner, pub(super) MemoryId);
 
 impl Records<'_> {
@@ -61,7 +61,7 @@ impl Slots for Records<'_> {
     }
 }
 
-/// The driver's own region stays until it is done.
+/// Region of the driver's transfers: the driver keeps it until they are done.
 #[derive(Clone)]
 struct Kept;
 
@@ -71,14 +71,14 @@ impl Keep for Kept {
     }
 }
 
-/// A channel in the driver's hands, with host memory of the driver's own.
+/// A channel that the driver uses itself, with host memory of the driver's own.
 pub(super) struct Own<'a> {
     inner: &'a mut Inner,
     number: u32,
     flow: Flow<Kept>,
-    /// The memory. Its region keeps it, where the board does not let go.
+    /// The memory. Its region keeps it if the board does not release it.
     pub(super) memory: Memory,
-    /// Its first byte, for the board.
+    /// ATT address of its first byte.
     pub(super) peer: AttAddress,
 }
 
@@ -119,7 +119,7 @@ impl Own<'_> {
         Ok(())
     }
 
-    /// Works on until nothing is under way, or for so long.
+    /// Runs until no transfer is under way, or until the timeout.
     fn run_out(&mut self) -> Result<()> {
         let Self {
             inner,
@@ -144,8 +144,8 @@ impl Own<'_> {
 }
 
 impl Inner {
-    /// Does something by a channel, which must be at rest and nobody's, with so many bytes of host memory. The channel is
-    /// started anew after that.
+    /// Calls `work` with a channel, which must be idle and not in use, and with `bytes` of host memory. The channel is
+    /// restarted afterwards.
     pub(super) fn by_itself<T>(
         &mut self,
         number: u32,

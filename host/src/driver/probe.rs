@@ -1,4 +1,4 @@
-//! Finding out whether the board can read a peer's memory, as the kernel's driver does it (`driver/src/probe.rs`).
+//! Probes whether the board can read a peer's memory, as the kernel's driver does it (`driver/src/probe.rs`).
 
 use super::Inner;
 use super::context::Held;
@@ -15,7 +15,7 @@ fn refused(source: Errno) -> Error {
     Error::call("PROBE", source)
 }
 
-/// Probes only: descriptors are the library's to write.
+/// Only for probes: the library writes all other descriptors.
 impl SlowPath for Held {
     fn submit(&self, _: &mut uapi::Submit) -> Result<()> {
         Err(Error::call("SUBMIT", Errno::OPNOTSUPP))
@@ -25,7 +25,7 @@ impl SlowPath for Held {
         Err(Error::call("WAIT", Errno::OPNOTSUPP))
     }
 
-    /// From now on the channel is the driver's, as with the kernel's driver: a program that runs there finds nothing else.
+    /// Takes the channel for the driver from now on. The kernel's driver does the same, so programs see no difference.
     fn probe(&self, probe: &mut uapi::Probe) -> Result<()> {
         let _turn = self.turn();
         let mut inner = self.present()?;

@@ -1,4 +1,4 @@
-//! Regions and the ATT: who holds what, and when it can go.
+//! Regions and the ATT: the owners of regions, and when a region can be freed.
 
 use super::backend::Pinned;
 use super::board::Board;
@@ -19,10 +19,9 @@ struct State {
     channel: u32,
     kind: MemoryKind,
     pinned: Pinned,
-    /// Nobody needs it, but the board has not said that it has done with it. Its memory
-    /// is kept.
+    /// It is not needed any more, but the board has not confirmed that it is done with it. Its memory is kept.
     kept: bool,
-    /// Memory of the library's that goes with it.
+    /// Memory of the library that is dropped with it.
     memory: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -47,8 +46,8 @@ impl Regions {
         })
     }
 
-    /// Maps memory that was pinned, with these permissions, and with pages of several sizes if that is allowed. Returns the region's name, and what it
-    /// is. Where that fails, the memory is unpinned.
+    /// Maps memory that was pinned, with these permissions, and with pages of several sizes if that is allowed. Returns
+    /// the region's name, and the region. On failure the memory is unpinned.
     pub(crate) fn register(
         &mut self,
         board: &mut Board,
@@ -60,7 +59,7 @@ impl Regions {
         let id = pinned.id;
         match self.map(board, caps, channel, (kind, pinned, length), wanted) {
             Ok(state) => {
-                // Names are not used again before all others were.
+                // A name is used again only after all others.
                 while self.last == 0 || self.all.contains_key(&self.last) {
                     self.last = self.last.wrapping_add(1);
                 }
@@ -127,7 +126,7 @@ impl Regions {
             memory: None,
         };
         if let Err(error) = state.program(board) {
-            // What was written maps nothing that the caller does not hold.
+            // The entries that were written map only memory that the caller holds.
             let _ = state.invalidate(board);
             self.give_back(state.region.into_run())?;
             return Err(error);
@@ -141,35 +140,34 @@ impl Regions {
         })
     }
 
-    /// A region of a channel, by its name.
+    /// Returns a region of a channel, by its name.
     pub(crate) fn of(&self, channel: u32, name: u32) -> Option<&Region> {
         let state = self.all.get(&name);
         let state = state.filter(|state| state.channel == channel && !state.kept);
         state.map(|state| &state.region)
     }
 
-    /// Leaks such memory: the board may reach it, and there is no driver that could reset the board.
+    /// Leaks memory of kept regions: the board may reach it, and there is no driver that could reset the board.
     pub(crate) fn leak_kept(&mut self) {
         for state in self.all.values_mut() {
             std::mem::forget(state.memory.take());
         }
     }
 
-    /// Keeps memory of the library's as long as a region that the board may still reach.
+    /// Keeps memory of the library as long as its region, which the board may still reach.
     pub(crate) fn keep(&mut self, name: u32, memory: Box<dyn Any + Send + Sync>) {
         if let Some(state) = self.all.get_mut(&name).filter(|state| state.kept) {
             state.memory = Some(memory);
         }
     }
 
-    /// Takes a region from the board at once. Its memory goes when this has ended well, and else when
-    /// the block has been reset.
+    /// Unregisters a region at once. On success its memory is freed now, otherwise when the block has been reset.
     pub(crate) fn unregister(&mut self, board: &mut Board, name: u32) -> Result<()> {
         let Some(state) = self.all.get_mut(&name) else {
             return Err(Error::call("UNREGISTER", rustix::io::Errno::NOENT));
         };
         if let Err(error) = state.invalidate(board) {
-            // One that does not answer, too, may go on with what it has.
+            // A board that does not answer may also go on with the entries that it has.
             state.kept = true;
             return Err(error);
         }
@@ -177,13 +175,14 @@ impl Regions {
             board.backend.unpin(state.pinned.id);
             self.named.push((state.channel, state.region.into_run()));
         }
-        // The region is gone, whatever becomes of its entries. Who needs some is told if they cannot go.
+        // The region is gone, even if its entries cannot be freed. A registration that needs entries then gets the
+        // error.
         let _ = self.collect(board);
         Ok(())
     }
 
-    /// Gives entries back that no descriptor can name any more: those of channels at rest. After an
-    /// error, the rest go the next time.
+    /// Frees entries that no descriptor can name any more: those of idle channels. After an error, the rest are freed
+    /// the next time.
     fn collect(&mut self, board: &mut Board) -> Result<()> {
         let mut collected = Ok(());
         for (channel, run) in std::mem::take(&mut self.named) {
@@ -203,17 +202,17 @@ impl Regions {
         collected
     }
 
-    /// Tries again to give back what could not be given back before.
+    /// Tries again to unregister regions whose unregistration failed before.
     pub(crate) fn collect_kept(&mut self, board: &mut Board) {
         let kept = self.all.iter().filter(|(_, state)| state.kept);
         let kept: Vec<u32> = kept.map(|(name, _)| *name).collect();
         for name in kept {
-            // What cannot go now stays for the next time.
+            // A region that cannot go now stays for the next time.
             let _ = self.unregister(board, name);
         }
     }
 
-    /// Waits until what was written to a region can be seen.
+    /// Waits until data that were written to a region can be seen.
     pub(crate) fn flush(&self, board: &mut Board, name: u32) -> Result<()> {
         match self.all.get(&name) {
             Some(state) => Ok(board.backend.flush(state.pinned.id)?),
@@ -221,7 +220,7 @@ impl Regions {
         }
     }
 
-    /// Regions of a channel, and their bytes.
+    /// Returns the number of regions of a channel, and their bytes.
     pub(crate) fn count(&self, channel: u32) -> (u32, u64) {
         let mine = self.all.values().filter(|state| state.channel == channel);
         mine.fold((0, 0), |(count, bytes), state| {
@@ -235,7 +234,7 @@ impl Regions {
         mapped.try_for_each(|state| state.program(board))
     }
 
-    /// Invalidates every region's entries, when the board is let go.
+    /// Invalidates every region's entries, when the driver releases the board.
     pub(crate) fn unmap_all(&self, board: &mut Board) -> Result<()> {
         for state in self.all.values() {
             state.invalidate(board)?;
@@ -243,7 +242,7 @@ impl Regions {
         board.run("reached the fence", table::fence(Reach::Host))
     }
 
-    /// Gives all memory back, when the board cannot reach it any more.
+    /// Unpins all memory, when the board cannot reach it any more.
     pub(crate) fn free_all(&mut self, board: &mut Board) {
         while let Some((_, state)) = self.all.pop_first() {
             board.backend.unpin(state.pinned.id);

@@ -1,4 +1,4 @@
-//! FPGA memory is filled with zeros before somebody gets it.
+//! Fills FPGA memory with zeros before a context gets it.
 
 use super::Inner;
 use crate::error::Result;
@@ -6,12 +6,12 @@ use peerlane_core::att::Permissions;
 use peerlane_core::descriptor::Direction;
 use std::ops::Range;
 
-/// Bytes of zeros in host memory, which the board reads again and again.
+/// Bytes of zeros in host memory, which the board reads repeatedly.
 const ZEROS: u64 = 256 << 10;
 
 impl Inner {
-    /// Fills FPGA memory in a channel's range with zeros, by the channel itself, which must be at rest
-    /// and nobody's. It is started anew after that.
+    /// Fills FPGA memory in a channel's range with zeros, with the channel itself, which must be idle and not in use.
+    /// The channel is restarted afterwards.
     pub(super) fn fill(&mut self, number: u32, range: Range<u64>) -> Result<()> {
         if range.is_empty() {
             return Ok(());
