@@ -17,40 +17,39 @@
  * be called from a signal handler, nor by the child of a fork before it calls execve. A callback of this
  * extension may call all functions of OpenCL and of this extension.
  *
- * Order. A copy is no command of a queue: it begins when the events of its list have completed, and is
- * otherwise in no order with commands or other copies. Put the event of a kernel that writes the buffer into
- * the copy's list, and the copy's event into the list of a kernel that reads it.
+ * Order. A copy is not a command of a queue: it begins when the events of its list have completed, and is otherwise not
+ * ordered with commands or other copies. Put the event of a kernel that writes the buffer into the copy's list, and the
+ * copy's event into the list of a kernel that reads it.
  *
- * Arrival. When a copy to a buffer has ended, the bytes are in the board's memory, and a kernel that starts
- * then reads them. When a copy to peer memory has ended, the bytes have arrived in that memory: the board has
- * read back behind them. (Not with memory that the board may only write, CL_MEM_WRITE_ONLY: there the bytes
- * are on their way.) The peer's own caches are the peer's affair: on a GPU of NVIDIA's a kernel that starts after the
- * copy sees the bytes, and one that runs already may need cuFlushGPUDirectRDMAWrites(). On a GPU of AMD's kernels and
- * copies that start after it may need a flush, too: hipDeviceFlushGPUDirectRDMAWrites() (HIP 7.2), or the register of
- * hipDeviceAttributeHdpMemFlushCntl before that.
+ * Arrival. When a copy to a buffer has ended, the bytes are in the board's memory, and a kernel that starts then reads
+ * them. When a copy to peer memory has ended, the bytes have arrived in that memory: the board has flushed its writes.
+ * (Not with memory that the board may only write, CL_MEM_WRITE_ONLY: there the bytes are on their way.) The peer's own
+ * caches depend on the peer: on a GPU of NVIDIA's a kernel that starts after the copy sees the bytes, and one that runs
+ * already may need cuFlushGPUDirectRDMAWrites(). On a GPU of AMD's kernels and copies that start after it may need a
+ * flush, too: hipDeviceFlushGPUDirectRDMAWrites() (HIP 7.2), or the register of hipDeviceAttributeHdpMemFlushCntl
+ * before that.
  *
- * Errors. Functions return CL_SUCCESS, an error of OpenCL's, or one of those below;
- * clGetErrorTextPeerlane() says what to do about each. What exactly was wrong is a line on standard error.
- * After an error nothing was registered and nothing was begun. A copy that fails on its way has its error as
- * the status of its event; some of the destination may be written then. Ask each event for its status
- * (clGetEventInfo(), CL_EVENT_COMMAND_EXECUTION_STATUS) once it was waited for: the open runtime's clWaitForEvents()
- * returns CL_SUCCESS for events that have failed, too.
+ * Errors. Functions return CL_SUCCESS, an error of OpenCL's, or one of those below; clGetErrorTextPeerlane() has a hint
+ * for each. A line on standard error has the exact reason. After an error nothing was registered and nothing was begun.
+ * A copy that fails on its way has its error as the status of its event; some of the destination may be written then.
+ * Ask each event for its status (clGetEventInfo(), CL_EVENT_COMMAND_EXECUTION_STATUS) after you have waited for it: the
+ * open runtime's clWaitForEvents() returns CL_SUCCESS for events that have failed, too.
  *
- * Closing. The last release of the context closes the board: copies that are under way end with
- * CL_BOARD_CLOSED_PEERLANE, and all handles of its peer memory are refused from then on. Buffers, queues, programs and
- * events hold their context: release them, too, or no other program gets the board. A copy with an event keeps
- * context and buffer until it has ended.
+ * Closing. The last release of the context closes the board: copies in progress end with CL_BOARD_CLOSED_PEERLANE, and
+ * all handles of its peer memory are refused from then on. Buffers, queues, programs and events hold their context:
+ * release them, too, or no other program gets the board. A copy with an event keeps context and buffer until it has
+ * ended.
  *
- * The program's end. exit() waits up to five seconds for copies that move bytes. Copies that still wait for events do
- * not begin any more. Where a function of atexit() or a destructor goes on to use OpenCL, or the program is linked with
- * it, they fail with CL_BOARD_CLOSED_PEERLANE after a second.
+ * The program's end. exit() waits up to five seconds for copies that move bytes. Copies that still wait for events fail
+ * with CL_BOARD_CLOSED_PEERLANE: wait for them before main() ends.
  *
  * Programming. When a kernel of another binary is enqueued, OpenCL reads all buffers, programs the FPGA, and writes the
- * buffers back. A copy that is under way meanwhile, or begins then, ends with CL_BOARD_RESTARTED_PEERLANE, also if its
- * bytes were moved: copy again. A copy of a buffer waits until the buffers are back. One by an address is refused until
- * OpenCL has used the board since: by a transfer, a kernel, or clGetBufferAddressPeerlane(). A closed runtime does not say when it begins to read buffers, nor does the open
- * one where the binaries differ in how banks are interleaved: bytes that are copied to a buffer between that
- * and the programming are lost, and the copy reports CL_SUCCESS. So let copies end before such a kernel is enqueued.
+ * buffers back. A copy that is in progress in that time, or begins in it, ends with CL_BOARD_RESTARTED_PEERLANE, also
+ * if its bytes were moved: copy again. A copy of a buffer waits until the buffers are written back. A copy by an
+ * address is refused until OpenCL has used the board since: by a transfer, a kernel, or clGetBufferAddressPeerlane(). A
+ * closed runtime does not report when it begins to read buffers, nor does the open one where the binaries differ in how
+ * banks are interleaved: bytes that are copied to a buffer between that and the programming are lost, and the copy
+ * reports CL_SUCCESS. So let copies end before such a kernel is enqueued.
  */
 #ifndef PEERLANE_EXT_H
 #define PEERLANE_EXT_H
@@ -69,13 +68,13 @@ extern "C" {
 #define CL_CALLBACK
 #endif
 
-/* Memory of another device that a board may reach. Never follow the pointer; 0 is none. */
+/* Memory of another device that a board may reach. Never dereference the pointer; 0 is not a handle. */
 typedef struct _cl_peer_memory_peerlane *cl_peer_memory_peerlane;
 
-/* The handle was never given, was released, or is of a board that was closed. */
+/* The handle is unknown, was released, or is of a board that was closed. */
 #define CL_INVALID_PEER_MEMORY_PEERLANE -10001
-/* The memory's owner has freed or moved it (for a dma-buf, ESTALE): release the handle, export the memory
- * anew, and register that. */
+/* The memory's owner has freed or moved it (for a dma-buf, ESTALE): release the handle, export the memory again, and
+ * register that. */
 #define CL_PEER_MEMORY_REVOKED_PEERLANE -10002
 /* Neither driver nor owner offers a way to this memory: export it as a dma-buf with its owner's own means. */
 #define CL_PEER_NOT_SUPPORTED_PEERLANE -10003
@@ -85,11 +84,11 @@ typedef struct _cl_peer_memory_peerlane *cl_peer_memory_peerlane;
 #define CL_PEER_TRANSFER_FAILED_PEERLANE -10005
 /* The copy did not end within a minute, and was stopped. */
 #define CL_PEER_TRANSFER_TIMEOUT_PEERLANE -10006
-/* The board does not answer any more, or its driver has let it go. */
+/* The board does not answer any more, or its driver has released it. */
 #define CL_BOARD_LOST_PEERLANE -10007
 /* The board was closed before the copy had ended. */
 #define CL_BOARD_CLOSED_PEERLANE -10008
-/* The board was reset or programmed meanwhile; FPGA memory may have lost its contents. */
+/* The board was reset or programmed during the copy; FPGA memory may have lost its contents. */
 #define CL_BOARD_RESTARTED_PEERLANE -10009
 /* No OpenCL library that the process has loaded has the functions that the call needs. */
 #define CL_NO_OPENCL_PEERLANE -10010
@@ -100,9 +99,9 @@ typedef struct _cl_peer_memory_peerlane *cl_peer_memory_peerlane;
  * clCreatePeerMemoryFromDmaBufPeerlane: registers a part of a dma-buf.
  *
  * device      The board; NULL if the process has only one of Peerlane's open.
- * flags       What the board may do with the memory: CL_MEM_READ_WRITE or 0, CL_MEM_READ_ONLY (for copies from
- *             it alone), CL_MEM_WRITE_ONLY (for copies to it alone, and see "Arrival").
- * fd          The dma-buf. It stays the caller's, who may close it when the call has returned.
+ * flags       Permitted accesses of the board: CL_MEM_READ_WRITE or 0, CL_MEM_READ_ONLY (for copies from it alone),
+ *             CL_MEM_WRITE_ONLY (for copies to it alone, and see "Arrival").
+ * fd          The dma-buf. It stays the caller's, and may be closed when the call has returned.
  * offset      First byte in the dma-buf. No alignment is needed.
  * size        Bytes, at least 1.
  * errcode_ret Where the error goes, or NULL.
@@ -130,16 +129,15 @@ typedef clCreatePeerMemoryFromDmaBufPeerlane_t *clCreatePeerMemoryFromDmaBufPeer
 /*
  * clCreatePeerMemoryFromPointerPeerlane: registers memory of a GPU by its device pointer.
  *
- * Where the process has loaded CUDA, a dma-buf of it is registered, whatever context is current: of
- * whole pages, up to 2 MiB large, though copies reach the asked bytes only. Else the driver asks NVIDIA's kernel
- * module, which lets the board reach whole 64 KiB. Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory
- * of cuMemAlloc(), so that CUDA's own copies have ended when it says so. Memory of other GPUs is exported as a
- * dma-buf by the program (for ROCm hsa_amd_portable_export_dmabuf(), for Level Zero
- * ze_external_memory_export_fd_t).
+ * Where the process has loaded CUDA, a dma-buf of it is registered, with any current context: of whole pages, up to 2
+ * MiB large, though copies reach the requested bytes only. Otherwise the driver asks NVIDIA's kernel module, which lets
+ * the board reach whole 64 KiB. Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of memory of cuMemAlloc(), so that CUDA's own
+ * copies have ended when their call returns. Memory of other GPUs is exported as a dma-buf by the program (for ROCm
+ * hsa_amd_portable_export_dmabuf(), for Level Zero ze_external_memory_export_fd_t).
  *
  * device, flags, size, errcode_ret: as clCreatePeerMemoryFromDmaBufPeerlane().
- * pointer     First byte, as the GPU's driver calls it in this process.
- * buffer_id   CUDA's CU_POINTER_ATTRIBUTE_BUFFER_ID of the memory, or 0 to have it asked for. It tells apart
+ * pointer     First byte, by its address in the GPU's driver in this process.
+ * buffer_id   CUDA's CU_POINTER_ATTRIBUTE_BUFFER_ID of the memory, or 0 to have the library find it. It distinguishes
  *             buffers that get the same address one after the other.
  *
  * Returns a handle that the caller releases, or NULL. Release it before the memory is freed; copies with memory
@@ -159,11 +157,10 @@ typedef clCreatePeerMemoryFromPointerPeerlane_t *clCreatePeerMemoryFromPointerPe
 
 /*
  * clCreatePeerMemoryFromMemObjectPeerlane: registers a buffer of another OpenCL, all of it.
- *
- * OpenCL has no function that exports a buffer. Intel's runtime for GPUs answers a question for its file
- * (CL_MEM_ALLOCATION_HANDLE_INTEL), which this call asks. Buffers of all others are refused: allocate such
- * memory with CUDA, Vulkan or another means that exports a dma-buf, register that, and import it into the
- * other OpenCL by cl_khr_external_memory.
+ * OpenCL has no function that exports a buffer. Intel's runtime for GPUs answers a query for its file
+ * (CL_MEM_ALLOCATION_HANDLE_INTEL), which this call makes. Buffers of all other runtimes are refused: allocate such
+ * memory with CUDA, Vulkan or another API that exports a dma-buf, register that, and import it into the other OpenCL by
+ * cl_khr_external_memory.
  *
  * device, flags, errcode_ret: as clCreatePeerMemoryFromDmaBufPeerlane().
  * memobj      The buffer, with memory of its own: neither a sub-buffer nor a small one that its OpenCL has made
@@ -182,8 +179,8 @@ typedef cl_peer_memory_peerlane CL_API_CALL clCreatePeerMemoryFromMemObjectPeerl
 typedef clCreatePeerMemoryFromMemObjectPeerlane_t *clCreatePeerMemoryFromMemObjectPeerlane_fn;
 
 /*
- * clReleasePeerMemoryPeerlane: gives a handle back. The board lets go of the memory when the copies with it that
- * were begun have ended.
+ * clReleasePeerMemoryPeerlane: releases a handle. The board unregisters the memory when the copies with it that were
+ * begun have ended.
  *
  * Errors: CL_INVALID_PEER_MEMORY_PEERLANE; CL_INVALID_OPERATION: a forked child.
  */
@@ -194,8 +191,8 @@ typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
  * clCopyBufferToPeerPeerlane: copies from a buffer on the board to peer memory.
  *
  * src_buffer  A buffer whose contents are on the board: see clGetBufferAddressPeerlane(). Its place is looked up
- *             within the call, which takes a read of one byte, and behind a list of events once more when they have
- *             ended; by a blocking call then only.
+ *             within the call, which takes a read of one byte, and with a list of events once more when they have
+ *             completed; by a blocking call then only.
  * dst_memory  The peer memory.
  * src_offset  First byte in the buffer. No alignment is needed.
  * dst_offset  First byte in the peer memory. A board by Altera's Avalon-MM bridge writes whole dwords only. There a
@@ -208,23 +205,21 @@ typedef clReleasePeerMemoryPeerlane_t *clReleasePeerMemoryPeerlane_fn;
  *             The events that must have completed before the copy begins; 0 and NULL: none. If one has
  *             failed nothing is copied, and the copy fails with
  *             CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
- * event       Where the copy's event goes, which the caller releases; or NULL. It is a user event of the
+ * event       Place for the copy's event, which the caller releases; or NULL. It is a user event of the
  *             buffer's context: CL_SUBMITTED until the copy has ended, then CL_COMPLETE or the error. Do not
  *             set its status.
  *
  * 64 copies of a board may wait for events at a time. Copies without a list are made one after the other in each
  * direction, except blocking ones.
  *
- * Errors: CL_INVALID_PEER_MEMORY_PEERLANE. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer.
- * CL_INVALID_VALUE: bytes that do not all lie in the buffer or in the peer memory, an end that the board cannot
- * write (see dst_offset), or neither blocking nor an event. CL_INVALID_EVENT_WAIT_LIST. CL_INVALID_OPERATION: the
- * memory's flags; a forked child.
+ * Errors: CL_INVALID_PEER_MEMORY_PEERLANE. CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_VALUE: bytes
+ * that do not all lie in the buffer or in the peer memory, an end that the board cannot write (see dst_offset), or
+ * neither blocking nor an event. CL_INVALID_EVENT_WAIT_LIST. CL_INVALID_OPERATION: the memory's flags; a forked child.
  * CL_BUFFER_WITHOUT_ADDRESS_PEERLANE. CL_INVALID_DEVICE: the memory's board is not in the buffer's context.
- * CL_OUT_OF_RESOURCES: no thread, or too many copies that wait. CL_NO_OPENCL_PEERLANE. What OpenCL itself says of
- * the objects. And of the copy, from a blocking call or as the event's status:
- * CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_PEER_MEMORY_REVOKED_PEERLANE,
- * CL_PEER_TRANSFER_FAILED_PEERLANE, CL_PEER_TRANSFER_TIMEOUT_PEERLANE, CL_BOARD_LOST_PEERLANE,
- * CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE.
+ * CL_OUT_OF_RESOURCES: no thread, or too many copies that wait. CL_NO_OPENCL_PEERLANE. Errors of OpenCL itself for the
+ * objects. And errors of the copy, from a blocking call or as the event's status:
+ * CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_PEER_MEMORY_REVOKED_PEERLANE, CL_PEER_TRANSFER_FAILED_PEERLANE,
+ * CL_PEER_TRANSFER_TIMEOUT_PEERLANE, CL_BOARD_LOST_PEERLANE, CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE.
  */
 typedef cl_int CL_API_CALL clCopyBufferToPeerPeerlane_t(
     cl_mem src_buffer,
@@ -242,7 +237,7 @@ typedef clCopyBufferToPeerPeerlane_t *clCopyBufferToPeerPeerlane_fn;
  * clCopyPeerToBufferPeerlane: copies from peer memory to a buffer on the board. Parameters and errors as
  * clCopyBufferToPeerPeerlane(), with the two sides exchanged.
  *
- * A buffer that is mapped for writing is written whole when it is unmapped, over what was copied.
+ * A buffer that is mapped for writing is written completely when it is unmapped, over the copied bytes.
  */
 typedef cl_int CL_API_CALL clCopyPeerToBufferPeerlane_t(
     cl_peer_memory_peerlane src_memory,
@@ -257,21 +252,21 @@ typedef cl_int CL_API_CALL clCopyPeerToBufferPeerlane_t(
 typedef clCopyPeerToBufferPeerlane_t *clCopyPeerToBufferPeerlane_fn;
 
 /*
- * clGetBufferAddressPeerlane: where a buffer lies in the board's memory.
+ * clGetBufferAddressPeerlane: finds the place of a buffer in the board's memory.
  *
- * OpenCL does not tell. The call has the runtime read one byte of the buffer, in a queue of its own, and sees
- * what that asks of the board. So it blocks while the board moves a byte, and gives a buffer its memory that had
- * none yet. The answer holds as long as the buffer lives and no other device of its context uses it.
+ * OpenCL does not report it. The call makes the runtime read one byte of the buffer, in a queue of its own, and watches
+ * the runtime's access to the board. So it blocks while the board moves a byte, and a buffer without memory gets its
+ * memory. The answer is valid as long as the buffer lives and no other device of its context uses it.
  *
  * device      The board; NULL if the process has only one of Peerlane's open.
  * buffer      The buffer.
- * address     Where the address goes: of the first byte, for the copies below.
+ * address     Place for the address: of the first byte, for the copies below.
  *
- * Errors: CL_BUFFER_WITHOUT_ADDRESS_PEERLANE: the contents are on the host. That is so with CL_MEM_USE_HOST_PTR;
- * with CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer, and again from when it is
- * mapped for writing until a kernel has used it; with others while they are mapped for writing.
- * CL_INVALID_MEM_OBJECT: no buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE, CL_INVALID_OPERATION,
- * CL_NO_OPENCL_PEERLANE, and what OpenCL itself says of the buffer.
+ * Errors: CL_BUFFER_WITHOUT_ADDRESS_PEERLANE: the contents are on the host. That is so with CL_MEM_USE_HOST_PTR; with
+ * CL_MEM_COPY_HOST_PTR, or sub-buffers of it, until a kernel has used the buffer, and again from when it is mapped for
+ * writing until a kernel has used it; with other buffers while they are mapped for writing. CL_INVALID_MEM_OBJECT: no
+ * buffer, or a sub-buffer. CL_INVALID_DEVICE, CL_INVALID_VALUE, CL_INVALID_OPERATION, CL_NO_OPENCL_PEERLANE, and errors
+ * of OpenCL itself for the buffer.
  */
 typedef cl_int CL_API_CALL clGetBufferAddressPeerlane_t(
     cl_device_id device,
@@ -283,17 +278,17 @@ typedef clGetBufferAddressPeerlane_t *clGetBufferAddressPeerlane_fn;
  * clCopyAddressToPeerPeerlane: copies from an address of the board's memory to peer memory, without any call of
  * OpenCL's: the fastest way, and one for programs whose OpenCL the library cannot find.
  *
- * src_address What clGetBufferAddressPeerlane() gives, or a pointer of clDeviceMemAllocINTEL(), plus an offset.
- *             Bits 63 to 54 are not looked at: they are the runtime's.
+ * src_address The result of clGetBufferAddressPeerlane(), or a pointer of clDeviceMemAllocINTEL(), plus an offset.
+ *             Bits 63 to 54 are ignored: they are the runtime's.
  * dst_memory, dst_offset, size: as clCopyBufferToPeerPeerlane().
  * pfn_notify  Called once when the copy has ended, with CL_SUCCESS or its error, from a thread of the library's;
  *             not if the call itself returns an error. NULL: the call blocks.
- * user_data   What it is called with.
+ * user_data   The function's second argument.
  *
- * The memory must be the program's own until the copy has ended: the board has no other check than that the
- * bytes lie in what the program holds of it.
+ * The memory must be the program's own until the copy has ended: the board only checks that the bytes lie in the memory
+ * that the program holds of it.
  *
- * Errors: as clCopyBufferToPeerPeerlane(), but for those of buffers, events and OpenCL.
+ * Errors: as clCopyBufferToPeerPeerlane(), except those of buffers, events and OpenCL.
  */
 typedef cl_int CL_API_CALL clCopyAddressToPeerPeerlane_t(
     cl_ulong src_address,
@@ -318,23 +313,22 @@ typedef cl_int CL_API_CALL clCopyPeerToAddressPeerlane_t(
 typedef clCopyPeerToAddressPeerlane_t *clCopyPeerToAddressPeerlane_fn;
 
 /*
- * clSetOpenCLPeerlane: where this library has OpenCL's functions from. Programs have no need of it: it is for a
- * driver around the runtime, as libpeerlane_icd.so, whose programs have that driver's handles. Without it they are
- * the functions that the process has under their names.
+ * clSetOpenCLPeerlane: sets the source of OpenCL's functions for this library. Programs do not need it: it is for a
+ * driver around the runtime, such as libpeerlane_icd.so, whose programs have that driver's handles. Without this call
+ * the library uses the functions that the process has under their names.
  *
- * pfn_find    Gives OpenCL's function of a name, or NULL. From now on all objects in calls of this extension are
- *             objects of these functions. It stays callable. NULL: as without this call.
- *
+ * pfn_find    Returns OpenCL's function of a name, or NULL. From now on all objects in calls of this extension are
+ *             objects of these functions. It must stay callable. NULL: as without this call.
  * Errors: CL_INVALID_OPERATION: a forked child.
  */
 typedef cl_int CL_API_CALL clSetOpenCLPeerlane_t(void *(CL_CALLBACK *pfn_find)(const char *name));
 typedef clSetOpenCLPeerlane_t *clSetOpenCLPeerlane_fn;
 
 /*
- * clGetErrorTextPeerlane: what an error of this extension's functions means and what to do about it, in English.
- * Errors of OpenCL's that they return, too, such as CL_OUT_OF_RESOURCES, are explained as they mean them; from a
- * function of OpenCL the same number may mean something else. Of all others it says the name and that OpenCL's
- * specification explains it. The text is never NULL, and is not to be freed.
+ * clGetErrorTextPeerlane: returns the meaning of an error of this extension's functions, with a hint, in English.
+ * Errors of OpenCL that they return, too, such as CL_OUT_OF_RESOURCES, are explained for these functions; from a
+ * function of OpenCL the same number may mean something else. For all other errors the text has the name, and refers to
+ * OpenCL's specification. The text is never NULL, and must not be freed.
  */
 typedef const char *CL_API_CALL clGetErrorTextPeerlane_t(cl_int error);
 typedef clGetErrorTextPeerlane_t *clGetErrorTextPeerlane_fn;

@@ -1,4 +1,4 @@
-//! The functions of the interface, as the runtime calls them: what is unsafe about it ends here.
+//! The functions of the interface, as the runtime calls them. The unsafe code of the interface is in this module.
 
 use crate::board::{Board, MEMORY};
 use crate::boards::Boards;
@@ -23,33 +23,32 @@ pub type StatusHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void, c
 /// `aocl_mmd_device_interrupt_handler_fn`; its second argument is an `aocl_mmd_interrupt_info`.
 pub type DeviceHandler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 
-/// `AOCL_MMD_ERROR_OUT_OF_MEMORY`: there is no memory of the kind that was asked for. (No code says that a
-/// board has none at all; its capabilities do.)
+/// `AOCL_MMD_ERROR_OUT_OF_MEMORY`: there is no memory of the requested kind. (No code says that a board has none at
+/// all; its capabilities do.)
 const NO_MEMORY: c_int = -2;
 /// `AOCL_MMD_ERROR_INVALID_POINTER`.
 const INVALID_POINTER: c_int = -5;
 
-/// What a program is told where there is nothing: a runtime has no words for why it finds no device.
+/// Text for a program where there is no board: a runtime does not report why it finds no device.
 const NO_BOARD: &str = "there is no board: no /dev/peerlane0. Is its driver loaded (lsmod), and the board seen (lspci -d \
                         1172:)? `peerlane doctor` says what is missing";
 
-/// What a child of a fork is told.
+/// Text for a child of a fork.
 const FORKED: &str = "a forked process cannot use its parent's board: let it call execve";
 
-/// Most bytes of a transfer, of a board's name, of an image: what fits an object (`isize::MAX`).
+/// Most bytes of a transfer, of a board's name, of an image: the largest size of an object (`isize::MAX`).
 const MOST: usize = isize::MAX as usize;
 
 /// An MMD library: all functions of `aocl_mmd.h` and of `peerlane_ext.h` as methods, for
 /// [`export!`](crate::export).
 ///
-/// Nothing unwinds out of them. A child that a fork makes while a board is open gets errors: the board is the
-/// parent's.
+/// No call unwinds out of them. A child that a fork makes while a board is open gets errors: the board is the parent's.
 pub struct Mmd {
     flavour: Flavour,
     boards: Box<dyn Boards>,
-    /// The boards' names, as they were when somebody asked first: a runtime asks again each time that it opens one,
-    /// and takes the n-th name for the n-th device (`acl_hal_mmd_try_devices`, `acl_hal_mmd.cpp` of
-    /// intel/fpga-runtime-for-opencl v2025.0). One that has gone meanwhile must not shift the others.
+    /// The boards' names at the first query. A runtime asks again each time that it opens a board, and takes the n-th
+    /// name for the n-th device (`acl_hal_mmd_try_devices`, `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl
+    /// v2025.0). A board that has gone since then must not shift the others.
     names: OnceLock<Vec<String>>,
     identity: OnceLock<CString>,
     open: Mutex<Open>,
@@ -60,12 +59,12 @@ pub struct Mmd {
 #[derive(Default)]
 struct Open {
     boards: BTreeMap<c_int, Arc<Board>>,
-    /// A handle is never given twice, unless they run out.
+    /// A handle is never used twice, unless the numbers run out.
     next: c_int,
 }
 
 impl Open {
-    /// The next handle, which is nobody's.
+    /// Returns the next handle, which is not in use.
     fn new_handle(&mut self) -> c_int {
         loop {
             let handle = self.next;
@@ -77,9 +76,9 @@ impl Open {
     }
 }
 
-/// Does something that must not unwind into the caller.
+/// Runs a function that must not unwind into the caller.
 pub(crate) fn guarded<T>(failed: T, f: impl FnOnce() -> T) -> T {
-    // What a panic leaves behind is looked at by nobody who relies on it: locks are taken as they are.
+    // No code relies on the state after a panic: locks are taken as they are.
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
         say("an error of this library (see above)");
         failed
@@ -105,18 +104,18 @@ unsafe fn store(answer: &Value, room: usize, value: *mut c_void, returned: *mut 
     }
 }
 
-/// The operation of a transfer: NULL is none.
+/// Returns the operation of a transfer: NULL is none.
 fn operation(op: *mut c_void) -> Option<usize> {
     (!op.is_null()).then(|| op.expose_provenance())
 }
 
 impl Mmd {
-    /// A library with these boards.
+    /// Makes a library with these boards.
     pub fn new(flavour: Flavour, boards: impl Boards + 'static) -> Self {
         Self::with_lookup(flavour, boards, Process)
     }
 
-    /// The same, with OpenCL's functions from somewhere else than the process.
+    /// Makes a library that finds OpenCL's functions elsewhere than in the process.
     pub fn with_lookup(
         flavour: Flavour,
         boards: impl Boards + 'static,
@@ -133,7 +132,8 @@ impl Mmd {
         }
     }
 
-    /// `peerlane_mmd_identity`: which library it is, for who has nothing but the file. A text that stays.
+    /// `peerlane_mmd_identity`: returns the name of the library, for a program that has only the file. The text stays
+    /// valid.
     pub fn identity(&self) -> *const c_char {
         let Flavour { open_runtime, .. } = self.flavour;
         let identity = || {
@@ -157,7 +157,7 @@ impl Mmd {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the boards that are open are another process's: then no lock may be touched either.
+    /// Whether the open boards are another process's: then no lock may be touched either.
     pub(crate) fn is_child(&self) -> bool {
         let child = self.owner.is_another();
         if child {
@@ -166,8 +166,8 @@ impl Mmd {
         child
     }
 
-    /// All that are open, by what a runtime makes the end of `CL_DEVICE_NAME`. They may be closed at any time: who waits
-    /// for somebody must not keep them open.
+    /// Lists all open boards by the name that a runtime puts at the end of `CL_DEVICE_NAME`. They may be closed at any
+    /// time: a thread that waits for something must not keep them open.
     pub(crate) fn boards(&self) -> Vec<(String, Weak<Board>)> {
         let open = self.lock();
         let boards = open.boards.values();
@@ -191,9 +191,9 @@ impl Mmd {
         board
     }
 
-    /// A board that is open, where the one of a handle is not. The runtime writes a buffer with `CL_MEM_USE_HOST_PTR`
-    /// back to itself when it is unmapped, and takes the board from bits of the host's address ("When unmapping a mem
-    /// object, always take the device address", `acl_mem.cpp`): any board may be named.
+    /// Returns an open board in place of one whose handle is not open. The runtime writes a buffer with
+    /// `CL_MEM_USE_HOST_PTR` back to itself when it is unmapped, and takes the board from bits of the host's address
+    /// ("When unmapping a mem object, always take the device address", `acl_mem.cpp`): any board may be named.
     fn instead_of(&self, handle: c_int) -> Option<Arc<Board>> {
         if self.owner.is_another() {
             return None;
@@ -209,13 +209,13 @@ impl Mmd {
         board
     }
 
-    /// Does something with a board; -1 if there is none of this handle, or if it fails.
+    /// Calls a function with a board; returns -1 if no board has this handle, or if the function fails.
     fn with(&self, handle: c_int, f: impl FnOnce(&Board) -> c_int) -> c_int {
         guarded(-1, || self.board(handle).map_or(-1, |board| f(&board)))
     }
 
-    /// The same for what moves data: the runtime does not look whether that has failed, or ends the program by an
-    /// assertion.
+    /// Does the work of [`with`](Self::with) for functions that move data. The runtime does not check whether these
+    /// have failed, or ends the program by an assertion.
     fn moving(&self, handle: c_int, f: impl FnOnce(&Board) -> c_int) -> c_int {
         self.with(handle, |board| vital(|| f(board)))
     }
@@ -236,7 +236,8 @@ impl Mmd {
             let Some(what) = Offline::of(id) else {
                 return -1;
             };
-            // Looked for outside: a child of a fork would wait for ever for a thread of its parent's that does.
+            // Looked for outside of a lock: a child of a fork would wait for ever for a thread of its parent's that
+            // looks.
             let names = || match self.names.get() {
                 Some(names) => names,
                 None => {
@@ -252,10 +253,10 @@ impl Mmd {
                 Offline::NumBoards => Value::Int(c_int::try_from(names().len()).unwrap_or(0)),
                 Offline::BoardNames => Value::Text(names().join(";")),
                 Offline::VendorName => Value::Text("Peerlane".into()),
-                // Altera's, of the PCI SIG: the FPGA's maker.
+                // Altera's number at the PCI SIG, the vendor of the FPGA.
                 Offline::VendorId => Value::Int(0x1172),
                 Offline::UsesYield => Value::Int(0),
-                // Physical memory. Asked many times for each command.
+                // Physical memory. This query comes many times for each command.
                 Offline::MemTypes => Value::Int(1),
             };
             // SAFETY: by the caller's promise.
@@ -309,7 +310,7 @@ impl Mmd {
             called();
             ops::call();
             let handle = self.lock().new_handle();
-            // Without the lock: it takes seconds where a board does not do what it should, and others' kernels run.
+            // Without the lock: an open takes seconds where a board fails, and kernels of other boards run.
             let moving = Moving::begin();
             let found = self.boards.open(&name);
             let open = |found| Board::open(handle, &name, found, self.flavour, moving);
@@ -337,7 +338,7 @@ impl Mmd {
             let Some(board) = self.board(handle) else {
                 return -1;
             };
-            // A handler that is at work goes on by the handle, and the runtime ends the process if it is refused.
+            // A handler that is at work goes on using the handle, and the runtime ends the process if it is refused.
             board.handlers.forget_interrupt();
             self.give_back(handle)
         })
@@ -349,14 +350,14 @@ impl Mmd {
         let Some(board) = board else {
             return -1;
         };
-        // Before its threads end: who is told of a copy's end may wait for them.
+        // Before its threads end: a callback of a copy's end may wait for them.
         self.peers.close(handle, &board);
         board.close();
         self.owner.end();
         0
     }
 
-    /// `aocl_mmd_set_interrupt_handler`: from now on the kernels' interrupt is taken.
+    /// `aocl_mmd_set_interrupt_handler`: from now on the kernels' interrupt is handled.
     ///
     /// # Safety
     /// The function is NULL or can be called with `user` from any thread until another one is set or the
@@ -391,11 +392,11 @@ impl Mmd {
         })
     }
 
-    /// `aocl_mmd_set_status_handler`: of transfers that begin from now on.
+    /// `aocl_mmd_set_status_handler`: for transfers that begin from now on.
     ///
     /// # Safety
-    /// As [`set_interrupt_handler`](Self::set_interrupt_handler), and after that until all transfers have ended that
-    /// began with it.
+    /// As [`set_interrupt_handler`](Self::set_interrupt_handler), and after that until all transfers that began with it
+    /// have ended.
     pub unsafe fn set_status_handler(
         &self,
         handle: c_int,
@@ -409,7 +410,7 @@ impl Mmd {
         })
     }
 
-    /// `aocl_mmd_yield`. There is never anything to do; whoever calls it in a loop lets others work.
+    /// `aocl_mmd_yield`. There is never work to do; a caller that calls it in a loop lets other threads work.
     pub fn r#yield(&self, _: c_int) -> c_int {
         ops::call();
         std::thread::yield_now();
@@ -419,8 +420,8 @@ impl Mmd {
     /// `aocl_mmd_read`.
     ///
     /// # Safety
-    /// `destination` is good for writes of `length` bytes until the transfer has ended, and nobody else uses
-    /// them. `op` is what the status handler may be called with.
+    /// `destination` is good for writes of `length` bytes until the transfer has ended, and no other code uses them.
+    /// The status handler may be called with `op`.
     pub unsafe fn read(
         &self,
         handle: c_int,
@@ -452,8 +453,8 @@ impl Mmd {
     /// `aocl_mmd_write`.
     ///
     /// # Safety
-    /// `source` is good for reads of `length` bytes until the transfer has ended, and nobody writes them.
-    /// `op` is what the status handler may be called with.
+    /// `source` is good for reads of `length` bytes until the transfer has ended, and no other code writes them. The
+    /// status handler may be called with `op`.
     pub unsafe fn write(
         &self,
         handle: c_int,
@@ -499,12 +500,12 @@ impl Mmd {
         })
     }
 
-    /// `aocl_mmd_program`: a handle, or -1.
+    /// `aocl_mmd_program`: returns a handle, or -1.
     ///
     /// After a -1 the board is closed, unless its memory was to be kept: a runtime then has the -1 for its handle
-    /// (`acl_hal_mmd_program_device`, `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0). It takes a call
-    /// of its handler with any other for an error that ends the program, and never closes the board. Where memory
-    /// was to be kept it goes on with the handle that it has.
+    /// (`acl_hal_mmd_program_device`, `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0). It treats a call of
+    /// its handler with any other handle as an error that ends the program, and never closes the board. If memory was
+    /// to be kept, it goes on with the handle that it has.
     ///
     /// # Safety
     /// `image` is NULL or good for reads of `size` bytes.
@@ -548,7 +549,7 @@ impl Mmd {
         std::ptr::null_mut()
     }
 
-    /// `aocl_mmd_free`: nothing is this library's.
+    /// `aocl_mmd_free`: no memory is this library's.
     pub fn free(&self, _: *mut c_void) -> c_int {
         INVALID_POINTER
     }
@@ -647,7 +648,7 @@ macro_rules! export {
 #[macro_export]
 macro_rules! symbols {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty { $body:expr })*) => {$(
-        /// The function of this name in `aocl_mmd.h` or `peerlane_ext.h`, or what says which library it is.
+        /// The function of this name in `aocl_mmd.h` or `peerlane_ext.h`, or the one that identifies the library.
         ///
         /// # Safety
         /// As the method of [`Mmd`](peerlane_mmd_core::Mmd) that it calls.

@@ -24,20 +24,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// What the runtime names the kernel interface by.
+/// The runtime's number of the kernel interface.
 pub const KERNELS: c_int = 0;
-/// What the runtime names the board's memory by.
+/// The runtime's number of the board's memory.
 pub const MEMORY: c_int = 1;
-/// What the runtime names the kernels' clock by.
+/// The runtime's number of the kernels' clock.
 pub const CLOCK: c_int = 2;
 
-/// Transfers of up to so many bytes are made in the thread that asks for them: to hand one to another thread costs 6 µs
-/// and more of the processor's time (`mmd/contract/benches`), and the time until that runs. A board of 3 GB/s moves
-/// 18 KiB in so long; but the thread that asks has the runtime's lock, and waits for the board's latency, too. Where
-/// the two meet is to be measured on a board.
+/// Transfers of up to so many bytes are made in the calling thread: to hand one to another thread takes 6 µs and more
+/// of the processor's time (`mmd/contract/benches`), and the time until that thread runs. A board of 3 GB/s moves 18
+/// KiB in that time; but the calling thread has the runtime's lock, and waits for the board's latency, too. The
+/// break-even point is to be measured on a board.
 const INLINE: usize = 4 << 10;
 
-/// The host memory's alignment with which transfers cost least: a line of the processor's cache.
+/// The host memory's alignment with which transfers are fastest: a line of the processor's cache.
 const ALIGNMENT: usize = 64;
 
 /// `AOCL_MMD_MEM_CAPABILITY_SUPPORTED`: there is memory of this kind.
@@ -49,9 +49,9 @@ pub(crate) struct Board {
     name: String,
     bus: String,
     number: u32,
-    // First of what is dropped: a file that is closed is nobody's own.
+    // Dropped first: afterwards the number of a closed file may be another file's.
     _files: Files,
-    // The kernels are reset before the memory is given back that they use.
+    // The kernels are reset before the memory that they use is freed.
     kernels: Kernels,
     registers: Arc<Registers>,
     looks: Looks,
@@ -59,7 +59,7 @@ pub(crate) struct Board {
     resets: Arc<Resets>,
     dma: Dma,
     pub(crate) handlers: Handlers,
-    /// To the kernels' registers.
+    /// Writes to the kernels' registers.
     writes: Writes,
     programmer: Box<dyn Programmer>,
     pub(crate) closing: AtomicBool,
@@ -81,7 +81,7 @@ struct Lane {
     left: AtomicUsize,
 }
 
-/// A transfer with an operation to be told of its end.
+/// A transfer with an operation, whose end is to be reported.
 struct Job {
     op: usize,
     work: Work,
@@ -94,12 +94,12 @@ enum Work {
     Copy { from: u64, to: u64, length: usize },
 }
 
-/// An error with what to do about it.
+/// Returns the text of an error with its hint.
 fn told(error: &Error) -> String {
     format!("{error}. {}", error.remedy())
 }
 
-/// What a board of a name is called in questions for it.
+/// Returns the device name that queries give for a board of a name.
 pub(crate) fn device_name(name: &str) -> String {
     format!("{name} (Peerlane)")
 }
@@ -126,7 +126,7 @@ impl Board {
             bus,
             number,
         } = found;
-        // One context holds all memory, and the OpenCL side is lent to it alone.
+        // One context holds all memory, and only that context gets the OpenCL side.
         let memory = device.allocate_all(0).map_err(|error| match error {
             Error::Memory { source, .. } if source == Errno::BUSY => {
                 "another program runs OpenCL kernels on it, or holds all of its memory: end that one"
@@ -136,7 +136,7 @@ impl Board {
         })?;
         memory.keep();
         let side: Arc<dyn OpenCl> = device.open_cl().map_err(told)?.into();
-        // The last copy of the device, which outlives what follows.
+        // The last copy of the device, which outlives the following objects.
         let last = device.clone();
         let files = [last.file(), side.file()].into_iter().flatten();
         let files = Files::new(files, &closed);
@@ -209,8 +209,8 @@ impl Board {
         Ok(())
     }
 
-    /// Ends the board's threads, when what they were given has ended. No handler is called any more when
-    /// this returns.
+    /// Ends the board's threads, when all of their transfers have ended. No handler is called any more when this
+    /// returns.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
         for lane in &self.lanes {
@@ -230,7 +230,7 @@ impl Board {
         &self.name
     }
 
-    /// What a runtime makes the end of `CL_DEVICE_NAME`.
+    /// Returns the name that a runtime puts at the end of `CL_DEVICE_NAME`.
     pub(crate) fn device_name(&self) -> String {
         device_name(&self.name)
     }
@@ -239,7 +239,7 @@ impl Board {
         &self.dma
     }
 
-    /// Answers a question.
+    /// Answers a query.
     pub(crate) fn info(&self, what: Online) -> Value {
         match what {
             Online::NumKernelInterfaces => Value::Int(1),
@@ -263,8 +263,8 @@ impl Board {
         }
     }
 
-    /// Degrees Celsius; 0 where the board has no sensor. The sensor gives the temperature plus 128 in 8
-    /// bits (Altera Temperature Sensor IP Core User Guide UG-01074, table of `tsdcalo`).
+    /// Returns degrees Celsius; 0 where the board has no sensor. The sensor gives the temperature plus 128 in 8 bits
+    /// (Altera Temperature Sensor IP Core User Guide UG-01074, table of `tsdcalo`).
     fn temperature(&self) -> f32 {
         let mut raw = [0; 4];
         match self.side.read(Area::Temperature, 0, &mut raw) {
@@ -288,7 +288,8 @@ impl Board {
         let written = match interface {
             KERNELS => {
                 // A thread of the program's writes the arguments of a launch to a kernel's registers. Single registers
-                // are also written while OpenCL programs: those of a profile (`acl_kernel_if_post_pll_config_init`).
+                // are also written while OpenCL programs the FPGA: those of a profile
+                // (`acl_kernel_if_post_pll_config_init`).
                 let launches = offset >= WINDOW.start && data.len() > size_of::<u64>();
                 if self.writes.note() && launches {
                     self.gate.used();
@@ -301,8 +302,9 @@ impl Board {
         self.accessed("a register was not written", interface, offset, written)
     }
 
-    /// The status of an access to registers: -1 if there are none. If the board did not take it the process ends:
-    /// the runtime would go on with a wrong segment, or with what stood in its memory.
+    /// Returns the status of an access to registers: -1 if the board has no such registers. If the board did not take
+    /// it, the process ends: the runtime would go on with a wrong segment, or with the bytes that its memory had
+    /// before.
     fn accessed(
         &self,
         what: &str,
@@ -321,7 +323,7 @@ impl Board {
         }
     }
 
-    /// Tells the end of an access to registers, which has ended already.
+    /// Reports the end of an access to registers, which has ended already.
     pub(crate) fn ended(&self, op: Option<usize>, status: c_int) -> c_int {
         if let (Some(op), 0) = (op, status) {
             let listener = self.handlers.listener();
@@ -330,7 +332,7 @@ impl Board {
         status
     }
 
-    /// Lets the kernels' interrupt come. Where it cannot come now, the thread that waits for it tries again.
+    /// Enables the kernels' interrupt. If that fails now, the thread that waits for the interrupt tries again.
     pub(crate) fn arm(&self) -> c_int {
         match self.side.arm() {
             Err(Error::Gone) => self.answer("the interrupt was not armed", Err(Error::Gone)),
@@ -356,14 +358,14 @@ impl Board {
         }
     }
 
-    /// Moves bytes between the application's memory and the board's. Without `op` they have arrived when
-    /// this returns. With it the status handler is called, here or later.
+    /// Moves bytes between the application's memory and the board's. Without `op` they have arrived when this returns.
+    /// With `op` the status handler is called, here or later.
     pub(crate) fn transfer(&self, op: Option<usize>, host: HostMemory, fpga: u64) -> c_int {
         let length = host.length();
         let checked = self.dma.check(fpga, length);
-        // A buffer with `CL_MEM_USE_HOST_PTR` is host memory. The runtime writes it back to itself when it is
-        // unmapped ("When unmapping a mem object, always take the device address", `acl_mem.cpp`). FPGA memory may have
-        // that address, too, and is another buffer's there.
+        // A buffer with `CL_MEM_USE_HOST_PTR` is host memory. The runtime writes it back to itself when it is unmapped
+        // ("When unmapping a mem object, always take the device address", `acl_mem.cpp`). FPGA memory may also have
+        // that address; another buffer lies there.
         let itself = host.address() == fpga;
         if itself && (checked.is_err() || host.direction() == Direction::ToFpga) {
             return self.ended(op, 0);
@@ -385,11 +387,11 @@ impl Board {
         self.make(op, false, Work::Copy { from, to, length })
     }
 
-    /// Makes a transfer, here if it is `small`, or nobody waits for its end.
+    /// Makes a transfer; in this thread if it is `small`, or if it has no operation.
     fn make(&self, op: Option<usize>, small: bool, mut work: Work) -> c_int {
         let Some(op) = op else {
-            // The runtime reads a printf buffer so, and then has the kernel go on. Its handler may have told of
-            // the buffer, but not yet have taken the stall back: then it would take back the next one.
+            // The runtime reads a printf buffer in this way, and then lets the kernel go on. Its handler may have
+            // reported the buffer, but not yet have cleared the stall: then it would clear the next stall.
             self.handlers.until_returned();
             self.run(&mut work, true);
             return 0;
@@ -402,11 +404,11 @@ impl Board {
         self.ended(Some(op), 0)
     }
 
-    /// Hands a transfer to its thread.
+    /// Hands a transfer to its lane's thread.
     fn begin(&self, op: usize, work: Work) -> c_int {
         let direction = match &work {
             Work::Move { host, .. } => host.direction(),
-            // Either would do.
+            // Either lane would do.
             Work::Copy { .. } => Direction::ToFpga,
         };
         let lane = &self.lanes[direction as usize];
@@ -452,7 +454,7 @@ impl Board {
         }
     }
 
-    /// Does a transfer, or ends the process. With `last` it begins when all that was begun before has ended.
+    /// Makes a transfer, or ends the process. With `last` it begins after all earlier transfers have ended.
     fn run(&self, work: &mut Work, last: bool) {
         match work {
             Work::Move { host, .. } if host.length() == 0 => {}
@@ -485,10 +487,10 @@ impl Board {
         });
     }
 
-    /// Has the programmer load an image, and sees that this FPGA got it: a programmer that is led to another one
-    /// tells of no error.
+    /// Makes the programmer load an image, and checks that this FPGA got it: a programmer that configures another FPGA
+    /// reports no error.
     fn load(&self, image: &[u8], keeps: bool) -> peerlane_host::Result<()> {
-        // What keeps the memory configures the kernels alone, and leaves their interface.
+        // An image that keeps the memory configures the kernels alone, and does not change their interface.
         let marked = !keeps && self.kernels.mark()?;
         self.side.reprogram(keeps, &mut || {
             // It must not unwind through the driver, which has to look for the board afterwards.
@@ -509,12 +511,12 @@ impl Board {
         Ok(())
     }
 
-    /// Looks at a board whose FPGA was configured anew, for the runtime sets it up again as when it opened it. -1: it
-    /// would end the program.
+    /// Checks a board whose FPGA was configured again, because the runtime sets it up as when it opened it. -1: the
+    /// runtime would end the program.
     fn look_anew(&self) -> c_int {
         let held = self.dma.device().range();
         match (self.looks).at(&self.registers, &self.kernels, &*self.side, held) {
-            // What the program accepts it was told when it opened the board.
+            // A warning that the program accepts was already printed when it opened the board.
             Ok(_) => 0,
             Err(reason) => {
                 say(format_args!("{}: programming: {reason}", self.name));
@@ -523,12 +525,12 @@ impl Board {
         }
     }
 
-    /// Loads an image into the FPGA; the board's handle, or -1. After that the board is of use only if its memory
-    /// was to be kept.
+    /// Loads an image into the FPGA; returns the board's handle, or -1. After a -1 the board is usable only if its
+    /// memory was to be kept.
     pub(crate) fn program(&self, image: &[u8], keep: bool) -> c_int {
         let keeps = self.programmer.keeps_memory(image);
         if keep && !keeps {
-            // The runtime saves what is in the memory, and asks again.
+            // The runtime saves the contents of the memory, and asks again.
             self.gate.unsettle();
             return -1;
         }
@@ -546,9 +548,9 @@ impl Board {
             let programmed = self
                 .resets
                 .programming(|| self.gate.programming(|| self.load(image, keeps)));
-            // Of a board that does not come back each access would wait.
+            // If a board does not come back, each access would wait.
             let shown = programmed.and_then(|()| self.kernels.changed());
-            // The queue learns of the restart, which its next transfer would fail for.
+            // Reports the restart to the queue, whose next transfer would fail otherwise.
             let known = self.dma.device().query().map(drop);
             let ended = match self.answer("programming", shown.and(known)) {
                 0 => self.look_anew(),

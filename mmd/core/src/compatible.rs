@@ -1,9 +1,10 @@
-//! What the open runtime ends the program for when it opens a board: looked at before, so that it is a refusal with a
-//! reason. Nothing is changed but the kernels' clock where that is off, which the runtime resets anyway.
+//! Conditions for which the open runtime ends the program when it opens a board. They are checked before, so that the
+//! result is a refusal with a reason. The checks change nothing except the kernels' clock, where that is off; the
+//! runtime resets it anyway.
 //!
 //! From `l_try_device` (`acl_hal_mmd.cpp`), `acl_pll_init` (`acl_pll.cpp`) and `acl_kernel_if_init`
-//! (`acl_kernel_if.cpp`) of intel/fpga-runtime-for-opencl v2025.0; assertions are compiled into its releases, too. It
-//! asserts nothing else of what the library answers but what is constant here: [`Online`](crate::info::Online).
+//! (`acl_kernel_if.cpp`) of intel/fpga-runtime-for-opencl v2025.0; assertions are compiled into its releases, too. All
+//! other answers of the library that it asserts are constant here: [`Online`](crate::info::Online).
 
 use crate::info::Flavour;
 use crate::registers::Registers;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// `sw_reset` of the kernel interface: not 0 when the kernels are out of their reset.
 const SW_RESET: u64 = 0x030;
-/// Longer than the runtime waits for that, and for the clock (`RESET_TIMEOUT`, `RECONFIG_TIMEOUT`).
+/// Longer than the runtime waits for that register, and for the clock (`RESET_TIMEOUT`, `RECONFIG_TIMEOUT`).
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Registers of `acl_kernel_clk`.
@@ -26,28 +27,29 @@ const SETTINGS: u64 = 0x400;
 /// Versions: FPGAs of 28 nm and of 20 nm. Only the first have settings of their own.
 const OF_28_NM: u32 = 0xa0c0_0001;
 const OF_20_NM: u32 = 0xa0c0_0002;
-/// Of a setting: kHz m n k c0 c1 r cp div.
+/// Words of a setting: kHz m n k c0 c1 r cp div.
 const WORDS: u64 = 9;
 /// Frequencies, in kHz, are below this (`MAX_POSSIBLE_FMAX`).
 const FASTEST: u32 = 2_000_000;
-/// Resistors and charge pumps that there are (`acl_pll_reconfigure`).
+/// Valid resistors and charge pumps (`acl_pll_reconfigure`).
 const RESISTORS: [u32; 11] = [
     18_000, 16_000, 14_000, 12_000, 10_000, 8000, 6000, 4000, 2000, 1000, 500,
 ];
 const PUMPS: [u32; 5] = [5, 10, 20, 30, 40];
 
-/// What to do about it.
+/// Hint for all of them.
 const REMEDY: &str = "The runtime would end the program at this. Program the FPGA with a package of this board \
                       (aocl program), or have it configured so at power-up (aocl flash)";
 
-/// What is looked at before a runtime has a board, and again when the FPGA is configured anew.
+/// Checks before a runtime gets a board, and again when the FPGA is configured again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Looks {
-    /// All that the open runtime would end the program for, and the memory: that it works, and is the program's.
+    /// All conditions for which the open runtime would end the program, and the memory: that it works, and is the
+    /// program's.
     All,
-    /// The memory, and whose it is as far as the text of the board is known.
+    /// The memory, and its owner as far as the text of the board is known.
     Memory,
-    /// Nothing: who programs the board has it as it is.
+    /// None: a program that programs the board takes it as it is.
     Nothing,
 }
 
@@ -60,10 +62,10 @@ impl Looks {
         }
     }
 
-    /// Looks at a board, of which the process holds this FPGA memory, and gives what the program is to be told.
+    /// Checks a board of which the process holds this FPGA memory. Returns a warning for the program, if there is one.
     ///
     /// # Errors
-    /// Why a runtime must not have the board, in sentences.
+    /// The reason why a runtime must not have the board, in sentences.
     pub(crate) fn at(
         self,
         registers: &Registers,
@@ -90,14 +92,14 @@ impl Looks {
     }
 }
 
-/// The variable with which a program takes a board of whose FPGA memory it has a part only.
+/// The variable with which a program takes a board although it holds only a part of its FPGA memory.
 const LESS: &str = "PEERLANE_ACCEPT_LESS_MEMORY";
 
-/// Looks at a board's registers, and gives the FPGA memory that the runtime gives out. Without `clock` the board has no
-/// registers for that. `held` is the FPGA memory of the process.
+/// Checks a board's registers, and returns the FPGA memory that the runtime gives out. Without `clock` the board has no
+/// registers for the clock. `held` is the FPGA memory of the process.
 ///
 /// # Errors
-/// What the runtime would end the program for, in sentences.
+/// The condition for which the runtime would end the program, in sentences.
 fn check(
     registers: &Registers,
     kernels: &Kernels,
@@ -106,7 +108,7 @@ fn check(
 ) -> Result<Vec<Range<u64>>, String> {
     let told = |error: Error| format!("{error}. {}", error.remedy());
     let look = || -> peerlane_host::Result<Result<Vec<Range<u64>>, String>> {
-        // The kernels' registers have the kernels' clock.
+        // The kernels' registers run by the kernels' clock.
         if clock && let Err(what) = check_clock(registers)? {
             return Ok(Err(what));
         }
@@ -124,14 +126,14 @@ fn check(
         .map_err(|what| format!("{what}. {REMEDY}"))
 }
 
-/// A register of 4 bytes.
+/// Reads a register of 4 bytes.
 fn dword(registers: &Registers, area: Area, offset: u64) -> peerlane_host::Result<u32> {
     let mut bytes = [0; 4];
     registers.read(area, offset, &mut bytes)?;
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// Whether a register becomes so in time.
+/// Whether a register gets a wanted value in time.
 fn until(
     registers: &Registers,
     area: Area,
@@ -140,7 +142,7 @@ fn until(
 ) -> peerlane_host::Result<bool> {
     let begin = Instant::now();
     loop {
-        // Looked at once more when the time is over, however long the thread did not run.
+        // One more look after the limit, in case that the thread did not run for long.
         let over = begin.elapsed() >= PATIENCE;
         if so(dword(registers, area, offset)?) {
             return Ok(true);
@@ -152,7 +154,7 @@ fn until(
     }
 }
 
-/// The kernels' clock.
+/// Checks the kernels' clock.
 fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String>> {
     let read = |offset| dword(registers, Area::Clock, offset);
     match read(VERSION)? {
@@ -171,7 +173,7 @@ fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String
                 let what = format!("the setting of its kernels' clock is none: {setting:?}");
                 return Ok(Err(what));
             }
-            // It reads all, and takes a clock with two for none (`acl_pll_is_valid`).
+            // The runtime reads all settings, and treats a clock with two as one without (`acl_pll_is_valid`).
             if read(SETTINGS + 4 * WORDS)? != 0 {
                 return Ok(Err("its kernels' clock has two settings".into()));
             }
@@ -193,7 +195,7 @@ fn check_clock(registers: &Registers) -> peerlane_host::Result<Result<(), String
     Ok(Ok(()))
 }
 
-/// The text that the runtime is shown; the memories in it.
+/// Checks the text that the runtime gets; returns the memories in it.
 fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let read = present(text).map_err(|error| {
         let begin: String = text.chars().take(40).collect();
@@ -215,12 +217,12 @@ fn check_text(text: &str, held: Range<u64>) -> Result<Vec<Range<u64>>, String> {
     Ok(read.memories)
 }
 
-/// Waits until the board's memory is calibrated, which it is soon after power-up and after each configuration of the FPGA,
-/// as Altera's library does (`wait_for_uniphy` of `acl_pcie_device.cpp`): until then memory does not answer, and whoever
-/// moves bytes waits. A board without the register has none of such memory, or does not say so.
+/// Waits until the board's memory is calibrated, as Altera's library does (`wait_for_uniphy` of `acl_pcie_device.cpp`).
+/// It is calibrated soon after power-up and after each configuration of the FPGA. Until then memory does not answer,
+/// and all transfers wait. A board without the register has no such memory, or does not report its state.
 ///
 /// # Errors
-/// A sentence: it is not.
+/// It is not calibrated; a sentence.
 fn check_calibration(registers: &Registers) -> Result<(), String> {
     let told = |error: Error| format!("{error}. {}", error.remedy());
     let calibrated = until(registers, Area::Status, 0, |value| value == 0).map_err(told)?;
@@ -235,13 +237,13 @@ fn check_calibration(registers: &Registers) -> Result<(), String> {
     ))
 }
 
-/// Looks whether all the memory that the runtime gives out is the process's. The runtime does not know of others: it
-/// would put buffers into their memory, which kernels then write, and no call of this library's says so.
+/// Checks whether all the memory that the runtime gives out is the process's. The runtime does not know of other
+/// programs: it would put buffers into their memory, which kernels then write, and no call of this library shows that.
 ///
-/// Gives what a program is to be told that accepts to have less.
+/// Returns the warning for a program that accepts less memory.
 ///
 /// # Errors
-/// A sentence for one that does not.
+/// A sentence for a program that does not accept it.
 fn check_memory(memories: &[Range<u64>], held: &Range<u64>) -> Result<Option<String>, String> {
     let mib = |bytes: u64| bytes >> 20;
     let end = memories.iter().map(|memory| memory.end).max().unwrap_or(0);

@@ -11,39 +11,40 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Up to so many bytes are copied into memory that the board knows already: to register memory costs more. To be
-/// measured with the driver, beside a board: registering is a call of the kernel's, which a board in the process lacks.
+/// Transfers of up to so many bytes are copied through memory that the board has already: to register memory takes
+/// longer. To be measured with the driver and a board: registering is a call of the kernel's, which a board in the
+/// process lacks.
 const STAGED: usize = 16 << 10;
 
-/// Bytes of a piece of memory that the board knows.
+/// Bytes of a piece of the library's own memory.
 const SLOT: usize = 256 << 10;
 
-/// Pieces at most.
+/// Most pieces.
 const SLOTS: usize = 8;
 
-/// How long to look for the end of a transfer before the thread sleeps: longer than a small one takes, which only a board
-/// says. To be measured on one.
+/// Time that a thread spins for the end of a transfer before it sleeps: longer than a small transfer takes. To be
+/// measured on a board.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// Longer than a transfer takes while the board works, in the board's time.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How often a transfer is tried.
+/// Attempts of a transfer.
 const ATTEMPTS: u32 = 5;
 
-/// Before a transfer is tried again; the second time twice as long.
+/// Pause before a transfer is tried again; the second pause is twice as long.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The channel of a board that is open, and memory that it knows.
+/// The channel of an open board, and memory that the board has already.
 #[derive(Debug)]
 pub(crate) struct Dma {
     device: Device,
     queue: Queue,
-    /// Looked at before anything is tried again: after a reset of the board it would go well, with memory that
-    /// is not what the program has put there.
+    /// Checked before each new attempt: after a reset of the board the transfer would succeed, with memory that does
+    /// not have the program's data any more.
     resets: Arc<Resets>,
     slots: Mutex<Slots>,
-    /// A slot was given back.
+    /// A slot was released.
     freed: Condvar,
 }
 
@@ -53,14 +54,14 @@ struct Slots {
     made: usize,
 }
 
-/// Memory of the library's that the board knows.
+/// Memory of the library's that the board has already.
 #[derive(Debug)]
 struct Slot {
     memory: Memory,
     region: Region,
 }
 
-/// Pieces under way, with the slots that they use.
+/// Pieces in progress, with the slots that they use.
 struct Pieces<'a> {
     dma: &'a Dma,
     under_way: VecDeque<Piece>,
@@ -86,7 +87,7 @@ impl Dma {
             slots: Mutex::default(),
             freed: Condvar::new(),
         };
-        // Where even this cannot be had, the application hears of it now.
+        // If not even one slot can be had, the application gets the error now.
         let slot = dma.new_slot()?;
         dma.lock().made = 1;
         dma.give(slot);
@@ -111,11 +112,11 @@ impl Dma {
         }
     }
 
-    /// Moves bytes between the application's memory and the board's. They have arrived when this returns
-    /// well. With `last`, it begins when all that was submitted before has ended.
+    /// Moves bytes between the application's memory and the board's. They have arrived when this returns successfully.
+    /// With `last`, it begins after all earlier transfers have ended.
     ///
     /// # Errors
-    /// What stays when it has been tried several times.
+    /// The error that stays after several attempts.
     pub(crate) fn run(&self, host: &mut HostMemory, fpga: u64, last: bool) -> Result<()> {
         self.insist(|| self.attempt(host, fpga, last))
     }
@@ -129,12 +130,12 @@ impl Dma {
         let pieces = length.div_ceil(SLOT);
         let slot = self.take()?;
         let copied = (0..pieces).try_for_each(|count| {
-            // Bytes that are still to be read are not written before.
+            // Bytes that are still to be read are not overwritten before.
             let index = if to > from { pieces - 1 - count } else { count };
             let offset = index * SLOT;
             let bytes = (length - offset).min(SLOT);
             let offset = offset as u64;
-            // Each by itself: once the second has begun, the source may be gone.
+            // Each attempt by itself: once the second transfer has begun, the source may be overwritten.
             self.insist(|| self.whole(Direction::FromFpga, &slot, from + offset, bytes))?;
             self.insist(|| self.whole(Direction::ToFpga, &slot, to + offset, bytes))
         });
@@ -159,13 +160,13 @@ impl Dma {
         })
     }
 
-    /// Moves bytes between another device's memory and the board's, from an offset and an FPGA address on.
-    /// They have arrived when this returns well: in FPGA memory, or where the region may be read as well as
-    /// written, in the other device's. What the queue's restart for another transfer has ended is moved again,
-    /// unless `goes_on` says otherwise.
+    /// Moves bytes between another device's memory and the board's, from an offset and an FPGA address on. They have
+    /// arrived when this returns successfully: in FPGA memory, or in the other device's if the region may be read as
+    /// well as written. A transfer that the queue's restart for another transfer has ended is made again, unless
+    /// `goes_on` returns `false`.
     ///
     /// # Errors
-    /// What the host library says of the transfer.
+    /// Those of the host library for the transfer.
     pub(crate) fn peer(
         &self,
         direction: Direction,
@@ -201,11 +202,11 @@ impl Dma {
         }
     }
 
-    /// Ends what is under way. The runtime's own transfers are made again by whoever waits for them.
+    /// Ends all transfers in progress. The runtime's own transfers are made again by the threads that wait for them.
     pub(crate) fn stop(&self) {
-        // Where even this fails, the board is gone, and nothing under way.
+        // If even this fails, the board is gone, and no transfer is in progress.
         let _ = self.queue.restart();
-        // The queue may have learnt of it.
+        // The queue may have noticed a reset.
         self.resets.look();
     }
 
@@ -215,7 +216,7 @@ impl Dma {
         self.wait(&transfer)
     }
 
-    /// Tries something until it goes well, unless it never will.
+    /// Calls a function until it succeeds, unless it never will.
     fn insist(&self, mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
         let mut tried = 1;
         loop {
@@ -252,17 +253,17 @@ impl Dma {
                     )
                     .and_then(|transfer| self.wait(&transfer));
                 if moved.is_err() {
-                    // Whatever the driver knows of this memory may be the reason. Where it cannot forget
-                    // the region now, it does so when the transfer has ended.
+                    // The driver's state of this memory may be the cause. If the region cannot be unregistered now, the
+                    // driver does it when the transfer has ended.
                     let _ = region.forget();
                 }
                 moved
             }
             Err(Error::Gone) => Err(Error::Gone),
-            // All of it at a time has no room in the board's table.
+            // The board's table has no room for all of it at a time.
             Err(error) if matches!(error, Error::TooLarge { .. }) || error.no_room() => {
                 match self.windows(host, fpga, last) {
-                    // Nor has a part of it, or memory of this kind cannot be pinned at all.
+                    // There is no room for a part of it either, or memory of this kind cannot be pinned at all.
                     Err(
                         Error::Call { .. }
                         | Error::AttFull(_)
@@ -277,7 +278,7 @@ impl Dma {
         }
     }
 
-    /// Moves bytes by way of windows into the application's memory, two at a time.
+    /// Moves bytes through windows into the application's memory, two at a time.
     fn windows(&self, host: &HostMemory, fpga: u64, last: bool) -> Result<()> {
         let place = (host.address(), host.length() as u64);
         let mut options = CopyOptions::default();
@@ -294,7 +295,7 @@ impl Dma {
         let (mut copying, mut before) = (copying?, 0);
         loop {
             match copying.wait(LIMIT) {
-                // It goes on as long as it moves something.
+                // It goes on as long as bytes are moved.
                 Err(Error::Timeout { bytes_done, .. }) if bytes_done > before => {
                     before = bytes_done;
                 }
@@ -303,7 +304,7 @@ impl Dma {
         }
     }
 
-    /// Moves bytes by way of memory that the board knows, two pieces at a time.
+    /// Moves bytes through memory that the board has already, two pieces at a time.
     fn staged(&self, host: &mut HostMemory, fpga: u64, last: bool) -> Result<()> {
         let mut pieces = Pieces {
             dma: self,
@@ -341,7 +342,7 @@ impl Dma {
         Ok(())
     }
 
-    /// Begins a transfer; with `last`, behind all that was submitted before.
+    /// Begins a transfer; with `last`, after all that was submitted before.
     fn submit(
         &self,
         direction: Direction,
@@ -358,11 +359,11 @@ impl Dma {
         self.queue.submit_with(&request, terms)
     }
 
-    /// Waits for the end of a transfer. When this returns, well or not, nothing of it is under way.
+    /// Waits for the end of a transfer. When this returns, also with an error, no part of the transfer is in progress.
     fn wait(&self, transfer: &Transfer) -> Result<()> {
         let ended = transfer.wait(LIMIT);
         if let Err(Error::Timeout { .. }) = ended {
-            // The board may still use the memory. What others have under way is tried again by them.
+            // The board may still use the memory. Other threads make their transfers again after the restart.
             self.queue.restart()?;
         }
         ended.map(drop)
@@ -378,7 +379,7 @@ impl Dma {
         Ok(Slot { memory, region })
     }
 
-    /// A slot, if one is free or can be made.
+    /// Returns a slot, if one is free or can be made.
     fn try_take(&self) -> Result<Option<Slot>> {
         let mut slots = self.lock();
         if let Some(slot) = slots.free.pop() {
@@ -393,12 +394,12 @@ impl Dma {
                 Ok(Some(slot))
             }
             Err(Error::Gone) => Err(Error::Gone),
-            // There is one at least, which somebody has now.
+            // There is at least one slot, which another thread has now.
             Err(_) => Ok(None),
         }
     }
 
-    /// A slot. The caller has none, so whoever has them gives them back in time.
+    /// Waits for a slot. The caller has none, so the threads that have slots release them in time.
     fn take(&self) -> Result<Slot> {
         loop {
             if let Some(slot) = self.try_take()? {
@@ -406,7 +407,7 @@ impl Dma {
             }
             let slots = self.lock();
             if slots.free.is_empty() {
-                // Not for ever: a slot that could not be made may be had later.
+                // With a limit: a slot that could not be made may be possible later.
                 let _ = self.freed.wait_timeout(slots, PAUSE);
             }
         }
@@ -419,7 +420,7 @@ impl Dma {
 }
 
 impl Pieces<'_> {
-    /// A slot for one more piece.
+    /// Returns a slot for one more piece.
     fn slot(&mut self, host: &mut HostMemory) -> Result<Slot> {
         loop {
             if self.under_way.is_empty() {
@@ -434,7 +435,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Waits for the oldest piece; whether there was one.
+    /// Waits for the oldest piece; returns whether there was one.
     fn end_one(&mut self, host: &mut HostMemory) -> Result<bool> {
         let Some(piece) = self.under_way.pop_front() else {
             return Ok(false);
@@ -453,7 +454,7 @@ impl Pieces<'_> {
 
 impl Drop for Pieces<'_> {
     fn drop(&mut self) {
-        // After an error: a slot is given back when nothing uses it.
+        // After an error: a slot is released when no transfer uses it.
         for piece in self.under_way.drain(..) {
             let _ = self.dma.wait(&piece.transfer);
             self.dma.give(piece.slot);

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the end of the process waits at most for what was begun and for handlers that run in other threads: longer
-/// than they take on a computer that is busy, for the runtime ends the process if somebody is in it then
-/// (`l_global_lock_uninit`, `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). One that waits for the thread
-/// which ends the process never returns.
+/// Longest time that the process's end waits for transfers that were begun and for handlers that run in other threads.
+/// They take less time on a busy computer, and the runtime ends the process if a thread is in it then
+/// (`l_global_lock_uninit`, `acl_thread.cpp` of intel/fpga-runtime-for-opencl v2025.0). A handler that waits for the
+/// thread that ends the process never returns.
 const LAST_CALL: Duration = Duration::from_secs(5);
 
-/// A process that has not ended so long after its end began has a destructor that waits for something: they take
-/// moments else.
+/// A process that has not ended this long after its end began has a destructor that waits for something: otherwise
+/// destructors take moments.
 const WAITS: Duration = Duration::from_secs(1);
 
 thread_local! {
@@ -31,19 +31,19 @@ thread_local! {
 /// The process is at its end: the runtime's own data may be gone.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// When its end has begun.
+/// Time at which the process's end has waited for all that it waits for.
 static EXIT: OnceLock<Instant> = OnceLock::new();
 
-/// The runtime has called since then.
+/// Set when the runtime has called since then.
 static ALIVE: AtomicBool = AtomicBool::new(false);
 
-/// Reports an end by its code. With `true`, at the process's end, it releases nothing: the runtime aborts the program when the
-/// last reference to a context goes that has unfinished user events.
+/// Reports an end by its code. With `true`, at the process's end, it releases nothing: the runtime aborts the program
+/// when the last reference to a context with unfinished user events is released.
 pub(crate) type Tell = Box<dyn FnOnce(c_int, bool) + Send>;
 
-/// Ends that depend on something which may never come: [`Promise`].
+/// Ends that depend on an event which may never come: [`Promise`].
 struct Promised {
-    /// The process is at its end: there are no more.
+    /// The process is at its end: no more promises are made.
     over: bool,
     last: u64,
     all: BTreeMap<u64, Tell>,
@@ -79,7 +79,7 @@ pub(crate) fn say(message: impl Display) {
     }
 }
 
-/// Ends the process, because OpenCL cannot be told what happened: in sentences.
+/// Ends the process, because there is no way to report an error to OpenCL. The message consists of sentences.
 pub(crate) fn end(message: impl Display) -> ! {
     say(format_args!(
         "{message} OpenCL has no way to hear of this, so the program ends here."
@@ -87,15 +87,15 @@ pub(crate) fn end(message: impl Display) -> ! {
     std::process::abort()
 }
 
-/// Does something that OpenCL cannot be told the failure of: a panic ends the process. It must not unwind into C, and
-/// a thread that is gone would never tell the end of what was given to it.
+/// Runs a function whose failure cannot be reported to OpenCL: a panic ends the process. It must not unwind into C, and
+/// a thread that is gone would never report the end of its transfers.
 pub(crate) fn vital<T>(f: impl FnOnce() -> T) -> T {
-    // What a panic leaves behind nobody looks at any more.
+    // No code uses the state after a panic any more.
     catch_unwind(AssertUnwindSafe(f))
         .unwrap_or_else(|_| end("An error of this library (see above)."))
 }
 
-/// An end that the runtime was promised: the process's end waits for it as for a handler that runs.
+/// An end that was promised to the runtime: the process's end waits for it as for a handler that runs.
 #[derive(Debug)]
 pub(crate) struct Owed {
     /// `false`: the process was at its end already.
@@ -103,7 +103,7 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// From now on.
+    /// Begins to owe the end.
     pub(crate) fn new() -> Self {
         RUNNING.fetch_add(1, Ordering::SeqCst);
         let counted = !EXITING.load(Ordering::SeqCst);
@@ -114,13 +114,13 @@ impl Owed {
     }
 }
 
-/// A promise to report an end to the runtime. The process's end does not wait for it, and no promise is kept after that. If
-/// the process is still there a second later, a destructor may wait for the end, and a failure is reported.
+/// A promise to report an end to the runtime. The process's end does not wait for what was promised: while the runtime is
+/// there it reports a failure instead, and no promise is kept after that.
 #[derive(Debug)]
 pub(crate) struct Promise(u64);
 
 impl Promise {
-    /// Makes one. `Err`: the process is at its end. The caller drops what would have reported, without the lock.
+    /// Makes a promise. `Err`: the process is at its end. The caller then drops the function, without the lock.
     pub(crate) fn new(tell: Tell) -> Result<Self, Tell> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         if promised.over {
@@ -132,12 +132,12 @@ impl Promise {
         Ok(Self(number))
     }
 
-    /// Takes the promise, so that the process's end waits for the report from now on. `None`: the process is at its end, and
-    /// the runtime may be gone.
+    /// Takes the promise, so that the process's end waits for the report from now on. `None`: the process is at its
+    /// end, and the runtime may be gone.
     pub(crate) fn keep(self) -> Option<(Tell, Owed)> {
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         if promised.over {
-            // A drop would take away what reports the failure.
+            // A drop would remove the function that reports the failure.
             drop(promised);
             std::mem::forget(self);
             return None;
@@ -146,32 +146,37 @@ impl Promise {
         promised.all.remove(&self.0).map(|tell| (tell, Owed::new()))
     }
 
-    /// No promise is kept from now on. Returns whether there are some.
-    fn end_all() -> bool {
+    /// Ends all promises: none is kept from now on. A thread reports the failures, for the runtime may be locked by the
+    /// thread that ends the process. The process's end waits for that thread as for a handler.
+    fn end_all() {
         if PROCESS.get() != Some(&std::process::id()) {
-            return false;
+            return;
         }
         let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
         promised.over = true;
-        !promised.all.is_empty()
-    }
-
-    /// Reports all failures after a while: a destructor waits then.
-    fn break_all() {
-        std::thread::sleep(WAITS + Duration::from_millis(100));
-        let all = {
-            let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut promised.all)
-        };
-        for tell in all.into_values() {
-            tell(CL_BOARD_CLOSED_PEERLANE, true);
+        if promised.all.is_empty() {
+            return;
         }
+        drop(promised);
+        let owed = Owed::new();
+        // Without a thread nothing is reported, and nothing is released.
+        let _ = crate::threads::spawn("peerlane-exit", move || {
+            tell(owed, || {
+                let all = {
+                    let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
+                    std::mem::take(&mut promised.all)
+                };
+                for tell in all.into_values() {
+                    tell(CL_BOARD_CLOSED_PEERLANE, true);
+                }
+            });
+        });
     }
 }
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        // Nobody waits for it any more.
+        // No thread waits for it any more.
         let told = {
             let mut promised = PROMISED.lock().unwrap_or_else(PoisonError::into_inner);
             promised.all.remove(&self.0)
@@ -188,7 +193,7 @@ impl Drop for Owed {
     }
 }
 
-/// A handler that runs in this thread, which takes the place of what was [owed](Owed).
+/// A handler that runs in this thread, in place of an end that was [owed](Owed).
 struct Running;
 
 impl Running {
@@ -206,17 +211,17 @@ impl Drop for Running {
     }
 }
 
-/// Tells the runtime an end that it waits for. It is told at the process's end, too: who began it then has called, and
-/// for what began before the end waits.
+/// Reports an end that the runtime waits for, also at the process's end: a thread that began the transfer then has
+/// called the library, and for transfers that began before, the process's end waits.
 pub(crate) fn tell(owed: Owed, handler: impl FnOnce()) {
     let _running = Running::new();
     drop(owed);
     handler();
 }
 
-/// Calls into the runtime, which nobody has asked for; `false`: not now, because the process is at its end, and the
-/// runtime may be gone. It is there as long as it calls the library. One that `stays` until all of the program's own
-/// destructors have run is also there while one of them waits for something.
+/// Calls a handler of the runtime that no caller waits for. `false`: it was not called, because the process is at its
+/// end, and the runtime may be gone. The runtime is there as long as it calls the library. A runtime that `stays` until
+/// all of the program's own destructors have run is also there while one of them waits for something.
 pub(crate) fn call(stays: bool, handler: impl FnOnce()) -> bool {
     let nested = OWN.get() > 0;
     let _running = Running::new();
@@ -233,44 +238,41 @@ fn is_alive(stays: bool) -> bool {
     ALIVE.load(Ordering::SeqCst) || stays && waits()
 }
 
-/// The runtime, or a program, has called. Not if a handler did: that was called first.
+/// Notes a call of the runtime, or of a program. A call by a handler does not count: the handler was called first.
 pub(crate) fn called() {
     if EXITING.load(Ordering::SeqCst) && OWN.get() == 0 {
         ALIVE.store(true, Ordering::SeqCst);
     }
 }
 
-/// Whether a runtime stays until all destructors of the program have run: the program is linked with it. Then its own
-/// objects are destroyed with the libraries' (`_dl_fini` of the GNU C library), which is last. One that a loader has
-/// loaded is destroyed in the order in which it came. `handler` is a function of the runtime's.
+/// Whether a runtime stays until all destructors of the program have run: true if the program is linked with it. Then
+/// its own objects are destroyed with the libraries' (`_dl_fini` of the GNU C library), which is last. A runtime that a
+/// loader has loaded is destroyed in the order of the loads. `handler` is a function of the runtime's.
 pub(crate) fn stays(handler: *const c_void) -> bool {
     let base = |address: *const c_void| object(address).map(|object| object.dli_fbase);
-    // SAFETY: it is a string. Of libraries that were loaded later it sees none, unless who loaded one wanted so.
+    // SAFETY: it is a string. Libraries that were loaded later are not searched, unless they were loaded as global.
     let linked = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"clFinish".as_ptr()) };
     !linked.is_null() && base(linked) == base(handler)
 }
 
-/// Has the end of the process wait for what was begun, and keeps handlers away from then on that nobody has asked
-/// for. The runtime's objects are destroyed at exit, after this: functions that were registered later run earlier
-/// (POSIX.1-2017, `atexit`), and the runtime was loaded before it opened a board. Objects of the program that are
-/// older than that are destroyed after this, too, and may use OpenCL.
+/// Makes the end of the process wait for transfers that were begun. From then on handlers that no caller waits for are
+/// not called. The runtime's objects are destroyed at exit, after this: functions that were registered later run
+/// earlier (POSIX.1-2017, `atexit`), and the runtime was loaded before it opened a board. Objects of the program that
+/// are older than that are destroyed after this, too, and may use OpenCL.
 pub(crate) fn at_exit() {
     extern "C" fn exit() {
-        let begin = *EXIT.get_or_init(Instant::now);
-        let are_broken = Promise::end_all();
+        let begin = Instant::now();
+        Promise::end_all();
         EXITING.store(true, Ordering::SeqCst);
-        if are_broken {
-            // Without a thread such a destructor waits for ever, as it may for a kernel.
-            let _ = crate::threads::spawn("peerlane-exit", Promise::break_all);
-        }
-        // A handler that runs may be the one which ends the process.
+        // A handler that runs may be the one that ends the process.
         let own = OWN.get();
         while RUNNING.load(Ordering::SeqCst) > own && begin.elapsed() < LAST_CALL {
             std::thread::sleep(Duration::from_millis(1));
         }
+        EXIT.get_or_init(Instant::now);
     }
-    /// A child that a fork makes has the thread that forked, and no other (POSIX.1-2017, `fork`): what the parent's
-    /// threads were in, nobody there ever leaves.
+    /// A child that a fork makes has the thread that forked, and no other (POSIX.1-2017, `fork`): handlers of the
+    /// parent's other threads never return there.
     extern "C" fn forked() {
         RUNNING.store(OWN.get(), Ordering::SeqCst);
         files::close_all();
@@ -284,7 +286,7 @@ pub(crate) fn at_exit() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         PROCESS.get_or_init(std::process::id);
-        // SAFETY: as below. In the child it touches atomic numbers and one of the thread's own, and closes files.
+        // SAFETY: as below. In the child it uses atomic numbers and one of the thread's own, and closes files.
         let registered = unsafe { libc::pthread_atfork(Some(before), Some(parent), Some(forked)) };
         if registered != 0 {
             say(

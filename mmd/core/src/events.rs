@@ -8,35 +8,37 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The handler is called so often even if no interrupt has come: an interrupt that was lost must not
-/// hang the program. The runtime then looks, and finds nothing.
+/// Period in which the handler is called even if no interrupt has come: a lost interrupt must not hang the program. The
+/// runtime then checks the kernels, and finds nothing.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// An interrupt that comes sooner than this after the one before was there all the time, or its kernel was launched in
-/// between and is a short one. To launch it the runtime has [written](Writes).
+/// An interrupt that comes sooner than this after the previous one means one of two cases: the line was high all the
+/// time, or a short kernel was launched in between. To launch it the runtime has [written](Writes).
 const AT_ONCE: Duration = Duration::from_micros(50);
 
-/// So many of them in a row are kernels that end together. More are a line that stays high whatever the handler does:
-/// that of a kernel which the runtime does not know to run, or one that is broken. It is looked at less and less often
-/// then, down to once in a [`PERIOD`], and as often as before when it has been low once, or the runtime has written.
+/// Up to so many of them in a row are kernels that end together. More of them are a line that stays high in spite of
+/// the handler: the line of a kernel that the runtime does not know to run, or a broken line. It is checked less and
+/// less often then, down to once in a [`PERIOD`]. It is checked as often as before when it has been low once, or the
+/// runtime has written.
 const IN_A_ROW: u32 = 64;
 
 /// The first pause; each is twice the one before.
 const PAUSE: Duration = Duration::from_micros(100);
 
 thread_local! {
-    /// This thread waits for the kernels of a board, and calls the runtime's handler.
+    /// Whether this thread waits for the kernels of a board, and calls the runtime's handler.
     static WATCHES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Writes of the runtime to the kernels' registers, but for those of its interrupt handler. That only clears what a
-/// kernel has to say; kernels are launched in the program's threads (`acl_kernel_if_update_status`,
+/// Writes of the runtime to the kernels' registers, without those of its interrupt handler. The handler only clears a
+/// kernel's status; kernels are launched in the program's threads (`acl_kernel_if_update_status`,
 /// `acl_kernel_if_launch_kernel_on_custom_sof` of `acl_kernel_if.cpp`, intel/fpga-runtime-for-opencl v2025.0).
 #[derive(Debug, Default)]
 pub(crate) struct Writes(AtomicU64);
 
 impl Writes {
-    /// There is one, of the calling thread; whether it counts. Before it: its kernel may end at once.
+    /// Notes a write of the calling thread; returns whether it counts. Call this before the write: the kernel may end
+    /// at once.
     pub(crate) fn note(&self) -> bool {
         let counts = !WATCHES.get();
         self.0.fetch_add(u64::from(counts), Ordering::SeqCst);
@@ -48,17 +50,17 @@ impl Writes {
     }
 }
 
-/// Interrupts that came one behind the other, without a moment in between and without a write of the runtime.
+/// Interrupts that came one right after the other, without a write of the runtime in between.
 #[derive(Debug, Default)]
 struct Row {
     length: u32,
-    /// The [`Writes`] before the last one.
+    /// The [`Writes`] at the last interrupt.
     writes: u64,
 }
 
 impl Row {
-    /// Whether one has come, how long it was waited for, and the writes until now; how long to pause before the next is
-    /// let come.
+    /// Takes whether an interrupt has come, how long it was waited for, and the writes until now. Returns the pause
+    /// before the next interrupt is enabled.
     fn next(&mut self, came: bool, waited: Duration, writes: u64) -> Duration {
         let wrote = std::mem::replace(&mut self.writes, writes) != writes;
         match came && waited < AT_ONCE && !wrote {
@@ -79,15 +81,15 @@ pub(crate) struct Watch<'a> {
     pub(crate) side: &'a dyn OpenCl,
     pub(crate) handlers: &'a Handlers,
     pub(crate) writes: &'a Writes,
-    /// Ends the process if the board was reset: whoever waits for a kernel would wait for ever.
+    /// Ends the process if the board was reset: otherwise a thread that waits for a kernel would wait for ever.
     pub(crate) look: &'a (dyn Fn() + Sync),
-    /// The board is being closed.
+    /// Set when the board is being closed.
     pub(crate) closing: &'a AtomicBool,
 }
 
 impl Watch<'_> {
-    /// The body of the thread. It lives as long as the board is open: an interrupt that cannot be had now may be
-    /// had later, and without one the runtime looks every now and then.
+    /// The body of the thread. It lives as long as the board is open: an interrupt that cannot be had now may come
+    /// later, and without one the runtime checks the kernels once in a [`PERIOD`].
     pub(crate) fn run(&self) {
         WATCHES.set(true);
         let mut told = false;
@@ -101,7 +103,7 @@ impl Watch<'_> {
             }
             let came = matches!(waited, Ok(true));
             let pause = row.next(came, begin.elapsed(), self.writes.so_far());
-            // To ask is a system call. A board whose kernels interrupt is at work: it is asked for now and then only.
+            // The check is a system call. A board whose kernels interrupt works: it is checked less often.
             if !came || looked.elapsed() >= PERIOD {
                 (self.look)();
                 looked = Instant::now();
@@ -115,7 +117,7 @@ impl Watch<'_> {
                     let gone = Error::Gone;
                     end(format_args!("{}: {gone}. {}", self.name, gone.remedy()));
                 }
-                // Nobody waits for a kernel, or the board is being started, and is there at the next tick.
+                // Either no program waits for a kernel, or the board is being started, and is there at the next period.
                 Err(
                     Error::Gone
                     | Error::Call {
@@ -141,13 +143,13 @@ impl Watch<'_> {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Has the runtime look at the kernels, and lets their interrupt come.
+    /// Makes the runtime check the kernels, and enables their interrupt.
     fn look(&self, waited: Result<()>) -> Result<()> {
         // Nothing is armed before a handler is set.
         if matches!(waited, Err(Error::Gone)) || !self.handlers.has_interrupt() {
             return waited;
         }
-        // One that cannot be called now would leave the line high.
+        // A handler that cannot be called now would leave the line high.
         match self.handlers.interrupt(self.handle) {
             true => self.side.arm().and(waited),
             false => waited,
@@ -176,12 +178,12 @@ mod tests {
         unsafe { handlers.set_interrupt(Some(count), user) };
     }
 
-    /// Watches until something is so.
+    /// Watches until a condition holds.
     fn until(side: &Stub, handlers: &Handlers, so: impl Fn() -> bool) {
         until_looking(side, handlers, &|| {}, so);
     }
 
-    /// The same, with something that is done where resets are looked for.
+    /// Watches as [`until`], with a function that is called where resets are looked for.
     fn until_looking(
         side: &Stub,
         handlers: &Handlers,
@@ -191,7 +193,7 @@ mod tests {
         until_written(side, handlers, &Writes::default(), look, so);
     }
 
-    /// The same, with the runtime's writes.
+    /// Watches as [`until_looking`], with the runtime's writes.
     fn until_written(
         side: &Stub,
         handlers: &Handlers,
@@ -248,7 +250,7 @@ mod tests {
         };
         let handlers = Handlers::default();
         set(&handlers, &CALLS);
-        // An interrupt a millisecond.
+        // With an interrupt each millisecond.
         let side = Stub {
             interrupts: true,
             ..Stub::default()
@@ -260,14 +262,14 @@ mod tests {
         let periods = begin.elapsed().as_millis() / PERIOD.as_millis();
         let looked = looks.load(Ordering::SeqCst) as u128;
         assert!(looked <= periods, "{looked} in {periods} periods");
-        // None.
+        // Without an interrupt.
         let side = Stub::default();
         let before = CALLS.load(Ordering::SeqCst);
         until_looking(&side, &handlers, &look, || {
             CALLS.load(Ordering::SeqCst) >= before + 10
         });
         assert!(looks.load(Ordering::SeqCst) >= 10);
-        // Errors.
+        // With errors.
         let side = Stub {
             interrupts: true,
             waits: Answers::of([refused(Errno::NOMEM)]),
@@ -293,11 +295,11 @@ mod tests {
         until(&side, &handlers, || begin.elapsed() > 3 * PERIOD);
         let calls = CALLS.load(Ordering::SeqCst);
         assert!(calls < 2000, "{calls} calls in {:?}", begin.elapsed());
-        // It is still looked at.
+        // The board is still checked.
         assert!(calls > 64, "{calls} calls");
     }
 
-    /// What the handler of a runtime does that launches a kernel behind each that ends, and writes itself.
+    /// The state of a runtime's handler that launches a kernel after each one that ends, and writes itself.
     struct Launches {
         calls: AtomicUsize,
         writes: Writes,
@@ -315,7 +317,8 @@ mod tests {
         launches.launched.lock().unwrap().recv().unwrap();
     }
 
-    /// Calls while a line is high all the time, of a handler that writes; and of one behind which the program does.
+    /// Counts calls while a line is high all the time, with a handler that writes; with `launching`, the program writes
+    /// after each call, too.
     fn calls_of_short_kernels(launching: bool) -> usize {
         let (ended, ends) = channel();
         let (launch_made, launched) = channel();
@@ -325,7 +328,7 @@ mod tests {
             ended: Mutex::new(ended),
             launched: Mutex::new(launched),
         }));
-        // It ends with the test's process.
+        // The thread ends with the test's process.
         std::thread::spawn(move || {
             for () in ends {
                 if launching {
@@ -354,7 +357,7 @@ mod tests {
     fn short_kernels_one_behind_the_other_are_not_waited_with() {
         let calls = calls_of_short_kernels(true);
         assert!(calls > 1000, "{calls} calls");
-        // What the handler writes launches nothing.
+        // The handler's own writes do not launch a kernel.
         let calls = calls_of_short_kernels(false);
         assert!((64..200).contains(&calls), "{calls} calls");
     }
@@ -379,7 +382,7 @@ mod tests {
         let pause: Duration = pauses(&mut row, 30);
         assert!(pause > Duration::from_secs(2), "{pause:?}");
         assert_eq!(row.next(true, Duration::ZERO, 0), PERIOD);
-        // Low once.
+        // The line is low once.
         assert!(row.next(true, Duration::from_millis(1), 0).is_zero());
         let pause: Duration = pauses(&mut row, 63);
         assert!(pause.is_zero());

@@ -1,12 +1,12 @@
-//! Files of boards that are open, which a child of a fork closes.
+//! Files of open boards, which a child of a fork closes.
 //!
-//! The driver takes a board back when the last copy of its file is closed. A child that a fork makes has a copy of
-//! every file, whether it knows of it or not, and `O_CLOEXEC` closes them only when it calls `execve`. So a worker that
-//! never does would keep the board of a parent that was killed, with kernels that run. Mappings of the board are not
-//! copied: the driver has them so.
+//! The driver releases a board when the last copy of its file is closed. A child that a fork makes has a copy of every
+//! file, and `O_CLOEXEC` closes them only when it calls `execve`. So a worker that never calls `execve` would keep the
+//! board of a parent that was killed, with kernels that run. Mappings of the board are not copied, because the driver
+//! has marked them so.
 //!
-//! A file that is open has its place here a moment later, and gives it up a moment before it is closed. A fork in
-//! between would leave the child with a copy that nobody knows of, so forks wait for [`Moving`], and it for them.
+//! An open file gets its place here a moment later, and loses it a moment before it is closed. A fork in between would
+//! leave the child with a copy that has no place, so forks wait for [`Moving`], and [`Moving`] waits for forks.
 
 use std::cell::Cell;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -14,24 +14,24 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Two files of each of as many boards as a computer has.
+/// Places for two files of each board, for as many boards as a computer has.
 const PLACES: usize = 128;
 
-/// A place that nobody has.
+/// Value of a place without a file.
 const FREE: RawFd = -1;
 
-/// In atomic numbers, because a child can take no lock.
+/// Atomic numbers, because a child cannot take a lock.
 static FILES: [AtomicI32; PLACES] = [const { AtomicI32::new(FREE) }; PLACES];
 
-/// Moves that are under way, and forks.
+/// Moves in progress; the next number counts forks in progress.
 static MOVES: AtomicUsize = AtomicUsize::new(0);
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Neither waits for the other for longer: who holds it up may wait for something of the program's. A child may have a
-/// file then.
+/// Longest time that a move waits for forks, or a fork for moves: each may wait for something of the program's. After
+/// that a child may have a file.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// Between two looks.
+/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
@@ -39,8 +39,8 @@ thread_local! {
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Files are being opened, and do not all have their places yet; or they have none any more, and are being closed. No
-/// child is made meanwhile. In numbers, and not by a lock: a child has those as another thread left them.
+/// A phase in which files are being opened, and do not all have their places yet, or have lost them, and are being
+/// closed. No child is made during it. This uses numbers, and not a lock: a child has a lock as another thread left it.
 #[derive(Debug)]
 pub(crate) struct Moving(());
 
@@ -67,7 +67,7 @@ impl Drop for Moving {
     }
 }
 
-/// This thread is about to fork.
+/// Waits for moves, before this thread forks.
 pub(crate) fn before_fork() {
     FORKS.fetch_add(1, Ordering::SeqCst);
     let begin = Instant::now();
@@ -76,13 +76,13 @@ pub(crate) fn before_fork() {
     }
 }
 
-/// It has, and this is the parent.
+/// Ends the wait of moves, in the parent after its fork.
 pub(crate) fn has_forked() {
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Has, until its last copy is dropped, no child made: from when the files of a board have given up their places until
-/// they are closed. Whoever has the files drops a copy behind them.
+/// Prevents forks until its last copy is dropped: from the time when the files of a board have lost their places until
+/// they are closed. Each owner of the files also has a copy of this, which it drops after them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Closed(Arc<Mutex<Option<Moving>>>);
 
@@ -113,12 +113,13 @@ impl Drop for Files {
     }
 }
 
-/// A file that children close. It must be dropped before the file is closed: its number may be another's then.
+/// A file that children close. It must be dropped before the file is closed: afterwards its number may be another
+/// file's.
 #[derive(Debug)]
 struct Own(&'static AtomicI32);
 
 impl Own {
-    /// `None`: there is no place left, and children keep it.
+    /// Gives the file a place. `None`: there is no place left, and children keep the file.
     fn new(file: BorrowedFd<'_>) -> Option<Self> {
         let file = file.as_raw_fd();
         let taken = |place: &&AtomicI32| {
@@ -135,17 +136,17 @@ impl Drop for Own {
     }
 }
 
-/// Closes them all, in a child that a fork has just made: nothing here is locked, and `close` may be called then
-/// (POSIX.1-2017, 2.4.3 Signal Actions, of functions that are async-signal-safe).
+/// Closes them all, in a child that a fork has just made: no lock is used here, and `close` may be called then
+/// (POSIX.1-2017, 2.4.3 Signal Actions, list of functions that are async-signal-safe).
 pub(crate) fn close_all() {
-    // Other threads' are the parent's.
+    // Moves and forks of other threads are the parent's.
     FORKS.store(0, Ordering::SeqCst);
     MOVES.store(OWN.get(), Ordering::SeqCst);
     for place in &FILES {
         let file = place.swap(FREE, Ordering::SeqCst);
         if file != FREE {
-            // SAFETY: it is this process's copy of a file that nothing in it uses: what has the number refuses to be
-            // used by a child (`Mmd::is_child`), and is never dropped there.
+            // SAFETY: it is this process's copy of a file that nothing in it uses: the owner of the number refuses to
+            // be used by a child (`Mmd::is_child`), and is never dropped there.
             unsafe { libc::close(file) };
         }
     }
@@ -179,7 +180,7 @@ mod tests {
 
     impl Drop for Sleeper {
         fn drop(&mut self) {
-            // SAFETY: it is this process's child, which nobody has waited for.
+            // SAFETY: it is this process's child, which no other code has waited for.
             unsafe {
                 libc::kill(self.0, libc::SIGKILL);
                 libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -187,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Whether the last copy of the other end is closed, within so many milliseconds.
+    /// Whether the last copy of the other end is closed within so many milliseconds.
     fn is_closed(reader: &PipeReader, within: i32) -> bool {
         let mut poll = libc::pollfd {
             fd: reader.as_raw_fd(),
@@ -209,7 +210,7 @@ mod tests {
         drop(writer);
         assert!(is_closed(&reader, 20_000), "the child keeps the file");
         drop(child);
-        // What a process is handed on purpose it keeps: who waits for a tool that programs the FPGA.
+        // A process that gets a file on purpose keeps it: the parent waits for a tool that programs the FPGA.
         let (reader, writer) = pipe().unwrap();
         let handed = writer.try_clone().unwrap();
         let own = Own::new(writer.as_fd()).unwrap();

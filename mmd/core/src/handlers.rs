@@ -1,4 +1,4 @@
-//! The runtime's handlers, and when they may be called.
+//! The runtime's handlers, and the times at which they may be called.
 
 use crate::abi::{DeviceHandler, InterruptHandler, StatusHandler};
 use crate::end::{self, Owed};
@@ -13,7 +13,7 @@ pub(crate) struct Handler<F> {
     function: F,
     /// The pointer's address, exposed.
     user: usize,
-    /// Whether it is there until all of the program's destructors have run.
+    /// Whether the runtime is there until all of the program's destructors have run.
     stays: bool,
 }
 
@@ -36,7 +36,7 @@ impl<F> Handler<F> {
 /// The handler of a transfer's end, if there is one.
 pub(crate) type Listener = Option<Handler<StatusHandler>>;
 
-/// Which of the handlers.
+/// Kinds of handlers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Interrupt,
@@ -54,7 +54,7 @@ struct State {
     number: u64,
 }
 
-/// A handler is at work.
+/// A handler's call in progress.
 #[derive(Debug)]
 struct Call {
     kind: Kind,
@@ -66,7 +66,7 @@ struct Call {
 #[derive(Debug, Default)]
 pub(crate) struct Handlers {
     state: Mutex<State>,
-    /// A handler has returned.
+    /// Notified when a handler has returned.
     returned: Condvar,
 }
 
@@ -75,9 +75,9 @@ impl Handlers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts something in a handler's place, and waits until the one before has returned from all calls that had begun,
-    /// but those of the calling thread: a handler may replace itself. What was replaced is not called any more when
-    /// this returns, and whatever it uses may go.
+    /// Replaces a handler, and waits until the earlier one has returned from all calls that had begun, without those of
+    /// the calling thread: a handler may replace itself. The earlier handler is not called any more when this returns,
+    /// and the objects that it uses may be freed.
     fn replace<T>(&self, kind: Kind, swap: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let before = swap(&mut state);
@@ -98,8 +98,8 @@ impl Handlers {
         state
     }
 
-    /// Calls the handler that `handler` gives, and says what the call has given; `None`: there is no handler. No lock is
-    /// held meanwhile.
+    /// Calls the handler that `handler` gives, and returns its result; `None`: there is no handler. No lock is held
+    /// during the call.
     fn call<F: Copy, T>(
         &self,
         kind: Kind,
@@ -122,7 +122,7 @@ impl Handlers {
         Some(result)
     }
 
-    /// Sets the interrupt handler. The one before has returned when this does, unless it is the caller.
+    /// Sets the interrupt handler. The earlier one has returned when this returns, unless it is the caller.
     ///
     /// # Safety
     /// The function can be called with the pointer from any thread until another one is set.
@@ -138,18 +138,18 @@ impl Handlers {
         self.replace(Kind::Interrupt, |state| state.interrupt = new);
     }
 
-    /// Sets the handler of the ends of transfers that begin from now on. Calls of the one before that have begun have
-    /// returned when this does, unless it is the caller.
+    /// Sets the handler of the ends of transfers that begin from now on. Calls of the earlier handler that have begun
+    /// have returned when this returns, unless that handler is the caller.
     ///
     /// # Safety
-    /// As [`set_interrupt`](Self::set_interrupt), and after that until all transfers have ended that began with it.
+    /// As [`set_interrupt`](Self::set_interrupt), and after that until all transfers that began with it have ended.
     pub(crate) unsafe fn set_status(&self, function: Option<StatusHandler>, user: *mut c_void) {
         let new = Handler::new(function, user);
         self.replace(Kind::Status, |state| state.status = new);
     }
 
-    /// Sets the handler of the board's exceptions. This board tells of none: the BSPs have no signal for
-    /// them, so the handler is only kept.
+    /// Sets the handler of the board's exceptions. This board reports none: the BSPs have no signal for them, so the
+    /// handler is only stored.
     ///
     /// # Safety
     /// As [`set_interrupt`](Self::set_interrupt).
@@ -163,14 +163,14 @@ impl Handlers {
     }
 
     /// Calls the interrupt handler, if there is one; `false`: it cannot be called now, because the process is at its
-    /// end. Never from within an access of the runtime's to a kernel's registers: the handler makes such accesses under
-    /// the runtime's lock for them.
+    /// end. Do not call this during an access of the runtime's to a kernel's registers: the handler makes such accesses
+    /// under the runtime's lock for them.
     pub(crate) fn interrupt(&self, handle: c_int) -> bool {
         let called = self.call(
             Kind::Interrupt,
             |state| state.interrupt,
             |handler| {
-                // SAFETY: who set it has promised that it can be called so.
+                // SAFETY: the code that set the handler has promised that it can be called in this way.
                 let call = || unsafe { (handler.function)(handle, handler.user()) };
                 end::call(handler.stays, call)
             },
@@ -178,22 +178,22 @@ impl Handlers {
         called.unwrap_or(true)
     }
 
-    /// Returns the handler that is set now, for the end of a transfer that begins now. The runtime's copy between
-    /// two boards sets one of its own meanwhile, which ends the process when it hears of another operation
+    /// Returns the handler that is set now, for the end of a transfer that begins now. The runtime's copy between two
+    /// boards sets a handler of its own in the meantime, which ends the process when it is called for another operation
     /// (`acl_hal_mmd_copy_globalmem_to_globalmem`, `acl_hal_mmd.cpp`).
     pub(crate) fn listener(&self) -> Listener {
         self.lock().status
     }
 
-    /// Reports the end of a transfer, which the runtime is owed.
+    /// Reports the end of a transfer, which is owed to the runtime.
     pub(crate) fn ended(&self, listener: Listener, handle: c_int, op: usize, owed: Owed) {
         let op = with_exposed_provenance_mut(op);
         let told = self.call(
             Kind::Status,
             |_| listener,
             |handler| {
-                // SAFETY: who set it has promised that it can be called so, and `op` is what the transfer was
-                // begun with.
+                // SAFETY: the code that set the handler has promised that it can be called in this way, and the
+                // transfer was begun with `op`.
                 let call = || unsafe { (handler.function)(handle, handler.user(), op, 0) };
                 end::tell(owed, call);
             },
@@ -203,15 +203,15 @@ impl Handlers {
         }
     }
 
-    /// Has the interrupt handler called no more. It has returned when this does, unless it is the caller.
+    /// Removes the interrupt handler. It has returned when this returns, unless it is the caller.
     pub(crate) fn forget_interrupt(&self) {
         self.replace(Kind::Interrupt, |state| state.interrupt = None);
     }
 
-    /// Has the interrupt handler called no more while `f` works, and gives it back unless `f` says that the
-    /// runtime sets it anew. It is given back, too, if `f` panics.
+    /// Removes the interrupt handler while `f` works, and restores it unless `f` reports that the runtime sets it
+    /// again. It is also restored if `f` panics.
     pub(crate) fn without_interrupt<T>(&self, f: impl FnOnce() -> (bool, T)) -> T {
-        /// Gives it back at its end.
+        /// Restores the handler when it is dropped.
         struct Back<'a>(&'a Handlers, Option<Handler<InterruptHandler>>);
         impl Drop for Back<'_> {
             fn drop(&mut self) {
@@ -229,7 +229,7 @@ impl Handlers {
         result
     }
 
-    /// Waits for the end of the interrupt handler's call, if one is under way, unless it is the caller's own.
+    /// Waits for the end of the interrupt handler's call, if one is in progress, unless it is the caller's own.
     pub(crate) fn until_returned(&self) {
         drop(self.until_returned_from(self.lock(), Kind::Interrupt));
     }

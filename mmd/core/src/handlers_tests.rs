@@ -1,4 +1,4 @@
-//! Handlers that are taken away while they are at work. `tests/concurrent.rs` has the same in every order of threads.
+//! Handlers that are removed while they are at work. `tests/concurrent.rs` has the same in every order of threads.
 
 use crate::end::Owed;
 use crate::handlers::Handlers;
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a handler uses, which goes when it is taken away.
+/// Objects that a handler uses, which are freed when the handler is removed.
 #[derive(Default)]
 struct Use {
     alive: AtomicBool,
@@ -25,7 +25,7 @@ fn used() -> &'static Use {
     kept(Use::default())
 }
 
-/// What handlers are set with is never freed; a list of it tells a leak detector so.
+/// Leaks the target of a handler's pointer; a list of all targets shows a leak detector that they are still reachable.
 fn kept<T: Sync>(of: T) -> &'static T {
     static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let of: &'static T = Box::leak(Box::new(of));
@@ -52,7 +52,7 @@ unsafe extern "C" fn slow_interrupt(_: c_int, of: *mut c_void) {
     slow(of);
 }
 
-/// Has a handler at work in another thread while `take` takes it away; whether it came too late.
+/// Runs a handler in another thread while `take` removes it; returns whether the handler used its target too late.
 fn taken(handlers: &Handlers, of: &'static Use, call: fn(&Handlers), take: impl FnOnce()) -> bool {
     std::thread::scope(|scope| {
         scope.spawn(|| call(handlers));
@@ -75,10 +75,10 @@ fn taken(handlers: &Handlers, of: &'static Use, call: fn(&Handlers), take: impl 
 fn no_handler_is_at_work_when_it_was_taken_away() {
     let handlers = Handlers::default();
     let of = used();
-    // SAFETY: what it is set with is never freed.
+    // SAFETY: the target of its pointer is never freed.
     unsafe { handlers.set_status(Some(slow_status), user(of)) };
     let none = std::ptr::null_mut();
-    // SAFETY: there is none.
+    // SAFETY: there is no handler.
     let take = || unsafe { handlers.set_status(None, none) };
     assert!(!taken(
         &handlers,
@@ -94,7 +94,7 @@ fn no_handler_is_at_work_when_it_was_taken_away() {
     ];
     for take in interrupted {
         let of = used();
-        // SAFETY: what it is set with is never freed.
+        // SAFETY: the target of its pointer is never freed.
         unsafe { handlers.set_interrupt(Some(slow_interrupt), user(of)) };
         let call = |handlers: &Handlers| assert!(handlers.interrupt(1));
         assert!(!taken(&handlers, of, call, take));
@@ -108,7 +108,7 @@ fn a_handler_may_take_itself_away() {
         // SAFETY: it was set with a pointer to this.
         let handlers = unsafe { &*handlers.cast::<Handlers>() };
         handlers.forget_interrupt();
-        // SAFETY: there is none.
+        // SAFETY: there is no handler.
         unsafe { handlers.set_interrupt(None, std::ptr::null_mut()) };
         handlers.until_returned();
     }
@@ -123,7 +123,7 @@ fn a_handler_may_take_itself_away() {
 #[test]
 fn a_panic_gives_the_handler_back() {
     let handlers = Handlers::default();
-    // SAFETY: what it is set with is never freed.
+    // SAFETY: the target of its pointer is never freed.
     unsafe { handlers.set_interrupt(Some(slow_interrupt), user(used())) };
     let panics = || handlers.without_interrupt(|| -> (bool, ()) { panic!("planted") });
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));

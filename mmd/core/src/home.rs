@@ -1,20 +1,20 @@
-//! The platform that a library lies in: a library in `linux64/lib` is described by `../../board_env.xml`.
+//! The platform that a library lies in: `../../board_env.xml` describes a library in `linux64/lib`.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What the dynamic linker knows of the program or library that an address lies in.
+/// Returns the dynamic linker's information about the program or library that an address lies in.
 pub(crate) fn object(address: *const c_void) -> Option<libc::Dl_info> {
     let mut found = MaybeUninit::uninit();
-    // SAFETY: it only compares the address with where objects lie, and fills the structure if it answers so.
+    // SAFETY: it only compares the address with the addresses of objects, and fills the structure if it finds one.
     let known = unsafe { libc::dladdr(address, found.as_mut_ptr()) } != 0;
     // SAFETY: as above.
     known.then(|| unsafe { found.assume_init() })
 }
 
-/// The file that this code was loaded from, as the dynamic linker was told of it.
+/// Returns the file that this code was loaded from, with the path that the dynamic linker got.
 fn library() -> Option<PathBuf> {
     let address: *const () = library as fn() -> Option<PathBuf> as *const ();
     let info = object(address.cast()).filter(|info| !info.dli_fname.is_null())?;
@@ -23,8 +23,8 @@ fn library() -> Option<PathBuf> {
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
-/// The version of the OpenCL SDK that the platform around this library is for; `None`: it lies in no platform, or in one
-/// that does not say.
+/// Returns the version of the OpenCL SDK that the platform around this library is for; `None`: it does not lie in a
+/// platform, or the platform does not have a version.
 pub(crate) fn platform_version() -> Option<String> {
     described(&library()?)
 }
@@ -35,7 +35,7 @@ fn described(library: &Path) -> Option<String> {
     version(&text)
 }
 
-/// The version in the description of a platform (Custom Platform Toolkit user guide 683398, 1.4.2.1).
+/// Finds the version in the description of a platform (Custom Platform Toolkit user guide 683398, 1.4.2.1).
 fn version(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<board_env")?;
     let (tag, _) = rest.split_once('>')?;

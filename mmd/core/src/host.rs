@@ -5,24 +5,24 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
-/// What the kernel pins: a page.
+/// Unit in which the kernel pins memory: a page.
 const PAGE: usize = 4096;
 
-/// Memory of the application's that a transfer reads or writes. Whoever makes one promises that it is the
-/// transfer's alone as long as this lives.
+/// Memory of the application's that a transfer reads or writes. The code that makes one promises that only the transfer
+/// uses the memory as long as this lives.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     address: usize,
     length: usize,
-    /// FPGA to host, which the runtime calls a read.
+    /// `true`: FPGA to host, which the runtime calls a read.
     written: bool,
 }
 
 impl HostMemory {
-    /// Memory that is read.
+    /// Takes memory that is read.
     ///
     /// # Safety
-    /// The bytes stay mapped, and nobody writes them, as long as the value lives.
+    /// The bytes stay mapped, and no other code writes them, as long as the value lives.
     pub(crate) unsafe fn source(address: *const c_void, length: usize) -> Self {
         Self {
             address: address.expose_provenance(),
@@ -31,10 +31,10 @@ impl HostMemory {
         }
     }
 
-    /// Memory that is written.
+    /// Takes memory that is written.
     ///
     /// # Safety
-    /// The bytes stay mapped, and nobody else reads or writes them, as long as the value lives.
+    /// The bytes stay mapped, and no other code reads or writes them, as long as the value lives.
     pub(crate) unsafe fn destination(address: *mut c_void, length: usize) -> Self {
         Self {
             address: address.expose_provenance(),
@@ -43,17 +43,17 @@ impl HostMemory {
         }
     }
 
-    /// Where it begins.
+    /// Returns the address of the first byte.
     pub(crate) fn address(&self) -> u64 {
         self.address as u64
     }
 
-    /// Bytes.
+    /// Returns its length in bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// Which way the transfer goes.
+    /// Returns the direction of the transfer.
     pub(crate) fn direction(&self) -> Direction {
         match self.written {
             true => Direction::FromFpga,
@@ -61,21 +61,21 @@ impl HostMemory {
         }
     }
 
-    /// Some of the bytes.
+    /// Returns some of the bytes.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         assert!(range.start <= range.end && range.end <= self.length);
         if range.is_empty() {
             return &[];
         }
-        // SAFETY: they lie in the memory, which by the promise of `source` and `destination` is mapped, and
-        // which nobody writes meanwhile but `bytes_mut`.
+        // SAFETY: they lie in the memory, which by the promise of `source` and `destination` is mapped, and which only
+        // `bytes_mut` writes.
         unsafe {
             let first = with_exposed_provenance::<u8>(self.address + range.start);
             std::slice::from_raw_parts(first, range.len())
         }
     }
 
-    /// Some of the bytes, of memory that is written.
+    /// Returns some of the bytes, of memory that is written.
     pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         assert!(self.written && range.start <= range.end && range.end <= self.length);
         if range.is_empty() {
@@ -89,19 +89,18 @@ impl HostMemory {
         }
     }
 
-    /// Lets the board reach the pages that the memory lies in; also says where in them it begins. The
-    /// driver keeps pages mapped that were given back, as long as they are the same pages: to register them
-    /// again is cheap then.
+    /// Lets the board reach the pages that the memory lies in; also returns the memory's offset in them. The driver
+    /// keeps unregistered pages mapped, as long as they are the same pages: to register them again is fast then.
     pub(crate) fn register(&self, device: &Device) -> Result<(Region, u64)> {
         let start = self.address / PAGE * PAGE;
         let end = (self.address + self.length).next_multiple_of(PAGE);
         let permissions = match self.written {
-            // A board that may read it proves that its writes have arrived.
+            // If the board may also read it, a read proves that its writes have arrived.
             true => Permissions::ReadWrite,
             false => Permissions::Read,
         };
         let offset = self.address - start;
-        // SAFETY: the board writes what transfers name, and these name bytes of the memory only, which is
+        // SAFETY: the board writes only bytes that transfers name, and these name bytes of the memory only, which is
         // this value's alone; the region is dropped before the value is.
         let region =
             unsafe { device.register_address(start as u64, (end - start) as u64, permissions) }?;

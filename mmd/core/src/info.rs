@@ -1,21 +1,21 @@
-//! What the runtime asks about the library and its boards: the fields of `aocl_mmd.h`.
+//! Queries of the runtime about the library and its boards: the fields of `aocl_mmd.h`.
 
 use crate::end::say;
 use crate::home::platform_version;
 use std::ffi::c_int;
 
-/// For which runtimes a library is. What changes with it for the runtime is in `mmd/README.md`.
+/// The runtimes that a library is for. `docs/program/opencl.md` has the differences between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Flavour {
     /// `AOCL_MMD_VERSION`: a number, which must not be larger than the runtime's own.
     pub version: &'static str,
-    /// A variable of the environment that may name another version, for runtimes that want one.
+    /// A variable of the environment that may name another version, for runtimes that need one.
     pub version_variable: Option<&'static str>,
-    /// Whether it is for the open runtime: boards show text that this one reads, and a board that it would end the
-    /// program for is refused.
+    /// Whether it is for the open runtime: boards show text that this runtime reads, and a board for which it would end
+    /// the program is refused.
     pub open_runtime: bool,
-    /// Whether it is for a runtime at all, which gives out all memory that a board has: a board of which others have
-    /// some is refused.
+    /// Whether it is for a runtime at all, which gives out all memory that a board has: a board of which other
+    /// processes have some memory is refused.
     pub runtime: bool,
 }
 
@@ -28,16 +28,16 @@ impl Flavour {
         runtime: true,
     };
 
-    /// For no runtime: whoever programs a board takes it with whatever configuration it has.
+    /// For no runtime: a program that programs a board takes it with any configuration.
     pub const TOOL: Self = Self {
         open_runtime: false,
         runtime: false,
         ..Self::OPEN
     };
 
-    /// For the closed runtimes of 13.1 to 18.1. From a library of 14.0 all later ones assume what is true of
-    /// this one: physical memory, no `yield`, one transfer at a time. In a platform of an earlier version it says
-    /// that one.
+    /// For the closed runtimes of 13.1 to 18.1. All later runtimes assume properties of a library of 14.0 that this one
+    /// has: physical memory, no `yield`, one transfer at a time. In a platform of an earlier version the library
+    /// reports that version.
     pub const LEGACY: Self = Self {
         version: "14.0",
         version_variable: Some("PEERLANE_MMD_VERSION"),
@@ -63,8 +63,9 @@ impl Flavour {
         }
     }
 
-    /// Without a variable. A library whose version may be another says that of the platform that it lies in, if that is
-    /// an earlier one: the platform's runtime refuses a library of a later version than its own.
+    /// Returns the version if the variable is not set. A library whose version may change reports the version of the
+    /// platform that it lies in, if that is an earlier one: the platform's runtime refuses a library of a later version
+    /// than its own.
     fn version_here(&self) -> String {
         let earlier = |version: &String| {
             is_version(version) && version.parse::<f64>().ok() < self.version.parse().ok()
@@ -74,8 +75,8 @@ impl Flavour {
     }
 }
 
-/// Whether a runtime of 13.1 to 18.1 takes this for a version. One that is not ends the program, or is read as
-/// another.
+/// Whether a runtime of 13.1 to 18.1 takes this for a version. Another text ends the program, or is read as another
+/// version.
 fn is_version(text: &str) -> bool {
     let digits = text
         .bytes()
@@ -84,7 +85,7 @@ fn is_version(text: &str) -> bool {
     digits && number.is_ok_and(|number| (13.1..=18.1).contains(&number))
 }
 
-/// The answer to a question.
+/// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Int(c_int),
@@ -94,8 +95,8 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Its bytes, text with a 0 at its end, at most `room` of them: text that is too long is cut, at a `;`
-    /// if it is a list, and a number that does not fit is left out.
+    /// Returns its bytes, text with a 0 at its end, at most `room` of them: text that is too long is cut, at a `;` if
+    /// it is a list, and a number that does not fit is left out.
     pub(crate) fn bytes(&self, room: usize) -> Vec<u8> {
         let number = |bytes: &[u8]| match bytes.len() <= room {
             true => bytes.to_vec(),
@@ -110,7 +111,7 @@ impl Value {
                 let mut bytes = text.clone().into_bytes();
                 if bytes.len() >= room {
                     bytes.truncate(room - 1);
-                    // Half a name is none.
+                    // A name that was cut would be another name.
                     if let Some(last) = bytes.iter().rposition(|byte| *byte == b';') {
                         bytes.truncate(last);
                     }
@@ -164,11 +165,11 @@ pub(crate) enum Online {
     ConcurrentWrites,
     ConcurrentBoth,
     HostAlignment,
-    /// Of host and shared allocations: memory that kernels reach by the host's pointer.
+    /// For host and shared allocations: memory that kernels reach by the host's pointer.
     HostCapabilities,
-    /// Of device allocations: memory of the board that a program has by its address.
+    /// For device allocations: memory of the board that a program has by its address.
     DeviceCapabilities,
-    /// Of all three.
+    /// For all three.
     Granularity,
 }
 
@@ -194,8 +195,8 @@ impl Online {
         })
     }
 
-    /// What is said where there is no such board: the runtime does not look whether a question was
-    /// answered, so it must find something.
+    /// Returns the answer where there is no such board: the runtime does not check whether a query was answered, so it
+    /// must find a value.
     pub(crate) fn nothing(self) -> Value {
         match self {
             Self::Temperature => Value::Float(0.0),
@@ -216,7 +217,7 @@ mod tests {
         for version in ["13.1", "14.0", "14.1", "15.0", "17.1", "18.1", "16"] {
             assert!(is_version(version), "{version}");
         }
-        // Some are numbers to Rust, or to C.
+        // Some of these are numbers to Rust, or to C.
         for version in [
             "", "13.0", "18.2", "99", "24.2", "nan", "inf", "-14.0", "+14.0", "1.4e1", "0x0e",
             "14.0.0", "14,0", " 14.0",

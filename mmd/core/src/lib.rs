@@ -1,10 +1,10 @@
-//! What the FPGA runtime for OpenCL asks of a board, for boards with the Peerlane block: the logic of the
-//! MMD libraries ("memory mapped device"), without their symbols.
+//! The functions of a board that the FPGA runtime for OpenCL needs, for boards with the Peerlane block: the logic of
+//! the MMD libraries ("memory mapped device"), without their symbols.
 //!
-//! The interface is the runtime's `aocl_mmd.h`, and what the runtime (intel/fpga-runtime-for-opencl,
-//! v2025.0) does with it. [`export!`] makes the symbols of a library from a [`Flavour`] and a source of
-//! [boards](Boards); `mmd` and `mmd/legacy` are the two libraries. They are libraries of their own because
-//! the runtime takes an MMD whose symbols an application is linked with for its only one.
+//! The interface is the runtime's `aocl_mmd.h`, with the runtime's own use of it (intel/fpga-runtime-for-opencl,
+//! v2025.0). [`export!`] makes the symbols of a library from a [`Flavour`] and a source of [boards](Boards); `mmd` and
+//! `mmd/legacy` are the two libraries. They are separate libraries because the runtime takes an MMD whose symbols an
+//! application is linked with for its only one.
 //!
 //! # Threads
 //! The runtime calls from the application's threads, under a lock of its own; from the thread in which an
@@ -13,16 +13,16 @@
 //! signals are blocked in them. They live until the board is closed, or as long as the process.
 //!
 //! # Memory of other devices
-//! The libraries also have what `peerlane_ext.h` says: programs copy between buffers and a GPU's memory. These
-//! functions are called without the runtime's lock, and call OpenCL's themselves, which they find in the
-//! process. What copies in the background has threads of its own, which nobody waits for while the runtime's
+//! The libraries also have the functions of `peerlane_ext.h`: programs copy between buffers and a GPU's memory. These
+//! functions are called without the runtime's lock, and call OpenCL's themselves, which they find in the process.
+//! Copies in the background have threads of their own. No thread waits for these while it may hold the runtime's lock.
 //! lock may be held.
 //!
 //! # Errors
-//! OpenCL has no way to hear of a transfer that failed: a status below 0 is an assertion of the runtime. So a
-//! transfer is tried again, and at last the process is ended with a message on standard error; so it is for an access
-//! to registers, whose status the runtime does not look at. The functions of
-//! `peerlane_ext.h` return codes, and say particulars on standard error.
+//! There is no way to report a failed transfer to OpenCL: a status below 0 is an assertion of the runtime. So a
+//! transfer is tried again, and finally the process is ended with a message on standard error. The same holds for an
+//! access to registers, whose status the runtime does not check. The functions of `peerlane_ext.h` return codes, and
+//! print details on standard error.
 
 mod abi;
 mod board;

@@ -2,15 +2,16 @@
 //!
 //! The runtime hands all rows of a rectangle or of an image over with the same operation, one right after the other and
 //! under its lock (`l_mem_transfer_buffer_explicitly`, `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0). Before
-//! each it stores that the command runs. The status handler stores that it has ended, *without* the lock
-//! (`acl_hal_mmd_status_handler`), so at any time between two rows. The runtime looks at what was stored when it has
+//! each row it stores that the command runs. The status handler stores that it has ended, *without* the lock
+//! (`acl_hal_mmd_status_handler`), so at any time between two rows. The runtime reads the stored status when it has
 //! handed all rows over. The last call of the handler must therefore come when all rows have ended, and never between
 //! two rows while one is left.
 //!
-//! So the ends of an operation's transfers are counted, and the last one is told. Where that was told before the next
-//! row came, it may have been stored after that row's beginning was. Such a row is made in the call, when the call of
-//! the handler has returned, and is told in the call. A new command that has the address of one that has ended does the
-//! same as long as its thread has made no other call between: it takes longer then, and nothing else.
+//! So the ends of an operation's transfers are counted, and only the last one is reported. If it was reported before
+//! the next row came, it may have been stored after that row's beginning was. Such a row is made in the call, when the
+//! call of the handler has returned, and is reported in the call. A new command at the address of an ended one is
+//! treated in the same way, as long as its thread has made no other call in between. It takes longer then, and has no
+//! other effect.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,12 +24,12 @@ thread_local! {
     static HANDED: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// Notes that the runtime calls.
+/// Notes a call of the runtime.
 pub(crate) fn call() {
     CALLS.set(CALLS.get() + 1);
 }
 
-/// Whether this call may hand over the next row of what the thread's call before has begun.
+/// Whether this call may hand over the next row of the command that the thread's previous call has begun.
 fn follows(op: usize) -> bool {
     HANDED.get() == (CALLS.get() - 1, op)
 }
@@ -37,7 +38,7 @@ fn follows(op: usize) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
     left: Mutex<HashMap<usize, Left>>,
-    /// The status handler has returned.
+    /// Notified when the status handler has returned.
     told: Condvar,
 }
 
@@ -54,13 +55,13 @@ impl Operations {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a transfer; whether it is to be handed to a thread, and counts. Otherwise it is to be made, and told, in
-    /// this call. `small`: it had better be.
+    /// Begins a transfer. Returns whether it is to be handed to a thread, and counts. Otherwise it must be made, and
+    /// reported, in this call. `small`: it should be made in this call if possible.
     pub(crate) fn begin(&self, op: usize, small: bool) -> bool {
         let mut left = self.lock();
         let under_way = left.get(&op).is_some_and(|left| left.transfers > 0);
         if !under_way && follows(op) {
-            // The handler waits for nobody: it was made to be called from a signal's handler.
+            // The handler does not wait for other threads: it was made to be called from a signal's handler.
             while left.get(&op).is_some_and(|left| left.telling > 0) {
                 left = (self.told.wait(left)).unwrap_or_else(PoisonError::into_inner);
             }
@@ -74,7 +75,7 @@ impl Operations {
         handed
     }
 
-    /// A transfer has ended; whether that is to be told, because it was the last.
+    /// Notes the end of a transfer. Returns whether the end is to be reported, because it was the last one.
     pub(crate) fn ended(&self, op: usize) -> bool {
         let mut left = self.lock();
         let Some(of) = left.get_mut(&op) else {
@@ -86,7 +87,7 @@ impl Operations {
         last
     }
 
-    /// An end was told.
+    /// Notes that an end was reported.
     pub(crate) fn told(&self, op: usize) {
         let mut left = self.lock();
         if let Some(of) = left.get_mut(&op) {

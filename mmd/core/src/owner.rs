@@ -1,20 +1,22 @@
-//! Whose boards are.
+//! The process that owns the boards.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process that has boards open, or opens one, and how often: a child that a fork makes at any time finds what its
-/// parent was doing. Both in one word, because the child has whatever the parent's other threads had written.
+/// The process that has boards open, or opens one, with the number of uses. A child that a fork makes at any time finds
+/// the state of its parent. Both are in one word, because the child has the values that the parent's other threads had
+/// written.
 #[derive(Debug, Default)]
 pub(crate) struct Owner(AtomicU64);
 
 impl Owner {
-    /// Whether it is another process: then it may have locked anything here, and its threads are not this process's.
+    /// Whether it is another process: then that process may have locked anything here, and its threads are not this
+    /// process's.
     pub(crate) fn is_another(&self) -> bool {
         let owner = (self.0.load(Ordering::SeqCst) >> 32) as u32;
         owner != 0 && owner != std::process::id()
     }
 
-    /// Begins a use; `None`: it is another process's. It ends when the result is dropped.
+    /// Begins a use; `None`: it is another process's. The use ends when the result is dropped.
     pub(crate) fn begin(&self) -> Option<Use<'_>> {
         let me = u64::from(std::process::id()) << 32;
         let more = |word: u64| match word >> 32 {
@@ -37,7 +39,7 @@ impl Owner {
 pub(crate) struct Use<'a>(&'a Owner);
 
 impl Use<'_> {
-    /// It goes on, until [`Owner::end`].
+    /// Keeps the use until [`Owner::end`].
     pub(crate) fn keep(self) {
         std::mem::forget(self);
     }

@@ -1,4 +1,4 @@
-//! How an FPGA is programmed.
+//! The programming of an FPGA.
 
 use peerlane_host::OpenCl;
 use peerlane_package::section;
@@ -9,33 +9,33 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How a board's FPGA is programmed.
+/// A way to program a board's FPGA.
 pub trait Programmer: Send + Sync {
     /// Whether the board's memory keeps its contents when this image is loaded.
     fn keeps_memory(&self, image: &[u8]) -> bool;
 
-    /// Looks at an image before anything of the board is stopped for it.
+    /// Checks an image before anything of the board is stopped for it.
     ///
     /// # Errors
     /// A sentence that says why it cannot be loaded.
     fn check(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String>;
 
-    /// Loads an image. Nothing uses the board meanwhile. If this process is killed, the board is taken into use
-    /// again when the last copy of its file is closed: whoever runs a tool that outlives this process hands one to
-    /// a process that waits for the tool, and not to the tool.
+    /// Loads an image. Nothing else uses the board during the call. If this process is killed, the board is used again
+    /// when the last copy of its file is closed. So an implementation that runs a tool which outlives this process
+    /// gives a copy to a process that waits for the tool, and not to the tool.
     ///
     /// # Errors
     /// A sentence that says why it was not loaded.
     fn program(&self, image: &[u8], board: &dyn OpenCl) -> Result<(), String>;
 }
 
-/// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` where
-/// [`quartus_tool`] looks, or where `PEERLANE_QUARTUS_PGM` says. [`JTAG_CABLE`] and [`JTAG_DEVICE`] choose the cable
-/// and the device on it, both 1 by default, as with the vendor's own boards; of several boards each needs
-/// [settings of its own](board_settings). The whole FPGA is configured, so its memory is lost.
+/// Programs by JTAG with Quartus's programmer, which has to be installed: `quartus_pgm` where [`quartus_tool`] finds
+/// it, or the path in `PEERLANE_QUARTUS_PGM`. [`JTAG_CABLE`] and [`JTAG_DEVICE`] choose the cable and the device on it,
+/// both 1 by default, as with the vendor's own boards; if there are several boards, each needs [settings of its
+/// own](board_settings). The whole FPGA is configured, so its memory is lost.
 ///
-/// The programmer goes on when this process is killed, or the terminal's interrupt key pressed: an FPGA that is
-/// configured in part is no board at all.
+/// The programmer goes on when this process is killed, or the terminal's interrupt key pressed: a board whose FPGA is
+/// only partly configured is not usable.
 #[derive(Debug, Clone)]
 pub struct Jtag {
     board: String,
@@ -45,13 +45,13 @@ pub struct Jtag {
 /// The variable that names the cable, as `quartus_pgm -c` takes it.
 pub const JTAG_CABLE: &str = "ACL_PCIE_JTAG_CABLE";
 
-/// The variable that says which device in the cable's chain the FPGA is, from 1 on.
+/// The variable with the FPGA's number in the cable's chain of devices, from 1 on.
 pub const JTAG_DEVICE: &str = "ACL_PCIE_JTAG_DEVICE_INDEX";
 
-/// Settings of a board from the environment, which say where on JTAG it is: of each name the variable `NAME_BOARD`,
-/// else `NAME`, which is for all boards. Neither cable nor device tells a board's place on the bus. So unless the
-/// board is `alone` in the computer, one of its settings at least must be its own: they would lead to whatever board
-/// the first cable is at.
+/// Returns settings of a board from the environment, which give its place on JTAG: for each name the variable
+/// `NAME_BOARD`, else `NAME`, which is for all boards. Neither cable nor device shows a board's place on the bus. So
+/// unless the board is `alone` in the computer, at least one of its settings must be its own: otherwise they would name
+/// any board that the first cable is at.
 ///
 /// # Errors
 /// A sentence that names the settings which are missing.
@@ -75,7 +75,7 @@ pub fn board_settings<const N: usize>(
 }
 
 impl Jtag {
-    /// For the board of this name, which is `alone` or one of several boards in the computer.
+    /// Makes the programmer for the board of this name, which is `alone` or one of several boards in the computer.
     pub fn new(board: &str, alone: bool) -> Self {
         Self {
             board: board.into(),
@@ -83,20 +83,20 @@ impl Jtag {
         }
     }
 
-    /// The cable, and the device on it.
+    /// Returns the cable, and the device on it.
     fn place(&self) -> Result<[OsString; 2], String> {
         let place = board_settings(&self.board, self.alone, [JTAG_CABLE, JTAG_DEVICE])?;
         Ok(place.map(|setting| setting.unwrap_or_else(|| "1".into())))
     }
 }
 
-/// The process that waits for the programmer: a shell of its own process group, whose standard input is the
-/// board's file. The programmer does not get that: it starts a JTAG server, which stays. Nothing that either
-/// writes goes into a pipe, which may have lost its reader. `$0` is the image's file, the rest a command line.
+/// The process that waits for the programmer: a shell of its own process group, whose standard input is the board's
+/// file. The programmer does not get that file, because it starts a JTAG server, which stays. Neither process writes
+/// into a pipe, which may have lost its reader. `$0` is the image's file, the rest a command line.
 ///
-/// How the programmer has ended it writes to its standard output, a file that only it has: the status of a
-/// process can be taken by another thread of the application, or goes to nobody where `SIGCHLD` is ignored
-/// (POSIX.1-2017, `wait`).
+/// It writes the programmer's status to its standard output, a file that no other process has: another thread of the
+/// application can take the status of a process, and where `SIGCHLD` is ignored the status is lost (POSIX.1-2017,
+/// `wait`).
 const KEEPER: &str =
     r#""$@" </dev/null >&2; status=$?; rm -f "$0"; echo "$status"; exit "$status""#;
 
@@ -169,7 +169,7 @@ impl Programmer for Jtag {
     }
 }
 
-/// All that stands in a file.
+/// Reads a whole file.
 fn content(file: &mut File) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -177,7 +177,7 @@ fn content(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The programmer's arguments (Quartus Prime Command-Line Reference, `quartus_pgm`: `-c` cable, `-m`
+/// Makes the programmer's arguments (Quartus Prime Command-Line Reference, `quartus_pgm`: `-c` cable, `-m`
 /// mode, `-o` operation `P;file@device`).
 fn arguments(sof: &Path, [cable, device]: [OsString; 2]) -> [OsString; 6] {
     let mut operation = OsString::from("P;");
@@ -194,7 +194,7 @@ fn arguments(sof: &Path, [cable, device]: [OsString; 2]) -> [OsString; 6] {
     ]
 }
 
-/// Quartus's programmer.
+/// Finds Quartus's programmer.
 fn quartus_pgm() -> Result<PathBuf, String> {
     quartus_tool("quartus_pgm", "PEERLANE_QUARTUS_PGM").map_err(|what| {
         format!(
@@ -204,14 +204,14 @@ fn quartus_pgm() -> Result<PathBuf, String> {
     })
 }
 
-/// Variables that say where Quartus is, the first that is set first: AOCL before 17.1 has its users set the first one.
+/// Variables with the place of Quartus, in the order of precedence: AOCL before 17.1 has its users set the first one.
 const QUARTUS: [&str; 2] = ["QUARTUS_ROOTDIR_OVERRIDE", "QUARTUS_ROOTDIR"];
 
-/// A tool of Quartus's: where the variable says, else in `bin` of `$QUARTUS_ROOTDIR_OVERRIDE` and `$QUARTUS_ROOTDIR`, else
-/// on the `PATH`.
+/// Finds a tool of Quartus's: at the path in the variable, else in `bin` of `$QUARTUS_ROOTDIR_OVERRIDE` and
+/// `$QUARTUS_ROOTDIR`, else on the `PATH`.
 ///
 /// # Errors
-/// A sentence that says where it is not.
+/// A sentence with the places that were searched.
 pub fn quartus_tool(tool: &str, variable: &str) -> Result<PathBuf, String> {
     if let Some(named) = std::env::var_os(variable).map(PathBuf::from) {
         return match named.is_file() {

@@ -1,18 +1,18 @@
-//! Registers of a board's OpenCL side, whose accesses outlast a start of the board.
+//! Registers of a board's OpenCL side, whose accesses wait for a start of the board.
 
 use peerlane_host::{Area, Errno, Error, OpenCl, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a board that is being started is waited for: longer than a start takes, which a transfer of another
-/// process that is stuck or a reset brings about.
+/// Longest wait for a board that is being started: longer than a start takes. A stuck transfer of another process, or a
+/// reset, causes one.
 const START: Duration = Duration::from_secs(10);
 
-/// How often it is looked at meanwhile.
+/// Pause between two attempts.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// Registers of a board's OpenCL side. While the board is being started an access waits: the runtime does not look
-/// whether one has failed, and takes what it has written for done (`acl_kernel_cra_set_segment`,
+/// Registers of a board's OpenCL side. While the board is being started an access waits: the runtime does not check
+/// whether an access has failed, and assumes that a write has been made (`acl_kernel_cra_set_segment`,
 /// `acl_kernel_if.cpp` of intel/fpga-runtime-for-opencl v2025.0).
 #[derive(Debug)]
 pub(crate) struct Registers {

@@ -1,8 +1,8 @@
 //! Resets of a board under a program that has it open.
 //!
-//! The driver starts a board again after a reset of its function, with all that it was told, so transfers would go
-//! on. But the FPGA's kernels, their arguments and their clock are the program's, and so is what it has put into the
-//! board's memory: after a reset of more than the block nobody knows what is left of them.
+//! After a reset of a board's function, the driver starts the board again with its earlier state, so transfers would go
+//! on. But the FPGA's kernels, their arguments and their clock are the program's, and so are the bytes that it has put
+//! into the board's memory: after a reset of more than the block, their state is unknown.
 
 use crate::end::end;
 use peerlane_host::{OpenCl, Result};
@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Resets {
     name: String,
     side: Arc<dyn OpenCl>,
-    /// How many there were; `None` while the FPGA is being programmed, which is one.
+    /// Number of resets; `None` while the FPGA is being programmed, which is one.
     known: Mutex<Option<u64>>,
 }
 
 impl Resets {
-    /// Those until now.
+    /// Takes the resets until now as known.
     pub(crate) fn new(name: &str, side: Arc<dyn OpenCl>) -> Result<Self> {
         let known = Mutex::new(Some(side.resets()?));
         Ok(Self {
@@ -32,7 +32,7 @@ impl Resets {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there was one that the program does not know of. A board that is gone has other ways to say so.
+    /// Whether there was a reset that the program does not know of. A board that is gone is reported elsewhere.
     fn was_reset(&self) -> bool {
         let known = self.lock();
         match (*known, self.side.resets()) {
@@ -54,9 +54,9 @@ impl Resets {
         }
     }
 
-    /// Programs the FPGA. Whatever it was before, the program knows of that; also if `program` panics.
+    /// Programs the FPGA. The program knows of this reset; also if `program` panics.
     pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
-        /// Looks again at its end.
+        /// Reads the number again when it is dropped.
         struct Again<'a>(&'a Resets);
         impl Drop for Again<'_> {
             fn drop(&mut self) {
@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn only_resets_that_the_program_does_not_know_of_count() {
         let side = Arc::new(Stub::default());
-        // Those of others, before.
+        // Earlier resets.
         side.resets.store(3, Ordering::SeqCst);
         let resets = Resets::new("toy0", Arc::<Stub>::clone(&side)).unwrap();
         assert!(!resets.was_reset());
         let raise = || side.resets.fetch_add(1, Ordering::SeqCst);
         resets.programming(|| {
             raise();
-            // Another thread looks meanwhile.
+            // Another thread looks during the programming.
             assert!(!resets.was_reset());
         });
         assert!(!resets.was_reset());

@@ -1,8 +1,8 @@
-//! The kernel interface as the runtime is to see it: as it is, but with autodiscovery text that the runtime
-//! can read.
+//! The kernel interface as the runtime is to see it: unchanged, except that the autodiscovery text is one that the
+//! runtime can read.
 //!
-//! The board's text is in a ROM, in one of two forms that the version of `acl_kernel_interface` tells. What
-//! the runtime reads in them is the runtime's `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
+//! The board's text is in a ROM, in one of two forms; the version of `acl_kernel_interface` says which one. The
+//! runtime's reads of both are in its `acl_hal_mmd.cpp` and `acl_kernel_if.cpp`.
 
 use crate::end::say;
 use crate::registers::Registers;
@@ -11,7 +11,7 @@ use peerlane_package::{upgrade, version};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The register that says where the ROM is.
+/// The register with the place of the ROM.
 const VERSION: u64 = 0x000;
 /// The ROM is a part of the kernel interface, at [`ROM`].
 const SHORT_ROM: u32 = 0xa0c0_0001;
@@ -20,7 +20,7 @@ const LONG_ROM: u32 = 0xa0c0_0002;
 
 /// The address that the window shows: a register of 4 bytes.
 const SEGMENT: u64 = 0x020;
-/// What the segment is while the FPGA is configured: an address that no kernel has to be at, of the 30 bits of the
+/// Value of the segment while the FPGA is configured: an address that no kernel has to be at, of the 30 bits of the
 /// kernels' address space, in steps of the window's 4 KiB.
 const MARK: u32 = 0x1a5a_5000;
 /// The window into the kernels' address space.
@@ -31,10 +31,10 @@ const ROM: Range<u64> = 0x2000..0x3000;
 const SPACE: u64 = 0x4000_0000;
 /// At the end of a long ROM: the length of its text, in hexadecimal digits.
 const DIGITS: u64 = 8;
-/// A long ROM is no longer than this.
+/// Most bytes of a long ROM.
 const LONGEST: u64 = 16 << 20;
 
-/// Bytes of a long ROM with a text of this length: a power of 2 that has room for both.
+/// Returns the bytes of a long ROM with a text of this length: a power of 2 that has room for both.
 fn long_space(length: u64) -> u64 {
     1 << ((length + DIGITS).ilog2() + 1)
 }
@@ -43,43 +43,43 @@ fn long_space(length: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     registers: Arc<Registers>,
-    /// Whether text of old versions is shown rewritten.
+    /// Whether text of old versions is rewritten for the runtime.
     rewrites: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// What the runtime has written to the segment register.
+    /// Value that the runtime has written to the segment register.
     segment: u32,
     rom: Rom,
 }
 
 #[derive(Debug, Clone)]
 enum Rom {
-    /// Nobody has looked yet.
+    /// The ROM was not read yet.
     Unknown,
-    /// The board's own can be read by the runtime, or is not understood here.
+    /// The runtime can read the board's own text, or the text is not understood here.
     Own,
-    /// Other text stands in its place.
+    /// Other text takes its place.
     Instead(Arc<Text>),
 }
 
 #[derive(Debug)]
 struct Text {
     bytes: Vec<u8>,
-    /// What the version register says.
+    /// Value of the version register.
     version: u32,
 }
 
 impl Text {
-    /// A byte of the short ROM.
+    /// Returns a byte of the short ROM.
     fn short(&self, at: u64) -> u8 {
         let byte = usize::try_from(at).ok().and_then(|at| self.bytes.get(at));
         byte.copied().unwrap_or(0)
     }
 
-    /// A byte of the long ROM, by its address in the kernels' space; `None`: it is none of it.
+    /// Returns a byte of the long ROM, by its address in the kernels' space; `None`: the address is not in the ROM.
     fn long(&self, address: u64) -> Option<u8> {
         let at = address.checked_sub(SPACE - long_space(self.bytes.len() as u64))?;
         let left = SPACE.checked_sub(address + 1)?;
@@ -94,7 +94,8 @@ impl Text {
 }
 
 impl Kernels {
-    /// With `rewrites`, text of versions that the open runtime does not read is shown as such that it does.
+    /// Makes the interface. With `rewrites`, text of versions that the open runtime does not read is rewritten to one
+    /// that it reads.
     pub(crate) fn new(registers: Arc<Registers>, rewrites: bool) -> Self {
         let state = State {
             segment: 0,
@@ -111,9 +112,9 @@ impl Kernels {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The FPGA has another configuration now, with registers as after power-up. The segment gets back what was
-    /// written to it: the runtime writes it only when it is to change (`acl_kernel_cra_set_segment` of
-    /// `acl_kernel_if.cpp`), and does not know that it was lost.
+    /// Notes that the FPGA has another configuration now, with registers as after power-up. This restores the value of
+    /// the segment: the runtime writes it only to change it (`acl_kernel_cra_set_segment` of `acl_kernel_if.cpp`), and
+    /// does not know that it was lost.
     pub(crate) fn changed(&self) -> Result<()> {
         let mut state = self.lock();
         state.rom = Rom::Unknown;
@@ -121,11 +122,11 @@ impl Kernels {
         self.registers.write(Area::Kernels, SEGMENT, &segment)
     }
 
-    /// Marks the FPGA's configuration: the segment register keeps what is written now until the FPGA is configured
-    /// anew. It is that of an Address Span Extender, which is 0 after its reset (`MASTER_ADDRESS_DEF` in Altera's
+    /// Marks the FPGA's configuration: the segment register keeps the mark until the FPGA is configured again. It is
+    /// the register of an Address Span Extender, which is 0 after its reset (`MASTER_ADDRESS_DEF` in Altera's
     /// `acl_kernel_interface`), and is reset with the PCIe side of the board, not by the kernels' reset at 0x030. So a
-    /// reset of the hard IP, by a link that is down or reset, clears the mark too: that it is gone proves nothing,
-    /// that it is there proves that this FPGA was not configured. [`changed`](Self::changed) takes it away.
+    /// reset of the hard IP, by a link that is down or reset, clears the mark too: its absence proves nothing, but its
+    /// presence proves that this FPGA was not configured. [`changed`](Self::changed) removes the mark.
     ///
     /// `false`: this board's register cannot be read back, so there is no mark.
     pub(crate) fn mark(&self) -> Result<bool> {
@@ -139,11 +140,11 @@ impl Kernels {
         Ok(self.dword(SEGMENT)? == MARK)
     }
 
-    /// Reads as the runtime is to see it.
+    /// Reads registers as the runtime is to see them.
     pub(crate) fn read(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let length = data.len() as u64;
         let Some(end) = offset.checked_add(length) else {
-            // Which says what is wrong with it.
+            // This access reports the error.
             return self.registers.read(Area::Kernels, offset, data);
         };
         let looks = offset < VERSION + 4 || offset < ROM.end && end > ROM.start;
@@ -155,7 +156,7 @@ impl Kernels {
         if (looks || high) && self.rewrites && matches!(state.rom, Rom::Unknown) {
             state.rom = match self.text(state.segment)? {
                 Ok(bytes) => instead(&bytes),
-                // The runtime refuses it.
+                // The runtime refuses such a ROM.
                 Err(_) => Rom::Own,
             };
         }
@@ -188,13 +189,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// Writes, and takes note of the segment.
+    /// Writes registers, and notes the segment.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.saturating_add(data.len() as u64);
         if offset >= SEGMENT + 4 || end <= SEGMENT {
             return self.registers.write(Area::Kernels, offset, data);
         }
-        // The note and the register change together.
+        // The noted segment and the register change together.
         let mut state = self.lock();
         self.registers.write(Area::Kernels, offset, data)?;
         let mut segment = state.segment.to_le_bytes();
@@ -213,7 +214,7 @@ impl Kernels {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The text that the runtime is shown; or what is wrong with the ROM, in words.
+    /// Returns the text that the runtime gets; or the error of the ROM, in words.
     pub(crate) fn shown(&self) -> Result<std::result::Result<String, String>> {
         let mut state = self.lock();
         let bytes = match self.text(state.segment)? {
@@ -228,15 +229,15 @@ impl Kernels {
         Ok(Ok(String::from_utf8_lossy(until_zero(bytes)).into_owned()))
     }
 
-    /// The board's own text, rewritten where it is of an old version, if it can be read at all. What the runtime is
-    /// shown stays as it is.
+    /// Returns the board's own text, rewritten if it is of an old version, if it can be read at all. The text that the
+    /// runtime gets does not change.
     pub(crate) fn known(&self) -> Option<String> {
         let bytes = self.text(self.lock().segment).ok()?.ok()?;
         let text = std::str::from_utf8(until_zero(&bytes)).ok()?;
         Some(upgrade(text).unwrap_or_else(|_| text.into()))
     }
 
-    /// The text that the board has. The window is moved for it, and then back to `segment`.
+    /// Returns the text that the board has. The window is moved for the read, and then back to `segment`.
     fn text(&self, segment: u32) -> Result<std::result::Result<Vec<u8>, String>> {
         match self.dword(VERSION)? {
             SHORT_ROM => {
@@ -257,7 +258,7 @@ impl Kernels {
         }
     }
 
-    /// The text of a long ROM.
+    /// Returns the text of a long ROM.
     fn long_text(&self) -> Result<std::result::Result<Vec<u8>, String>> {
         let mut digits = [0; DIGITS as usize];
         self.look_at(SPACE - DIGITS, &mut digits)?;
@@ -293,13 +294,13 @@ impl Kernels {
     }
 }
 
-/// The bytes before the first 0.
+/// Returns the bytes before the first 0.
 fn until_zero(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0);
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// What stands in the place of a ROM's text.
+/// Returns the text that takes the place of a ROM's text.
 fn instead(bytes: &[u8]) -> Rom {
     let text = std::str::from_utf8(until_zero(bytes));
     let Some(text) = text

@@ -1,4 +1,4 @@
-//! An OpenCL side for unit tests, which answers as it is told.
+//! An OpenCL side for unit tests, with configurable answers.
 
 use peerlane_host::{Area, Errno, Error, OpenCl, Result};
 use std::collections::VecDeque;
@@ -7,31 +7,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Answers of a side: the next calls' first, and then it does what it is asked.
+/// Answers of a side: those of the next calls first, and afterwards it does its work.
 #[derive(Debug, Default)]
 pub(crate) struct Stub {
-    /// Of `arm`.
+    /// Answers of `arm`.
     pub(crate) arms: Answers,
-    /// Of `wait`.
+    /// Answers of `wait`.
     pub(crate) waits: Answers,
-    /// Of `read` and `write`.
+    /// Answers of `read` and `write`.
     pub(crate) accesses: Answers,
-    /// There always is one.
+    /// There is always an interrupt.
     pub(crate) interrupts: bool,
-    /// It is not waited for.
+    /// The wait for an interrupt returns at once.
     pub(crate) at_once: bool,
-    /// What was written last.
+    /// Bytes that were written last.
     pub(crate) written: Mutex<Vec<u8>>,
     /// Times that the board was reset.
     pub(crate) resets: AtomicU64,
 }
 
-/// Answers to come, and how often one was asked for.
+/// Answers to come, and the number of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Answers(Mutex<(VecDeque<Error>, usize)>);
 
 impl Answers {
-    /// These calls fail.
+    /// Makes the next calls fail with these errors.
     pub(crate) fn of(errors: impl IntoIterator<Item = Error>) -> Self {
         Self(Mutex::new((errors.into_iter().collect(), 0)))
     }
@@ -42,13 +42,13 @@ impl Answers {
         state.0.pop_front().map_or(Ok(()), Err)
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     pub(crate) fn asked(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 
-/// What the kernel's driver answers with this number.
+/// Makes the error of the kernel's driver with this number.
 pub(crate) fn refused(source: Errno) -> Error {
     let call = "the stub";
     Error::Call { call, source }
@@ -75,7 +75,7 @@ impl OpenCl for Stub {
         self.arms.next()
     }
 
-    /// Time goes fast.
+    /// Waits only a millisecond.
     fn wait(&self, _: Option<Duration>) -> Result<bool> {
         self.waits.next()?;
         if !self.at_once {

@@ -1,11 +1,11 @@
-//! Threads of ours in a program of somebody else's.
+//! The library's threads in another program.
 
 use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
 use std::thread::{Builder, JoinHandle};
 
-/// Signals of a thread's own errors.
+/// Signals of a thread's own faults.
 const FAULTS: [c_int; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -19,8 +19,8 @@ const FAULTS: [c_int; 6] = [
 struct Blocked(libc::sigset_t);
 
 impl Blocked {
-    /// Blocks signals of the calling thread: the application handles its signals in its own threads. Those of a thread's
-    /// own [`FAULTS`] stay: the system ends a process past its handlers where one is blocked.
+    /// Blocks signals of the calling thread: the application handles its signals in its own threads. Signals of a
+    /// thread's own [`FAULTS`] stay unblocked: where one is blocked, the system ends a process without its handlers.
     fn all() -> Self {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
@@ -57,7 +57,7 @@ pub(crate) fn spawn(
 /// Waits for a thread's end, unless it is the calling one: a handler may close its board.
 pub(crate) fn join(thread: JoinHandle<()>) {
     if thread.thread().id() != std::thread::current().id() {
-        // Its panic was told when it happened.
+        // Its panic was reported when it happened.
         let _ = thread.join();
     }
 }

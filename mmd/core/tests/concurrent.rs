@@ -1,5 +1,5 @@
-//! The runtime's handlers under all orders of the threads that call, replace and take them away (loom). A handler that
-//! runs when it was taken away uses what its owner has given back: here a cell, of which loom sees every use.
+//! The runtime's handlers under all orders of the threads that call, replace and remove them (loom). A handler that
+//! runs after it was removed uses an object that its owner has freed: here a cell, whose uses loom checks.
 
 use handlers::Handlers;
 use loom::cell::UnsafeCell;
@@ -8,7 +8,7 @@ use loom::thread;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// What `mmd/core` has under these names.
+/// Types that `mmd/core` has under these names.
 mod abi {
     use std::ffi::{c_int, c_void};
 
@@ -45,7 +45,7 @@ mod sync {
 #[path = "../src/handlers.rs"]
 mod handlers;
 
-/// What a handler uses.
+/// Object that a handler uses.
 type Used = UnsafeCell<u32>;
 
 fn user(used: &Arc<Used>) -> *mut c_void {
@@ -55,11 +55,11 @@ fn user(used: &Arc<Used>) -> *mut c_void {
 unsafe extern "C" fn interrupt(_: c_int, used: *mut c_void) {
     // SAFETY: it was set with a pointer to this, and each test keeps it to its end.
     let used = unsafe { &*used.cast::<Used>() };
-    // SAFETY: loom fails the test if another thread writes it meanwhile.
+    // SAFETY: loom fails the test if another thread writes it at the same time.
     used.with(|value| assert_eq!(unsafe { *value }, 0));
 }
 
-/// What the handler of transfers uses, and its calls that have begun.
+/// Object that the handler of transfers uses, with the calls that have begun.
 #[derive(Default)]
 struct Told {
     used: UnsafeCell<u32>,
@@ -77,17 +77,17 @@ unsafe extern "C" fn status(handle: c_int, told: *mut c_void, _: *mut c_void, _:
     unsafe { interrupt(handle, used) };
 }
 
-/// The handler's owner gives it back: nobody may use it.
+/// Frees the object as the handler's owner: no handler may use it any more.
 fn given_back(used: &Used) {
     // SAFETY: as above.
     used.with_mut(|value| unsafe { *value = 1 });
 }
 
-/// Handlers with one of interrupts.
+/// Makes handlers with one for interrupts.
 fn set() -> (Arc<Handlers>, Arc<Used>) {
     let handlers = Arc::new(Handlers::default());
     let used = Arc::new(Used::new(0));
-    // SAFETY: what it uses lives to the test's end.
+    // SAFETY: the object that it uses lives to the test's end.
     unsafe { handlers.set_interrupt(Some(interrupt), user(&used)) };
     (handlers, used)
 }
@@ -103,18 +103,18 @@ fn a_handler_of_transfers_is_not_at_work_when_it_was_replaced() {
         let handlers = Arc::new(Handlers::default());
         let told = Arc::new(Told::default());
         let user = Arc::as_ptr(&told).cast_mut().cast();
-        // SAFETY: what it uses lives to the test's end.
+        // SAFETY: the object that it uses lives to the test's end.
         unsafe { handlers.set_status(Some(status), user) };
         let listener = handlers.listener();
         let theirs = Arc::clone(&handlers);
         let call = thread::spawn(move || theirs.ended(listener, 1, 2, end::Owed));
-        // The owner knows that all transfers have ended that began with it.
+        // The owner knows that all transfers that began with it have ended.
         let mut calls = told.calls.lock().unwrap();
         while *calls == 0 {
             calls = told.called.wait(calls).unwrap();
         }
         drop(calls);
-        // SAFETY: there is none.
+        // SAFETY: there is no handler.
         unsafe { handlers.set_status(None, null_mut()) };
         given_back(&told.used);
         call.join().unwrap();
@@ -125,7 +125,7 @@ fn a_handler_of_transfers_is_not_at_work_when_it_was_replaced() {
 fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
     let ways: [fn(&Handlers); 3] = [
         Handlers::forget_interrupt,
-        // SAFETY: there is none.
+        // SAFETY: there is no handler.
         |handlers| unsafe { handlers.set_interrupt(None, null_mut()) },
         |handlers| handlers.without_interrupt(|| (true, ())),
     ];
@@ -140,7 +140,7 @@ fn a_handler_of_interrupts_is_not_at_work_when_it_was_taken_away() {
     }
 }
 
-/// The board is closed by one thread while another programs it: both return, and the handler stays away.
+/// One thread closes the board while another programs it: both return, and the handler stays removed.
 #[test]
 fn two_that_take_it_away_both_return() {
     loom::model(|| {
@@ -157,7 +157,7 @@ fn two_that_take_it_away_both_return() {
     });
 }
 
-/// Whoever waits for a call that is under way does not wait for those that begin later.
+/// A thread that waits for a call in progress does not wait for calls that begin later.
 #[test]
 fn a_transfer_that_waits_for_the_handler_goes_on() {
     loom::model(|| {

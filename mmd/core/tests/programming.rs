@@ -1,4 +1,4 @@
-//! Programming: which way is taken; what a tool is called with, and that nothing ends it in the middle.
+//! Programming: the way that is chosen, the arguments of a tool, and that nothing ends the tool early.
 
 use peerlane_host::{Area, Errno, Error, OpenCl, Packing};
 use peerlane_mmd_core::{CvpOrJtag, Jtag, Programmer};
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 const TOOL: &str = "PEERLANE_QUARTUS_PGM";
-/// Names the directory of a test, to its inner process.
+/// Variable with the directory of a test, for its inner process.
 const WORK: &str = "PEERLANE_PROGRAMMING_WORK";
 
 /// Puts a tool in place of `quartus_pgm`.
@@ -23,7 +23,7 @@ fn tool(work: &Path, script: &str) {
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// This test in a process of its own, with the tool in its environment.
+/// Runs this test in a process of its own, with the tool in its environment.
 fn inner(name: &str, work: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -34,10 +34,10 @@ fn inner(name: &str, work: &Path) -> Command {
     command
 }
 
-/// A board that is programmed, and nothing else. Its file is the standard input.
+/// A board that is only programmed. Its file is the standard input.
 #[derive(Debug, Default)]
 struct Board {
-    /// Its FPGA can be configured over PCIe; and takes the image.
+    /// Whether its FPGA can be configured over PCIe; and whether it takes the image.
     configures: bool,
     takes: bool,
     input: Option<std::io::Stdin>,
@@ -98,7 +98,7 @@ impl OpenCl for Board {
     }
 }
 
-/// What the inner process does: programs, with its standard input as the board's file.
+/// Programs in the inner process, with its standard input as the board's file.
 fn program() -> Result<(), String> {
     let mut image = Package::default();
     image.set(".acl.hash", "12");
@@ -110,7 +110,7 @@ fn program() -> Result<(), String> {
     alone().program(&image.bytes(), &board)
 }
 
-/// The only board.
+/// Makes the programmer of the only board.
 fn alone() -> Jtag {
     Jtag::new("peerlane0", true)
 }
@@ -119,7 +119,7 @@ fn is_inner() -> bool {
     std::env::var_os(WORK).is_some()
 }
 
-/// Names of the files in a directory.
+/// Lists the files in a directory.
 fn names(work: &Path) -> Vec<String> {
     let entries = fs::read_dir(work).unwrap().flatten();
     let mut names: Vec<_> = entries
@@ -154,7 +154,7 @@ fn the_tool_gets_the_configuration() {
         arguments.starts_with("-c USB-Blaster [1-3] -m jtag -o P;"),
         "{arguments}"
     );
-    // The configuration's file is gone.
+    // The configuration's file was removed.
     assert_eq!(names(work.path()), ["arguments", "content", "quartus_pgm"]);
 }
 
@@ -180,8 +180,8 @@ fn a_tool_that_fails_says_why() {
     assert_eq!(names(work.path()), ["quartus_pgm"]);
 }
 
-/// Where `SIGCHLD` is ignored, or another thread waits for all children, nobody is told a child's status. The tool
-/// has children of its own.
+/// Where `SIGCHLD` is ignored, or another thread waits for all children, a child's status is lost. The tool has
+/// children of its own.
 #[test]
 fn an_application_may_take_the_statuses_of_children() {
     const TAKES: &str = "PEERLANE_PROGRAMMING_TAKES";
@@ -194,7 +194,7 @@ fn an_application_may_take_the_statuses_of_children() {
         } else {
             std::thread::spawn(|| {
                 loop {
-                    // SAFETY: nobody wants the status.
+                    // SAFETY: the status is not used.
                     unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) };
                     std::thread::yield_now();
                 }
@@ -216,8 +216,8 @@ fn an_application_may_take_the_statuses_of_children() {
     }
 }
 
-/// Who calls is killed, with all of its process group and whoever reads what the tool says. The tool goes on
-/// to its end, and until then somebody has the board's file; but not what the tool leaves running.
+/// The caller is killed, with its process group and the process that reads the tool's output. The tool goes on to its
+/// end, and until then a process has the board's file; but a process that the tool leaves running does not have it.
 #[test]
 fn the_tool_outlives_its_caller_and_holds_the_board() {
     if is_inner() {
@@ -250,11 +250,11 @@ fn the_tool_outlives_its_caller_and_holds_the_board() {
     caller.kill().unwrap();
     caller.wait().unwrap();
     fs::write(work.path().join("go"), "").unwrap();
-    // Its last copy is closed when the tool has ended, and before the server does.
+    // The last copy of the file is closed when the tool has ended, and before the server ends.
     assert_eq!(held.read(&mut [0]).unwrap(), 0);
     let server = fs::read_to_string(work.path().join("server")).unwrap();
     let running = Path::new("/proc").join(server.trim()).exists();
-    // A server that is left is ours to end.
+    // The test ends the server that is left.
     let ended = Command::new("kill").arg(server.trim()).status().unwrap();
     assert!(work.path().join("done").exists(), "the tool was ended");
     assert!(running && ended.success());
@@ -289,7 +289,7 @@ fn choose(sections: &[(&str, &str)], board: &Board) -> Result<(), String> {
     programmer.program(&image, board)
 }
 
-/// Runs what is left of a test in a process whose tool notes that it ran; how often it did.
+/// Runs the rest of a test in a process whose tool records its runs; returns the number of runs.
 fn with_tool(name: &str, way: Option<&str>) -> usize {
     let work = tempfile::tempdir().unwrap();
     tool(work.path(), r#"echo >>"$PEERLANE_PROGRAMMING_WORK/ran""#);
@@ -319,7 +319,7 @@ fn cores(board: &Board) -> usize {
     cores.len()
 }
 
-/// Over PCIe where package and board let it, else by JTAG.
+/// Over PCIe where package and board allow it, else by JTAG.
 #[test]
 fn pcie_is_taken_where_it_can_be() {
     if !is_inner() {
@@ -349,7 +349,7 @@ fn pcie_is_taken_where_it_can_be() {
         assert_eq!(choose(sections, &board), Ok(()));
         assert_eq!(cores(&board), 0);
     }
-    // The FPGA does not take it: by JTAG, if that can be done.
+    // The FPGA does not take it: by JTAG, if that is possible.
     let refuses = board(true, false);
     assert_eq!(choose(&[CORE, SOF], &refuses), Ok(()));
     assert_eq!(cores(&refuses), 1);
@@ -358,7 +358,7 @@ fn pcie_is_taken_where_it_can_be() {
         error.contains("over PCIe") && error.contains(".acl.sof"),
         "{error}"
     );
-    // Neither.
+    // Neither way is possible.
     let error = choose(&[CORE], &board(false, true)).unwrap_err();
     assert!(error.contains(".acl.sof"), "{error}");
 }
@@ -405,7 +405,7 @@ fn another_way_is_refused() {
     assert_eq!(error, "PEERLANE_PROGRAM: usb is neither cvp nor jtag");
 }
 
-/// With several boards each says where it is; alone, a board takes what is said for all.
+/// With several boards each needs its own place; a single board uses the settings for all boards.
 #[test]
 fn of_several_boards_each_has_its_own_place() {
     let name = "of_several_boards_each_has_its_own_place";
@@ -424,7 +424,7 @@ fn of_several_boards_each_has_its_own_place() {
         println!("<{:?}>", one.program(&image, &board));
         return;
     }
-    // What is set; the cable and the device of one of several boards, and of one that is alone.
+    // The settings; the cable and the device of one of several boards, and of a single board.
     let own = "ACL_PCIE_JTAG_CABLE_peerlane1";
     let index = "ACL_PCIE_JTAG_DEVICE_INDEX_peerlane1";
     let all = [

@@ -28,12 +28,12 @@ type Copy = unsafe extern "C" fn(
 type Address = unsafe extern "C" fn(Handle, Handle, *mut u64) -> i32;
 type Text = unsafe extern "C" fn(i32) -> *const c_char;
 
-/// `CL_MEM_READ_WRITE`: the board may also read back, which tells that its writes have arrived.
+/// `CL_MEM_READ_WRITE`: the board may also read back, which proves that its writes have arrived.
 const READ_WRITE: u64 = 1 << 0;
 /// `CL_MEM_READ_ONLY`.
 const READ_ONLY: u64 = 1 << 2;
 
-/// Which way bytes go.
+/// Direction of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     ToPeer,
@@ -52,7 +52,7 @@ struct Library {
 }
 
 impl Library {
-    /// That of a device of ours, where it is one of Peerlane's.
+    /// Finds the library of a device of ours, if the device is a Peerlane board.
     ///
     /// # Safety
     /// The device has been in a context: before that, runtimes may not know their boards.
@@ -94,18 +94,18 @@ struct Named {
 
 static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
-/// Peers' buffers, with devices, that the board's library has no way to, and why: who copies by way of the host does so
-/// many times, and the library says a line each time that it is asked.
+/// Peers' buffers, with devices, that the board's library has no way to, and the reasons. A program that copies through
+/// the host's memory does so many times, and the library prints a line each time that it is asked.
 static REFUSED: Mutex<Vec<Refused>> = Mutex::new(Vec::new());
 
-/// Why there is no way to a buffer.
+/// The reason why there is no way to a buffer.
 struct Refused {
     /// Buffer and device, exposed.
     of: (usize, usize),
     why: Arc<str>,
 }
 
-/// `clSetPeerMemoryPeerlane`, with arguments that were looked at: `memory` null takes back what was named.
+/// `clSetPeerMemoryPeerlane`, with arguments that were checked. A null `memory` removes an earlier name.
 ///
 /// # Safety
 /// The buffer is a live one of a platform with these functions.
@@ -116,13 +116,13 @@ pub(super) unsafe fn name(
     (memory, offset): (Handle, usize),
 ) -> Result<(), i32> {
     let of = (buffer.expose_provenance(), device.expose_provenance());
-    // What was taken back stays in the list, with no memory: the buffer's end is told once.
+    // A buffer whose name was removed stays in the list, with no memory: its end is reported once.
     let known = NAMED.lock().iter().any(|named| named.of.0 == of.0);
     if !known {
         if memory.is_null() {
             return Ok(());
         }
-        // No lock is held: it may be called before the call returns.
+        // No lock is held: the callback may run before the call returns.
         // SAFETY: the caller's promise.
         status(unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) })?;
     }
@@ -136,7 +136,7 @@ pub(super) unsafe fn name(
     Ok(())
 }
 
-/// A buffer with a name, or one that was refused, ends: its address may be another's soon.
+/// Drops the entries of a buffer that ends: its address may be another buffer's soon.
 unsafe extern "C" fn forget(buffer: Handle, _: *mut c_void) {
     NAMED.lock().retain(|named| named.of.0 != buffer.addr());
     REFUSED
@@ -158,13 +158,13 @@ pub(super) struct Direct {
 unsafe impl Send for Direct {}
 
 impl Direct {
-    /// The way from a device of ours to a peer's buffer.
+    /// Finds the way from a device of ours to a peer's buffer.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why it does not exist.
     ///
     /// # Safety
-    /// As of [`Library::of`]; the buffer is a live one, and no part of another.
+    /// As for [`Library::of`]; the buffer is a live one, and not a part of another one.
     pub(super) unsafe fn find(
         device: Handle,
         (peer, buffer): (Functions, Handle),
@@ -212,7 +212,7 @@ impl Direct {
                 let reason: Arc<str> = library.text(error).into();
                 // SAFETY: the caller's promise. No lock is held, as in `name`.
                 let ends = || unsafe { peer.at_the_end_of_mem(buffer, forget, null_mut()) };
-                // Other reasons pass. What would not be forgotten is not kept.
+                // Other reasons may be temporary. A reason whose buffer's end would not be reported is not cached.
                 if error == PEER_NOT_SUPPORTED && ends() == SUCCESS {
                     let why = Arc::clone(&reason);
                     REFUSED.lock().push(Refused { of, why });
@@ -222,10 +222,10 @@ impl Direct {
         }
     }
 
-    /// Whether a buffer of ours has its contents on the board.
+    /// Checks that a buffer of ours has its contents on the board.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it has not.
     ///
     /// # Safety
     /// They are a live device and a live buffer of a context with it.
@@ -240,7 +240,7 @@ impl Direct {
         status(error).map_err(|error| self.library.text(error).into())
     }
 
-    /// Copies; returns when the bytes have arrived.
+    /// Copies, and returns when the bytes have arrived.
     ///
     /// # Errors
     /// The library's error.
@@ -273,7 +273,7 @@ impl Drop for Direct {
     }
 }
 
-/// What the board's library has OpenCL's functions from.
+/// Finds OpenCL's functions for the board's library.
 ///
 /// # Safety
 /// `name` ends with a zero byte.

@@ -1,5 +1,5 @@
-//! The functions of the platform that an object is of, by the dispatch table with which it begins
-//! (`cl_khr_icd`). All handles here are those of programs, ours and others' alike.
+//! The functions of an object's platform, by the dispatch table with which the object begins (`cl_khr_icd`). All
+//! handles here are those of programs, for our platform and for others.
 
 use std::ffi::{CStr, c_void};
 use std::mem::{MaybeUninit, transmute};
@@ -15,7 +15,7 @@ use crate::objects::Handle;
 #[derive(Clone, Copy)]
 pub(super) struct Functions(NonNull<AtomicPtr<c_void>>);
 
-/// What a function without a platform's function answers.
+/// Result of a call whose function the platform lacks.
 trait Missing {
     const ANSWER: Self;
 }
@@ -29,7 +29,7 @@ impl Missing for Handle {
 }
 
 impl Functions {
-    /// Those of an object's platform.
+    /// Returns the functions of an object's platform.
     ///
     /// # Safety
     /// The handle is null or a live object of a platform that OpenCL's loader has loaded.
@@ -40,8 +40,8 @@ impl Functions {
         NonNull::new(*table).map(Self)
     }
 
-    /// The function of a slot. A driver for loaders of `cl_khr_icd` 2.0 may leave its table empty; then the
-    /// loader's function of this name goes on to it.
+    /// Returns the function of a slot. A driver for loaders of `cl_khr_icd` 2.0 may leave its table empty; then the
+    /// loader's function of this name calls the driver's.
     fn find(self, slot: usize, name: &CStr) -> *mut c_void {
         // SAFETY: the functions asked for are of OpenCL 1.2 at most, before whose end no table ends.
         let found = unsafe { self.0.add(slot).as_ref().load(Acquire) };
@@ -52,9 +52,9 @@ impl Functions {
     }
 }
 
-/// The function that the process's loader of OpenCL has by a name.
+/// Finds the function that the process's loader of OpenCL has by a name.
 fn loaders(name: &CStr) -> *mut c_void {
-    // SAFETY: nothing is loaded (RTLD_NOLOAD), and what is found is not used but by its type.
+    // SAFETY: nothing is loaded (RTLD_NOLOAD), and the result is used only by its type.
     unsafe {
         let found = libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
         if !found.is_null() {
@@ -93,7 +93,7 @@ macro_rules! functions {
             }
         )*}
 
-        /// OpenCL's functions for objects of any platform, which is what a loader has.
+        /// OpenCL's functions for objects of any platform, as a loader has them.
         mod dispatching {
             use super::{Functions, Handle, Missing, c_void};
 
@@ -195,8 +195,7 @@ unsafe extern "C" fn wait_for_events(count: u32, list: *const Handle) -> i32 {
     }
 }
 
-/// OpenCL's function of a name, for objects of any platform; null if it is none that the board's library
-/// calls.
+/// Returns OpenCL's function of a name, for objects of any platform; null if the board's library does not call it.
 pub(super) fn for_all_platforms(name: &[u8]) -> *mut c_void {
     match name {
         b"clWaitForEvents" => wait_for_events as *mut c_void,
@@ -204,10 +203,10 @@ pub(super) fn for_all_platforms(name: &[u8]) -> *mut c_void {
     }
 }
 
-/// What can be asked for by its bytes.
+/// A value that a query writes as bytes.
 ///
 /// # Safety
-/// Any bytes are one.
+/// Any bytes are a valid value.
 pub(super) unsafe trait Answer: Copy {}
 // SAFETY: any bytes are a number, or an address that is only passed on.
 unsafe impl Answer for u32 {}
@@ -220,7 +219,7 @@ unsafe impl Answer for usize {}
 // SAFETY: as above.
 unsafe impl Answer for Handle {}
 
-/// Asks for one value.
+/// Queries one value.
 fn one<T: Answer>(ask: impl FnOnce(usize, *mut c_void, *mut usize) -> i32) -> Result<T, i32> {
     let mut value = MaybeUninit::<T>::zeroed();
     let mut length = 0;
@@ -236,7 +235,7 @@ fn one<T: Answer>(ask: impl FnOnce(usize, *mut c_void, *mut usize) -> i32) -> Re
     }
 }
 
-/// The call's own status.
+/// Converts a call's status.
 pub(super) fn status(called: i32) -> Result<(), i32> {
     match called {
         SUCCESS => Ok(()),
@@ -244,7 +243,7 @@ pub(super) fn status(called: i32) -> Result<(), i32> {
     }
 }
 
-// What is asked about an object (CL/cl.h).
+// Queries about an object (CL/cl.h).
 pub(super) const MEM_TYPE: u32 = 0x1100;
 pub(super) const MEM_FLAGS: u32 = 0x1101;
 pub(super) const MEM_SIZE: u32 = 0x1102;
@@ -272,7 +271,7 @@ impl Functions {
     /// Waits for one event.
     ///
     /// # Errors
-    /// The status of one that has failed.
+    /// The status of an event that has failed.
     ///
     /// # Safety
     /// It is a live event of this platform.
@@ -280,7 +279,7 @@ impl Functions {
         // SAFETY: the caller's promise.
         unsafe {
             let waited = self.wait_for_events(1, &raw const event);
-            // OpenCL 1.0 does not say that an event has failed, and no version how.
+            // OpenCL 1.0 does not report here that an event has failed, and no version reports its error.
             match self.event::<i32>(event, EVENT_STATUS) {
                 Ok(failed @ ..0) => Err(failed),
                 _ => status(waited),
@@ -317,7 +316,7 @@ impl Functions {
         one(|room, to, length| unsafe { self.queue_info(queue, what, room, to, length) })
     }
 
-    /// The first device of a context.
+    /// Returns the first device of a context.
     ///
     /// # Safety
     /// It is a live context of this platform.
@@ -335,7 +334,7 @@ impl Functions {
     }
 }
 
-/// What is kept from going, and given back in the end.
+/// A reference to an object, which is released on drop.
 pub(super) struct Kept {
     functions: Functions,
     /// The handle, exposed.
@@ -362,7 +361,7 @@ impl Kept {
         std::ptr::with_exposed_provenance_mut(self.object)
     }
 
-    /// Leaves it to somebody else to give it back.
+    /// Transfers the reference to the caller.
     pub(super) fn hand_over(self) -> Handle {
         let object = self.object();
         std::mem::forget(self);
@@ -372,7 +371,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // SAFETY: a reference that whoever made this had.
+        // SAFETY: a reference that the maker of this value had.
         unsafe { (self.release)(self.functions, self.object()) };
     }
 }
@@ -386,7 +385,7 @@ impl Functions {
         Ok(self.kept_event(event))
     }
 
-    /// One reference of the caller's, from now on this one's.
+    /// Takes over one reference of the caller's.
     pub(super) fn kept_event(self, event: Handle) -> Kept {
         Kept::new(self, event, Self::release_event)
     }
@@ -415,7 +414,7 @@ impl Functions {
         Ok(Kept::new(self, context, Self::release_context))
     }
 
-    /// A new user event, with one reference.
+    /// Makes a user event, with one reference.
     ///
     /// # Safety
     /// It is a live context of this platform.
@@ -426,7 +425,7 @@ impl Functions {
         made(event, error).map(|event| self.kept_event(event))
     }
 
-    /// A new queue in order.
+    /// Makes a queue in order.
     ///
     /// # Safety
     /// They are a live context of this platform and a device of it.
@@ -437,7 +436,7 @@ impl Functions {
         made(queue, error).map(|queue| Kept::new(self, queue, Self::release_queue))
     }
 
-    /// A new buffer.
+    /// Makes a buffer.
     ///
     /// # Safety
     /// It is a live context of this platform.
@@ -453,7 +452,7 @@ impl Functions {
         made(mem, error).map(|mem| Kept::new(self, mem, Self::release_mem))
     }
 
-    /// A marker behind events, and what it completes with.
+    /// Enqueues a marker after events, and returns the event that it completes with.
     ///
     /// # Safety
     /// They are a live queue and live events of this platform.
@@ -466,7 +465,7 @@ impl Functions {
         made(event, SUCCESS).map(|event| self.kept_event(event))
     }
 
-    /// A marker behind all commands before it.
+    /// Enqueues a marker after all earlier commands.
     ///
     /// # Safety
     /// It is a live queue of this platform.

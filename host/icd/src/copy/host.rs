@@ -5,16 +5,16 @@ use std::ptr::{null, null_mut};
 use super::functions::{Functions, Kept, status};
 use crate::objects::Handle;
 
-/// Bytes of a part, at most. There is room for two.
+/// Most bytes of a part. There is room for two parts.
 const PART: usize = 4 << 20;
 
-/// `CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR`: memory of the host that the platform's devices reach best,
-/// pinned with most.
+/// `CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR`: memory of the host that the platform's devices reach best. Most
+/// platforms pin it.
 const HOST_MEMORY: u64 = 1 << 0 | 1 << 4;
 /// `CL_MAP_READ | CL_MAP_WRITE`.
 const MAP: u64 = 1 << 0 | 1 << 1;
 
-/// A buffer, and where in it.
+/// A buffer, with an offset.
 #[derive(Clone, Copy)]
 pub(super) struct End {
     pub(super) functions: Functions,
@@ -28,7 +28,7 @@ pub(super) struct End {
 enum Staging {
     /// A buffer of a platform, mapped.
     Pinned { address: *mut u8, buffer: Kept },
-    /// Where the platform has none.
+    /// Memory of the process, where the platform has none.
     Plain(Vec<u8>),
 }
 
@@ -65,14 +65,14 @@ impl Staging {
         Self::Plain(vec![0; size])
     }
 
-    /// Nobody uses it any more.
+    /// Frees the memory when it is not used any more.
     ///
     /// # Safety
     /// The queue is the one that it was made with.
     unsafe fn end(self, queue: &Kept) {
         if let Self::Pinned { address, buffer } = self {
             let f = buffer.functions();
-            // SAFETY: the caller's promise. What fails here was not the copy.
+            // SAFETY: the caller's promise. An error here is not an error of the copy.
             unsafe {
                 let address = address.cast();
                 f.unmap(
@@ -96,7 +96,7 @@ impl Staging {
     }
 }
 
-/// Copies; returns when all is written.
+/// Copies, and returns when all is written.
 ///
 /// # Errors
 /// The error of the platform that has failed.
@@ -119,7 +119,7 @@ pub(super) unsafe fn copy(from: &End, to: &End, pinned: &End, size: usize) -> Re
         let mut staging = Staging::new(pinned, queue.object(), 2 * part);
         let room = staging.address();
         let copied = parts(from, to, [&from_queue, &to_queue], (room, part), size);
-        // Nobody writes from the room any more when it goes.
+        // No command may write from the staging memory when it is freed.
         let finished = status(to.functions.finish(to_queue.object()));
         staging.end(queue);
         copied.and(finished)

@@ -1,13 +1,12 @@
 //! `cl_peerlane_copy_buffer`: copies between a buffer of this platform and one of another, by one call.
 //! `docs/cl_peerlane_copy_buffer.md` is its specification, `include/peerlane_copy.h` its header.
 //!
-//! A copy is a command of a queue of this platform. To the vendor library it is two markers: one in front of it,
-//! behind which it begins, and one behind it, which waits for a user event that the copy completes. The bytes are
-//! moved by the board's library where that has a way to the other buffer ([`board`]), and else through the host's
-//! memory ([`host`]).
+//! A copy is a command of a queue of this platform. For the vendor library it is two markers. The copy begins after the
+//! first one. The second one waits for a user event that the copy completes. The board's library moves the bytes if it
+//! has a way to the other buffer ([`board`]); otherwise they go through the host's memory ([`host`]).
 //!
-//! Objects of either platform are used as programs use them, by their dispatch tables ([`functions`]); so all of
-//! this platform's go through the wrapper, too.
+//! Objects of either platform are used as programs use them, by their dispatch tables ([`functions`]); so all calls for
+//! objects of this platform go through the wrapper, too.
 
 mod board;
 mod code;
@@ -62,7 +61,7 @@ const HOST_NO_ACCESS: u64 = 1 << 9;
 const OUT_OF_ORDER: u64 = 1 << 0;
 const PROFILING: u64 = 1 << 1;
 
-/// Whether a vendor library has what a copy needs.
+/// Whether a vendor library has the functions that a copy needs.
 pub(crate) fn possible(vendor: &Vendor) -> bool {
     let order = vendor.clEnqueueMarkerWithWaitList.is_some()
         || (vendor.clEnqueueMarker.is_some() && vendor.clEnqueueWaitForEvents.is_some());
@@ -74,7 +73,7 @@ pub(crate) fn possible(vendor: &Vendor) -> bool {
         && vendor.clEnqueueWriteBuffer.is_some()
 }
 
-/// A function of the extension by its name, or null.
+/// Finds a function of the extension by its name, or returns null.
 pub(crate) fn function(name: &[u8]) -> *mut c_void {
     match name {
         b"clEnqueueCopyBufferPeerlane" => clEnqueueCopyBufferPeerlane as *mut c_void,
@@ -130,9 +129,9 @@ struct Buffer {
 
 impl Buffer {
     /// # Safety
-    /// The handle is null, any number that is no address, or a live object of a platform.
+    /// The handle is null, any number that is not an address, or a live object of a platform.
     unsafe fn of(buffer: Handle) -> Result<Self, i32> {
-        // What is ours is looked up and not followed.
+        // A handle of ours is looked up and not dereferenced.
         if objects::is_in_arena(buffer) && objects::raw(buffer, Kind::Mem).is_null() {
             return Err(INVALID_MEM_OBJECT);
         }
@@ -152,7 +151,7 @@ impl Buffer {
         }
     }
 
-    /// Whether it is a part of another one.
+    /// Whether it is a sub-buffer.
     fn is_part(&self) -> bool {
         // SAFETY: it was a live one when this was made, within the same call.
         let parent = unsafe { self.functions.mem::<Handle>(self.buffer, MEM_PARENT) };
@@ -174,7 +173,7 @@ struct Pair {
 
 impl Pair {
     /// # Safety
-    /// The queue is any number; the buffers are as [`Buffer::of`] wants them.
+    /// The queue is any number; the buffers are as for [`Buffer::of`].
     unsafe fn of(queue: Handle, source: Handle, destination: Handle) -> Result<Self, i32> {
         // SAFETY: the caller's promise.
         let (queue, source, destination) = unsafe {
@@ -198,19 +197,19 @@ impl Pair {
         })
     }
 
-    /// The way without the host's memory, or why there is none.
+    /// Finds the way without the host's memory, or the reason why it does not exist.
     fn direct(&self) -> Result<Direct, Arc<str>> {
         if self.board.is_part() || self.peer.is_part() {
             return Err("a sub-buffer has no address of its own".into());
         }
-        // SAFETY: what this was made of is live within the call.
+        // SAFETY: the objects of this pair are live within the call.
         unsafe {
             let peer = (self.peer.functions, self.peer.buffer);
             Direct::find(self.queue.device, peer, self.direction)
         }
     }
 
-    /// Whether the program lets the host's memory have the bytes.
+    /// Checks that the program's flags let the host access the bytes.
     fn check_host_access(&self) -> Result<(), i32> {
         let (source, destination) = match self.direction {
             Direction::ToPeer => (&self.board, &self.peer),
@@ -225,17 +224,17 @@ impl Pair {
     }
 }
 
-/// What a copy waits for: events of one context.
+/// Events of one context that a copy waits for.
 struct WaitList {
     count: u32,
     list: *const Handle,
 }
 
 impl WaitList {
-    /// The events, if they are ones of the context; with `ours`, of this platform.
+    /// Returns the events, if they belong to the context; with `ours`, they must be of this platform.
     ///
     /// # Safety
-    /// The list is null or has so many elements. Those that are none of ours are null or live events.
+    /// The list is null or has so many elements. Events of other platforms are null or live.
     unsafe fn events(&self, context: Handle, ours: bool) -> Result<Vec<Handle>, i32> {
         if self.list.is_null() != (self.count == 0) {
             return Err(INVALID_EVENT_WAIT_LIST);
@@ -317,7 +316,7 @@ pub(crate) unsafe extern "C" fn clEnqueueCopyBufferPeerlane(
 }
 
 /// # Safety
-/// All of these were looked at and are live; the places are null or the caller's.
+/// All of these were checked and are live; the places are null or the caller's.
 unsafe fn enqueue(
     pair: &Pair,
     (board_at, peer_at, size): (usize, usize, usize),
@@ -378,7 +377,7 @@ unsafe fn enqueue(
             true => record::follow(queue.queue, &record),
             false => None,
         };
-        // From here on whatever fails has to end the event: it may stand in the queue.
+        // From here on each failure has to end the event: it may already be in the queue.
         let mut job = Job {
             direction: pair.direction,
             ends,
@@ -423,17 +422,17 @@ unsafe fn enqueue(
 
 /// The place of a copy in a queue.
 struct Place {
-    /// What it waits for.
+    /// Events that it waits for.
     before: Vec<Kept>,
-    /// The marker that waits for it, where there is one. It is kept until the copy's event has ended: PoCL 3.1 forgets
-    /// a command that has failed, but not in the events that it waited for.
+    /// The marker that waits for the copy, where there is one. It is kept until the copy's event has ended: PoCL 3.1
+    /// frees a command that has failed, but leaves it in the events that it waited for.
     behind: Option<Kept>,
-    /// In a queue without order: what the marker behind it waits for, instead of the copy's event.
+    /// In a queue without order: the event that the marker after the copy waits for, instead of the copy's event.
     gate: Option<Kept>,
 }
 
-/// Puts a copy's place into its queue. In a queue in order, what comes behind the copy waits for its event and fails
-/// with it. In one without order a barrier waits, but nothing fails that has not the event in its list: the open FPGA
+/// Puts a copy's place into its queue. In a queue in order, commands after the copy wait for its event and fail with
+/// it. In a queue without order a barrier waits, but only commands with the event in their list fail: the open FPGA
 /// runtime (v2025.0) loses a reference to such a queue with each of its commands that fails with a user event
 /// (tests/icd/programs/references.c).
 ///
@@ -453,7 +452,8 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
                 ..place
             }),
             Err(error) => {
-                // Nobody waits for it. The open FPGA runtime ends no context with a user event that has not ended.
+                // No command waits for it. The open FPGA runtime does not end a context with a user event that has not
+                // ended.
                 queue
                     .functions
                     .set_user_event_status(gate.object(), SUCCESS);
@@ -463,21 +463,22 @@ unsafe fn in_order(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Plac
     }
 }
 
-/// The same, with the event that what comes behind it waits for. The queue is not flushed here, which whoever waits for
-/// what is in front does: clFlush of the open FPGA runtime waits for commands that wait.
+/// Puts a copy's place into its queue; commands after the copy wait for the event `done`. This does not flush the
+/// queue. Code that waits for commands before the copy flushes it: clFlush of the open FPGA runtime waits for commands
+/// that wait.
 ///
 /// # Safety
-/// As of [`in_order`].
+/// As for [`in_order`].
 unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, i32> {
     let f = queue.functions;
     let vendor = platform::vendor();
     // SAFETY: the caller's promise.
     unsafe {
-        // Each is waited for by itself, too: whether a marker fails with them is the vendor's affair.
+        // Each event is also waited for by itself: it depends on the vendor whether a marker fails with its events.
         let keep = |event: &Handle| f.keep_event(*event);
         let mut before: Vec<Kept> = events.iter().map(keep).collect::<Result<_, _>>()?;
         if vendor.clEnqueueMarkerWithWaitList.is_none() {
-            // OpenCL 1.1: a marker is behind all commands, also in a queue without order.
+            // OpenCL 1.1: a marker waits for all earlier commands, also in a queue without order.
             before.push(f.behind_all(queue.queue)?);
             status(f.hold_up(queue.queue, 1, &done.object()))?;
             return Ok(Place {
@@ -486,8 +487,8 @@ unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, 
                 gate: None,
             });
         }
-        // Without a list a marker is behind all commands. In a queue without order a copy is behind barriers and
-        // its list alone: an event that is complete makes a list.
+        // Without a list a marker waits for all earlier commands. In a queue without order a copy waits only for
+        // barriers and for its own list, so the marker's list has one event that is already complete.
         let past = match !queue.is_ordered() {
             true => {
                 let past = f.user_event(queue.context)?;
@@ -501,7 +502,7 @@ unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, 
             Some(past) => std::slice::from_ref(past),
             None => events,
         };
-        // A marker of PoCL 3.1 behind an event that has failed already never ends.
+        // In PoCL 3.1 a marker that waits for an event that has already failed never ends.
         let failed = past.is_none()
             && (events.iter()).any(|event| matches!(f.event::<i32>(*event, EVENT_STATUS), Ok(..0)));
         if !failed {
@@ -516,10 +517,10 @@ unsafe fn place(queue: &Queue, events: &[Handle], done: &Kept) -> Result<Place, 
     }
 }
 
-/// Tells which way a copy would take, and why.
+/// Reports the way that a copy would take, and the reason.
 ///
 /// # Safety
-/// As of [`clEnqueueCopyBufferPeerlane`]; the place is null or has so many bytes.
+/// As for [`clEnqueueCopyBufferPeerlane`]; the place is null or has so many bytes.
 pub(crate) unsafe extern "C" fn clGetCopyBufferInfoPeerlane(
     command_queue: Handle,
     src_buffer: Handle,
@@ -553,7 +554,7 @@ pub(crate) unsafe extern "C" fn clGetCopyBufferInfoPeerlane(
     }
 }
 
-/// Names the memory that a peer's buffer is made of, by which copies with it go.
+/// Names the memory that a peer's buffer is made of. Copies with that buffer use the memory.
 ///
 /// # Safety
 /// The device is any number, the buffer null or a live object of a platform.
@@ -576,5 +577,5 @@ pub(crate) unsafe extern "C" fn clSetPeerMemoryPeerlane(
     named.err().unwrap_or(SUCCESS)
 }
 
-/// What the board's library wants: [`function_of_opencl`].
+/// The function that the board's library needs: [`function_of_opencl`].
 pub(crate) type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;

@@ -1,5 +1,5 @@
-//! What the events of copies say of themselves. Such an event is a user event at the vendor's, so that all of
-//! the vendor's functions take it; as a program sees it, it is that of a command.
+//! Information about the events of copies. Such an event is a user event at the vendor's, so that all of the vendor's
+//! functions take it; a program sees it as the event of a command.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -32,7 +32,7 @@ const COMPLETE: u32 = 0x1284;
 const RUNNING: i32 = 1;
 const DONE: i32 = 0;
 
-/// A copy, as its event tells of it.
+/// A copy, with the information that its event reports.
 #[derive(Debug)]
 pub(crate) struct Record {
     /// The queue's handle, which the event's object keeps; exposed.
@@ -40,14 +40,14 @@ pub(crate) struct Record {
     /// Queue and context at the vendor. Events of commands keep these; but this one is a user event there, and some
     /// vendors' do not even keep their context (`acl_event.cpp` of the open FPGA runtime).
     _kept: [VendorsObject; 2],
-    /// How the copy has ended; [`UNDER_WAY`] before.
+    /// Status at the copy's end; [`UNDER_WAY`] before.
     ended: AtomicI32,
     profiled: bool,
-    /// When it was enqueued, submitted, started and ended, in nanoseconds; 0: not yet.
+    /// Times of enqueue, submission, start and end, in nanoseconds; 0: not yet.
     times: [AtomicU64; 4],
 }
 
-/// No status that a command ends with.
+/// A status that no ended command has.
 const UNDER_WAY: i32 = 1;
 
 /// A reference to an object of the vendor's; exposed, 0 for none.
@@ -60,7 +60,7 @@ struct VendorsObject {
 type Call = unsafe extern "C" fn(Handle) -> i32;
 
 impl VendorsObject {
-    /// In the order in which they are to be given back.
+    /// Retains queue and context, in the order in which they are to be released.
     fn queue_and_context(queue: Handle, context: Handle) -> [Self; 2] {
         let vendor = platform::vendor();
         let keep = |raw: Handle, retain: Option<Call>, release| {
@@ -93,16 +93,16 @@ impl Drop for VendorsObject {
     }
 }
 
-/// How long a vendor may take to be through with an event whose last reference went in a callback.
+/// Time that a vendor may need to finish with an event whose last reference was released in a callback.
 const LINGERS: Duration = Duration::from_millis(100);
 
-/// Keeps a record for a while: the vendor is in the midst of telling of its event, and is not to lose queue and context
-/// meanwhile.
+/// Keeps a record for a while: the vendor is calling a callback of its event, and must not lose queue and context
+/// during that call.
 pub(crate) fn keep_a_while(record: Option<Arc<Record>>) {
     let Some(record) = record else { return };
     let spare = Arc::clone(&record);
     if !worker::let_go_later(record, LINGERS) {
-        // Where there is no thread it stays for ever.
+        // Without the thread the record stays for ever.
         std::mem::forget(spare);
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn keep_a_while(record: Option<Arc<Record>>) {
 /// The last copy of each queue, by its handle's number.
 static LAST: Mutex<BTreeMap<usize, Weak<Record>>> = Mutex::new(BTreeMap::new());
 
-/// A copy is now the last one of a queue. Gives the one before it if that is under way.
+/// Makes a copy the last one of a queue. Returns the copy before it if that is in progress.
 pub(super) fn follow(queue: Handle, record: &Arc<Record>) -> Option<Arc<Record>> {
     let before = {
         let mut last = LAST.lock();
@@ -121,7 +121,7 @@ pub(super) fn follow(queue: Handle, record: &Arc<Record>) -> Option<Arc<Record>>
     before.filter(|before| before.ended().is_none())
 }
 
-/// What [`Record`] has a time of.
+/// Moments whose times a [`Record`] has.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Moment {
     Queued,
@@ -143,7 +143,7 @@ fn now() -> u64 {
 }
 
 impl Record {
-    /// Of a copy that is being enqueued.
+    /// Makes the record of a copy that is being enqueued.
     pub(super) fn new(queue: Handle, context: Handle, profiled: bool) -> Self {
         let this = Self {
             queue: queue.expose_provenance(),
@@ -156,17 +156,17 @@ impl Record {
         this
     }
 
-    /// The moment is now.
+    /// Records that the moment is now.
     pub(super) fn is(&self, moment: Moment) {
         self.times[moment as usize].store(now(), Release);
     }
 
-    /// The copy has ended so, and nobody was told yet.
+    /// Records the copy's status before its end is reported.
     pub(super) fn has_ended(&self, status: i32) {
         self.ended.store(status, Release);
     }
 
-    /// How the copy has ended: 0, or an error below that; `None` before.
+    /// Returns the copy's status at its end, 0 or a negative error; `None` before.
     pub(super) fn ended(&self) -> Option<i32> {
         let ended = self.ended.load(Acquire);
         (ended != UNDER_WAY).then_some(ended)
@@ -177,7 +177,7 @@ impl Record {
     }
 }
 
-/// The execution status of the vendor's user event.
+/// Returns the execution status of the vendor's user event.
 fn vendors_status(event: Handle) -> Result<i32, i32> {
     let vendor = platform::vendor().clGetEventInfo.ok_or(INVALID_OPERATION)?;
     let mut status = 0i32;
@@ -238,7 +238,7 @@ pub(crate) unsafe fn event_profiling_info(
         Moment::Submitted,
         Moment::Started,
         Moment::Ended,
-        // Nothing of a copy comes after its end.
+        // The end is the last moment of a copy.
         Moment::Ended,
     ];
     let moment = (name.checked_sub(QUEUED)).and_then(|index| moments.get(index as usize));
@@ -252,7 +252,7 @@ pub(crate) unsafe fn event_profiling_info(
     })
 }
 
-/// `clSetUserEventStatus` of a copy's event, which is no user event to a program.
+/// `clSetUserEventStatus` of a copy's event, which is not a user event for a program.
 ///
 /// # Safety
 /// None: the handle is looked up.

@@ -1,4 +1,4 @@
-//! A copy that is under way, in the caller's thread or in one of its own.
+//! A copy in progress, in the caller's thread or in one of its own.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use super::board::{Direct, Direction};
 use super::code::{
     BOARD_RESTARTED, BUFFER_WITHOUT_ADDRESS, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-    INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
+    INVALID_PEER_MEMORY, INVALID_VALUE, OUT_OF_RESOURCES, SUCCESS,
 };
 use super::functions::Kept;
 use super::host::{self, End};
@@ -21,11 +21,12 @@ use super::record::{Moment, Record};
 use crate::objects::{self, Kind};
 use crate::platform;
 
-/// Copies that may be under way at a time. Each has a thread, because one that waited behind another might wait
-/// for what that one waits for.
+/// Copies that may be in progress at a time. Each has a thread: a copy that waited for the end of another one might
+/// wait for an event that the other one waits for.
 const MOST: usize = 64;
 
-/// How long a call waits for one of them to end. Longer it may not: they may all wait for what the caller does next.
+/// Time that a call waits for one of them to end. It must not wait longer: they may all wait for the caller's next
+/// call.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 static UNDER_WAY: Mutex<usize> = Mutex::new(0);
@@ -34,21 +35,18 @@ static ENDED: Condvar = Condvar::new();
 /// See [`Job::wait`].
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Copies that move bytes, or have ended and still give back what they had.
+/// Copies that move bytes, or that have ended and still release their objects.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Those of this thread, which may be told to end the program by who hears of a copy's end.
+    /// Those of this thread: a callback of a copy's end may end the program in it.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How long the end of the program waits for them.
+/// Time that the end of the program waits for them.
 const LAST: Duration = Duration::from_secs(10);
 
-/// A program that has not ended so long after its end began has a destructor that waits for something.
-const WAITS: Duration = Duration::from_secs(1);
-
-/// The program ends.
+/// Set when the program ends.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
 /// Copies that wait in threads of the driver's.
@@ -57,7 +55,7 @@ static WAITING: Mutex<Vec<Arc<Job>>> = Mutex::new(Vec::new());
 /// The process that has these threads: a child of a fork has none of them.
 static PROCESS: OnceLock<u32> = OnceLock::new();
 
-/// One of [`BUSY`].
+/// One copy of [`BUSY`].
 struct Busy(());
 
 impl Busy {
@@ -68,8 +66,8 @@ impl Busy {
     }
 }
 
-/// Lets go of something of the vendor's after a while, unless the program ends before: the vendor library may be gone
-/// then. Whether there is a thread for that; if not, it is let go of at once.
+/// Drops an object of the vendor's after a while, unless the program ends before: the vendor library may be gone then.
+/// Returns whether there is a thread for that; if not, the object is dropped at once.
 pub(super) fn let_go_later<T: Send + 'static>(what: T, after: Duration) -> bool {
     spawn(move || {
         thread::sleep(after);
@@ -88,25 +86,19 @@ impl Drop for Busy {
     }
 }
 
-/// A program that knows that its copy has ended may end, and with it the vendor library: its destructors run after
-/// this, which was registered when it was there. One that moves bytes uses that library, too. A copy that still waits is
-/// not waited for, and moves nothing any more. Where the program is still there a second later, a function of `atexit` or a
-/// destructor may wait for it, and it fails.
+/// Waits at the program's end for copies that move bytes. Destructors of the vendor library run after this function, which
+/// was registered when the library was loaded. Copies that still wait for events fail, while the library is there: a function
+/// of `atexit` or a destructor that runs later may wait for them.
 extern "C" fn at_exit() {
     if PROCESS.get() != Some(&std::process::id()) {
         return;
     }
     EXITING.store(true, SeqCst);
-    if !WAITING.lock().is_empty() {
-        spawn(|| {
-            thread::sleep(WAITS);
-            let waiting = std::mem::take(&mut *WAITING.lock());
-            for job in &waiting {
-                job.end(Err(OUT_OF_RESOURCES));
-            }
-            // Their threads may still use the objects.
-            std::mem::forget(waiting);
-        });
+    // The thread that ends the program may have the vendor's lock.
+    BUSY.fetch_add(1, SeqCst);
+    let ends = WAITING.lock().is_empty() || !spawn(fail_waiting);
+    if ends {
+        BUSY.fetch_sub(1, SeqCst);
     }
     let begin = Instant::now();
     while BUSY.load(SeqCst) > OWN.get() && begin.elapsed() < LAST {
@@ -114,17 +106,37 @@ extern "C" fn at_exit() {
     }
 }
 
-/// The right to have a copy under way.
+/// Fails all copies that wait for events.
+fn fail_waiting() {
+    let waiting = std::mem::take(&mut *WAITING.lock());
+    for job in &waiting {
+        job.end(Err(OUT_OF_RESOURCES));
+        // The next one may wait for this one: see `Job::wait`.
+        thread::sleep(SETTLING);
+    }
+    // Their threads may still use the objects.
+    std::mem::forget(waiting);
+    BUSY.fetch_sub(1, SeqCst);
+}
+
+/// Takes a copy from [`WAITING`]; `false`: [`fail_waiting`] has taken it.
+fn begins(job: &Arc<Job>) -> bool {
+    let mut waiting = WAITING.lock();
+    let place = waiting.iter().position(|other| Arc::ptr_eq(other, job));
+    place.map(|place| waiting.remove(place)).is_some()
+}
+
+/// The right to have a copy in progress.
 pub(super) struct Seat(());
 
-/// Takes a seat, if need be that of a copy which ends meanwhile.
+/// Takes a seat; if all are taken, waits for a copy to end.
 ///
 /// # Errors
-/// All are taken, and none is given back.
+/// All are taken, and none becomes free in time.
 pub(super) fn seat() -> Result<Seat, i32> {
     PROCESS.get_or_init(|| {
-        // SAFETY: a function that stays: the library is never closed (build.rs). Where there is no room for it, nobody
-        // waits.
+        // SAFETY: a function that stays: the library is never closed (build.rs). Where there is no room for it, the
+        // program's end does not wait.
         let _ = unsafe { libc::atexit(at_exit) };
         std::process::id()
     });
@@ -145,24 +157,24 @@ impl Drop for Seat {
     }
 }
 
-/// A copy with all that it needs. All its objects are kept.
+/// A copy with all of its objects, which it keeps.
 pub(super) struct Job {
     pub(super) direction: Direction,
-    /// The board's and the peer's.
+    /// The board's end and the peer's.
     pub(super) ends: [End; 2],
     pub(super) size: usize,
     pub(super) direct: Option<Direct>,
-    /// What is in front in the queue, and the events of the queue's context; kept until the end.
+    /// Events of the commands before it in the queue, and the events of the queue's context; kept until the end.
     pub(super) waits: Vec<Kept>,
-    /// The copy in front of it in a queue in order.
+    /// The copy before it in a queue in order.
     pub(super) previous: Option<Arc<Record>>,
     /// Events of the peer's context.
     pub(super) peers: Vec<Kept>,
     pub(super) done: Kept,
     pub(super) peer_done: Option<Kept>,
-    /// What waits for it in the queue.
+    /// The marker that waits for it in the queue.
     pub(super) behind: Option<Kept>,
-    /// A user event that completes behind it, however it ends.
+    /// A user event that completes after the copy, with success also after an error.
     pub(super) gate: Option<Kept>,
     pub(super) record: Arc<Record>,
     pub(super) _kept: Vec<Kept>,
@@ -175,10 +187,10 @@ unsafe impl Send for Job {}
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Waits, copies, and tells the end.
+    /// Waits, copies, and reports the end.
     ///
     /// # Errors
-    /// What the copy has ended with.
+    /// The error that the copy has ended with.
     ///
     /// # Safety
     /// All objects are live, and the bytes lie in the buffers.
@@ -192,28 +204,28 @@ impl Job {
         ended
     }
 
-    /// The same by a thread of the driver's, which the program cannot wait for when it ends. The copy is in [`WAITING`].
+    /// Does the work of [`run`](Self::run) in a thread of the driver's, which the program cannot wait for when it ends.
+    /// The copy is in [`WAITING`].
     ///
     /// # Safety
-    /// As of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_apart(self: Arc<Self>) {
         // SAFETY: the caller's promise.
         let waited = unsafe { self.wait() };
         let _busy = Busy::begins();
-        if EXITING.load(SeqCst) {
+        if EXITING.load(SeqCst) || !begins(&self) {
             // The vendor library may be gone.
             drop(self.seat.lock().take());
             std::mem::forget(self);
             return;
         }
-        WAITING.lock().retain(|other| !Arc::ptr_eq(other, &self));
         // SAFETY: the caller's promise. The event has the result.
         let _ = unsafe { self.make(waited) };
-        // While the end of the program waits for that.
+        // Dropped while the end of the program waits for it.
         drop(self);
     }
 
-    /// Copies the bytes if the wait was good, and reports the end.
+    /// Copies the bytes if the wait succeeded, and reports the end.
     unsafe fn make(&self, waited: Result<(), i32>) -> Result<(), i32> {
         let ended = waited.and_then(|()| {
             self.record.is(Moment::Started);
@@ -224,8 +236,9 @@ impl Job {
         ended
     }
 
-    /// What is in front in the queue comes first, because a copy ends behind it, also one that fails. Each event is
-    /// judged for itself: a marker of the open FPGA runtime ends well though what it waited for has failed.
+    /// Waits for the commands before the copy in the queue first, because a copy ends after them, also one that fails.
+    /// Each event is checked by itself: a marker of the open FPGA runtime ends with success though an event that it
+    /// waited for has failed.
     unsafe fn wait(&self) -> Result<(), i32> {
         let all = |events: &[Kept]| {
             // SAFETY: the caller's promise.
@@ -233,8 +246,8 @@ impl Job {
         };
         let waited = all(&self.waits);
         if waited.is_err() {
-            // PoCL 3.1 shows that a command has failed before it has told those that wait for it, and takes no
-            // second failure of one of these meanwhile (tests/icd/programs/failed.c).
+            // PoCL 3.1 shows that a command has failed before it has notified the commands that wait for it, and does
+            // not take a second failure of one of these in the meantime (tests/icd/programs/failed.c).
             thread::sleep(SETTLING);
         }
         let previous = self.previous.as_ref().and_then(|previous| previous.ended());
@@ -254,16 +267,22 @@ impl Job {
             if let Some(direct) = &self.direct {
                 let of_board = (board.buffer, board.at);
                 let copy = || direct.copy(self.direction, of_board, peer.at, self.size);
-                // The FPGA was programmed meanwhile. The question where the buffer lies waits until it has its
-                // contents again.
+                // The FPGA was programmed during the copy. The query of the buffer's address waits until the buffer has
+                // its contents again.
                 let ended = match copy() {
                     Err(BOARD_RESTARTED) => copy(),
                     ended => ended,
                 };
                 match ended {
-                    // OpenCL has the contents on the host, or the board writes whole dwords of the peer's memory and these
-                    // are none: nothing was moved. Or it was programmed again: all is moved anew.
-                    Err(BUFFER_WITHOUT_ADDRESS | INVALID_VALUE | BOARD_RESTARTED) => {}
+                    // OpenCL has the contents on the host, or the peer's memory was released, or the board writes whole dwords of the peer's memory only
+                    // and the copy does not consist of these: nothing was moved. Or it was programmed again: all bytes
+                    // are moved again.
+                    Err(
+                        BUFFER_WITHOUT_ADDRESS
+                        | INVALID_VALUE
+                        | INVALID_PEER_MEMORY
+                        | BOARD_RESTARTED,
+                    ) => {}
                     ended => return ended,
                 }
             }
@@ -274,19 +293,19 @@ impl Job {
         }
     }
 
-    /// Tells the end of the copy, well or not.
+    /// Reports the end of the copy, with success or an error.
     pub(super) fn end(&self, ended: Result<(), i32>) {
         self.record.is(Moment::Ended);
         let status = match ended {
             Ok(()) => SUCCESS,
             Err(error @ ..SUCCESS) => error,
-            // No status that an event takes.
+            // The error is not a status that an event takes.
             Err(_) => OUT_OF_RESOURCES,
         };
         self.record.has_ended(status);
-        // The vendor's own function: to programs it is no user event.
+        // The vendor's own function: to programs it is not a user event.
         if let Some(set) = platform::vendor().clSetUserEventStatus {
-            // SAFETY: a user event that is kept, or null; nobody else ends it.
+            // SAFETY: a user event that is kept, or null; no other code ends it.
             unsafe { set(objects::raw(self.done.object(), Kind::Event), status) };
         }
         if let Some(gate) = &self.gate {
@@ -312,7 +331,7 @@ impl Job {
 /// There is no thread, or the program ends. The copy has ended with the same error.
 ///
 /// # Safety
-/// As of [`Job::run`].
+/// As for [`Job::run`].
 pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
     let job = Arc::new(job);
     WAITING.lock().push(Arc::clone(&job));
@@ -323,15 +342,16 @@ pub(super) unsafe fn start(job: Job) -> Result<(), i32> {
         return Ok(());
     }
     let _busy = Busy::begins();
-    WAITING.lock().retain(|other| !Arc::ptr_eq(other, &job));
-    // The copy in front may have failed just now: see `Job::wait`.
-    thread::sleep(SETTLING);
-    job.end(Err(OUT_OF_RESOURCES));
+    if begins(&job) {
+        // The copy in front may have failed just now: see `Job::wait`.
+        thread::sleep(SETTLING);
+        job.end(Err(OUT_OF_RESOURCES));
+    }
     drop(job);
     Err(OUT_OF_RESOURCES)
 }
 
-/// Starts a thread of the driver's. Whether there is one.
+/// Starts a thread of the driver's. Returns whether there is one.
 fn spawn(run: impl FnOnce() + Send + 'static) -> bool {
     without_signals(|| {
         let builder = thread::Builder::new().name("peerlane-copy".into());
@@ -339,7 +359,7 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> bool {
     })
 }
 
-/// Signals of a thread's own errors.
+/// Signals of a thread's own faults.
 const FAULTS: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -349,10 +369,10 @@ const FAULTS: [i32; 6] = [
     libc::SIGSYS,
 ];
 
-/// Starts a thread that gets no signals of the program's. Those of its own faults stay: the system ends a process past its
-/// handlers where one is blocked.
+/// Starts a thread that gets no signals of the program's. Signals of its own faults stay unblocked: where one is
+/// blocked, the system ends a process without its handlers.
 fn without_signals<T>(start: impl FnOnce() -> T) -> T {
-    // SAFETY: sets of signals, of which the second call takes back what the first one changed.
+    // SAFETY: sets of signals; the second call restores the set that the first one changed.
     unsafe {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         libc::sigfillset(all.as_mut_ptr());

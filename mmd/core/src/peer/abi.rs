@@ -21,20 +21,20 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::Arc;
 
-/// What a copy is told to do with events.
+/// Arguments of a copy that concern events.
 #[derive(Clone, Copy)]
 pub struct Events {
     /// Whether the call returns when the copy has ended.
     pub blocking: cl_bool,
-    /// How many events there are in the list.
+    /// Number of events in the list.
     pub count: cl_uint,
     /// The events that the copy waits for.
     pub list: *const cl_event,
-    /// Where the copy's own goes, or NULL.
+    /// Place for the copy's own event, or NULL.
     pub event: *mut cl_event,
 }
 
-/// Stores an error, where it is asked for; gives the handle, or NULL.
+/// Stores an error, where there is a place for it; returns the handle, or NULL.
 ///
 /// # Safety
 /// `errcode_ret` is NULL or good for a write.
@@ -49,7 +49,7 @@ unsafe fn answer(
     made.unwrap_or(null_mut())
 }
 
-/// The status of a call.
+/// Returns the status of a call.
 fn status(f: impl FnOnce() -> Result<(), cl_int>) -> cl_int {
     guarded(CL_INTERNAL_ERROR_PEERLANE, || {
         f().err().unwrap_or(CL_SUCCESS)
@@ -65,7 +65,7 @@ impl Mmd {
         }
     }
 
-    /// The board of a device, or for NULL the only one.
+    /// Returns the board of a device, or for NULL the only one.
     ///
     /// # Safety
     /// It is a `cl_device_id`, or NULL.
@@ -78,7 +78,8 @@ impl Mmd {
                 _ => None,
             },
             false => {
-                // SAFETY: by the promise. No lock is held, and no board kept open: it waits for the runtime's lock.
+                // SAFETY: by the promise. No lock is held, and no board kept open: the call waits for the runtime's
+                // lock.
                 let name = unsafe { self.peers.opencl.device_name(device) }
                     .map_err(gave("clGetDeviceInfo"))?;
                 boards.into_iter().find(|(known, _)| is_named(&name, known))
@@ -94,7 +95,7 @@ impl Mmd {
         })
     }
 
-    /// The memory of a handle.
+    /// Returns the memory of a handle.
     fn peer(&self, handle: cl_peer_memory_peerlane) -> Result<Arc<PeerMemory>, cl_int> {
         self.check_owner()?;
         let memory = self.peers.find(handle)?;
@@ -110,8 +111,8 @@ impl Mmd {
     /// `clCreatePeerMemoryFromDmaBufPeerlane`.
     ///
     /// # Safety
-    /// `device` is NULL or a `cl_device_id`, `errcode_ret` is NULL or good for a write. Whoever owns the
-    /// memory lets it be written at any time, if the flags say so.
+    /// `device` is NULL or a `cl_device_id`, `errcode_ret` is NULL or good for a write. The owner of the memory allows
+    /// writes to it at any time, if the flags say so.
     pub unsafe fn peer_from_dma_buf(
         &self,
         device: cl_device_id,
@@ -126,7 +127,7 @@ impl Mmd {
             // SAFETY: by the caller's promise.
             let board = unsafe { self.board_of(device) }?;
             let source = Source::DmaBuf { file: fd, offset };
-            // SAFETY: as above; whoever owns the memory lets it be written.
+            // SAFETY: as above; the owner of the memory allows writes to it.
             unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
@@ -154,7 +155,7 @@ impl Mmd {
                 pointer,
                 buffer: buffer_id,
             };
-            // SAFETY: as above; whoever owns the memory lets it be written.
+            // SAFETY: as above; the owner of the memory allows writes to it.
             unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
@@ -174,14 +175,14 @@ impl Mmd {
     ) -> cl_peer_memory_peerlane {
         let made = guarded(Err(CL_INTERNAL_ERROR_PEERLANE), || {
             let permissions = permissions(flags)?;
-            // SAFETY: by the caller's promise. It is not kept open while others are waited for.
+            // SAFETY: by the caller's promise. The board is not kept open during waits.
             let board = Arc::downgrade(&unsafe { self.board_of(device) }?);
             // SAFETY: as above.
             let (file, size) = unsafe { self.peers.exported(memobj) }?;
             let closed = || refused(CL_INVALID_DEVICE, "the board was closed meanwhile");
             let board = board.upgrade().ok_or_else(closed)?;
             let source = Source::DmaBuf { file, offset: 0 };
-            // SAFETY: as above; whoever owns the memory lets it be written.
+            // SAFETY: as above; the owner of the memory allows writes to it.
             unsafe { self.peers.register(&board, permissions, &source, size) }
         });
         // SAFETY: by the caller's promise.
@@ -214,7 +215,7 @@ impl Mmd {
             // SAFETY: by the caller's promise.
             let board = unsafe { self.board_of(device) }?;
             let (handle, name) = (board.handle(), board.device_name());
-            // The read that tells the address waits for the runtime's lock.
+            // The read that finds the address waits for the runtime's lock.
             drop(board);
             // SAFETY: as above.
             let place = unsafe { self.peers.place(buffer, (handle, &name)) }?;
@@ -228,8 +229,7 @@ impl Mmd {
     /// and `offset` of the memory.
     ///
     /// # Safety
-    /// `buffer` is NULL or a `cl_mem`; the events are what they say, and `event` is NULL or good for a
-    /// write.
+    /// `buffer` is NULL or a `cl_mem`; the events are valid, and `event` is NULL or good for a write.
     pub unsafe fn copy_buffer(
         &self,
         direction: Direction,
@@ -303,7 +303,7 @@ impl Mmd {
         let address = buffer.expose_provenance();
         let make = move || {
             let name = memory.device_name();
-            // SAFETY: by the promise, and somebody keeps it until the copy has ended.
+            // SAFETY: by the promise, and the buffer is kept until the copy has ended.
             let place = unsafe {
                 peers.place(with_exposed_provenance_mut(address), (memory.board, &name))
             }?;
@@ -326,7 +326,7 @@ impl Mmd {
                 // SAFETY: by the promise.
                 list => unsafe { self.peers.begin_behind(&copy, list, Box::new(make), told) },
             };
-            // The open runtime keeps an event that never ends when nobody holds it any more, and with it the
+            // The open runtime keeps an event that never ends, although no code holds it any more, and with it the
             // context.
             begun.inspect_err(|error| opencl.complete(&own, *error))?;
         }
@@ -335,7 +335,7 @@ impl Mmd {
         Ok(())
     }
 
-    /// A new event for a copy of a buffer, and the program's own hold of it.
+    /// Makes an event for a copy of a buffer, with the program's own reference to it.
     ///
     /// # Safety
     /// It is a `cl_mem`.
@@ -372,7 +372,7 @@ impl Mmd {
     ) -> cl_int {
         status(|| {
             let memory = self.peer(memory)?;
-            // What the program holds is looked at in the end.
+            // The check that the program holds the memory comes at the end.
             let place = Place {
                 address,
                 bytes: u64::MAX,
@@ -391,8 +391,8 @@ impl Mmd {
     /// `clSetOpenCLPeerlane`.
     ///
     /// # Safety
-    /// `find` is NULL, or can be called at any time from then on, and gives for a name NULL or the function of
-    /// that name in OpenCL's `CL/cl.h`.
+    /// `find` is NULL, or can be called at any time from then on, and returns for a name NULL or the function of that
+    /// name in OpenCL's `CL/cl.h`.
     pub unsafe fn set_opencl(&self, find: Option<Find>) -> cl_int {
         status(|| {
             self.check_owner()?;

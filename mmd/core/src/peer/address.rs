@@ -1,9 +1,9 @@
-//! Where a buffer lies in the board's memory. OpenCL has no question for that: the runtime is asked for a
-//! byte of the buffer, and what it then asks of the board says the place.
+//! Finds the place of a buffer in the board's memory. OpenCL has no query for that: a byte of the buffer is read
+//! through the runtime, and the runtime's own read of the board shows the place.
 //!
-//! Only what the runtime reads by itself is believed, which is what it does for a buffer whose contents are
-//! on the board: `l_mem_transfer_buffer_explicitly` in `acl_mem.cpp` of intel/fpga-runtime-for-opencl
-//! v2025.0. For others it reads nothing, or all, or writes, or reads at 0.
+//! Only a read of exactly this byte is trusted. The runtime makes such a read for a buffer whose contents are on the
+//! board: `l_mem_transfer_buffer_explicitly` in `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0. For other
+//! buffers it reads nothing, or all bytes, or writes, or reads at 0.
 
 use super::code::{
     CL_BUFFER_WITHOUT_ADDRESS_PEERLANE, CL_INVALID_DEVICE, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
@@ -17,10 +17,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The runtime hands out no memory below (`ACL_MEM_ALIGN`, `acl_mem.cpp`).
+/// The runtime gives out no memory below this address (`ACL_MEM_ALIGN`, `acl_mem.cpp`).
 const FIRST: u64 = 0x400;
 
-/// What the board was asked for, for one byte in the process.
+/// Accesses of the board that were seen for one byte in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,
@@ -32,7 +32,7 @@ enum Seen {
     Other,
 }
 
-/// Reads that tell an address.
+/// Reads that find an address.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By the address of the byte in the process.
@@ -40,7 +40,7 @@ pub(crate) struct Probes {
     count: AtomicUsize,
 }
 
-/// Where a buffer lies.
+/// The place of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) address: u64,
@@ -52,7 +52,7 @@ impl Probes {
         self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a read of the board's memory: to where in the process, how much, from where.
+    /// Notes a read of the board's memory: the target in the process, the length, and the source.
     pub(crate) fn saw(&self, to: usize, length: usize, queued: bool, board: c_int, address: u64) {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
@@ -67,7 +67,7 @@ impl Probes {
         }
     }
 
-    /// What is seen of a byte of the process while `read` reads it.
+    /// Returns the accesses that are seen for a byte of the process while `read` reads it.
     fn watch<T>(&self, byte: &mut u8, read: impl FnOnce(&mut u8) -> T) -> (T, Seen) {
         let at = std::ptr::from_mut(byte).addr();
         self.lock().insert(at, Seen::Nothing);
@@ -80,7 +80,7 @@ impl Probes {
 }
 
 impl Peers {
-    /// Where a buffer lies on a board, which has this handle and this name of a device.
+    /// Finds the place of a buffer on a board, which has this handle and this name of a device.
     ///
     /// # Errors
     /// The code.
@@ -101,7 +101,7 @@ impl Peers {
         let kind: u32 = unsafe { opencl.mem(mem, query::CL_MEM_TYPE) }.map_err(&no_info)?;
         // SAFETY: as above.
         let parent = match unsafe { opencl.mem(mem, query::CL_MEM_ASSOCIATED_MEMOBJECT) } {
-            // OpenCL 1.0 has neither sub-buffers nor this question.
+            // OpenCL 1.0 has neither sub-buffers nor this query.
             Err(CL_INVALID_VALUE) => null_mut(),
             parent => parent.map_err(&no_info)?,
         };
@@ -129,7 +129,7 @@ impl Peers {
         let context: opencl::cl_context = context.map_err(&no_info)?;
         // SAFETY: it is the buffer's.
         let devices = unsafe { opencl.devices(context) }.map_err(gave("clGetContextInfo"))?;
-        // However it is called, if there is no other.
+        // A single device matches with any name.
         let only = devices.len() == 1;
         let device = match devices[..] {
             [device] => Some(device),
@@ -142,7 +142,7 @@ impl Peers {
             let cause = format_args!("the buffer's context has no device \"{name}\"");
             refused(CL_INVALID_DEVICE, cause)
         })?;
-        // A queue of our own: what the program's have to do is not waited for.
+        // A queue of our own, so that this does not wait for commands of the program.
         // SAFETY: they go together.
         let queue = unsafe { opencl.queue(context, device) };
         let queue = queue.map_err(gave("clCreateCommandQueue"))?;
@@ -179,8 +179,8 @@ impl Peers {
     }
 }
 
-/// Whether a `CL_DEVICE_NAME` is that of a board: the runtime puts the name that the autodiscovery text
-/// has before the board's own (`l_get_device_official_name`, `acl_device.cpp`).
+/// Whether a `CL_DEVICE_NAME` is that of a board: the runtime puts the name in the autodiscovery text in front of the
+/// board's own (`l_get_device_official_name`, `acl_device.cpp`).
 pub(super) fn is_named(device: &str, board: &str) -> bool {
     let before = device.strip_suffix(board);
     before.is_some_and(|before| before.is_empty() || before.ends_with(" : "))
@@ -221,7 +221,7 @@ mod tests {
         ] {
             assert_eq!(watch(other), Seen::Other, "{other:?}");
         }
-        // Nobody asks any more.
+        // No read is expected any more.
         probes.saw(at, 1, true, 3, 0x400);
         assert!(probes.lock().is_empty());
     }

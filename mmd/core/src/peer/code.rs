@@ -11,11 +11,11 @@ use std::sync::{Mutex, PoisonError};
 /// An error of the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorCode {
-    /// As in C.
+    /// Its name in C.
     pub name: &'static str,
-    /// As a `cl_int`.
+    /// Its value as a `cl_int`.
     pub value: c_int,
-    /// What it means, and what to do.
+    /// Its meaning, with a hint.
     pub text: &'static CStr,
 }
 
@@ -31,7 +31,7 @@ macro_rules! codes {
     };
 }
 
-// OpenCL's own: the OpenCL Registry's cl.xml, "ErrorCodes". The rest are below what is reserved there.
+// OpenCL's own: the OpenCL Registry's cl.xml, "ErrorCodes". The others are below the range that is reserved there.
 codes! {
     CL_SUCCESS = 0, c"no error";
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
@@ -74,8 +74,8 @@ codes! {
         c"An error of this library: see standard error.";
 }
 
-/// An error with a line on standard error that says its cause: the codes are few, and a program that is refused is to
-/// find out why.
+/// Prints the cause of an error on standard error, and returns the error: the codes are few, and a program that is
+/// refused needs the reason.
 pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
     let known = ERRORS.iter().find(|code| code.value == value);
     match known {
@@ -85,10 +85,10 @@ pub(super) fn refused(value: c_int, cause: impl Display) -> c_int {
     value
 }
 
-/// The same, with one line for each object: who has another way tries this one again and again. The object is an
-/// address, which another one may have later; 0 stands for all.
+/// Does the work of [`refused`] with one line for each object: a program with another way tries this one again and
+/// again. The object is an address, which another object may have later; 0 stands for all.
 pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> c_int {
-    /// More than programs have such objects.
+    /// More than the number of such objects in programs.
     const MOST: usize = 4096;
     static SAID: Mutex<BTreeSet<(usize, c_int)>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ pub(super) fn refused_once(object: usize, value: c_int, cause: impl Display) -> 
     value
 }
 
-/// The same for an error of a function of OpenCL's.
+/// Does the work of [`refused`] for an error of a function of OpenCL's.
 pub(super) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
     move |error| match error {
         CL_NO_OPENCL_PEERLANE => refused(error, format_args!("there is no {function}")),
@@ -107,20 +107,21 @@ pub(super) fn gave(function: &'static str) -> impl Fn(c_int) -> c_int {
     }
 }
 
-/// What an error means and what to do about it.
+/// Returns the meaning of an error, with a hint.
 pub(crate) fn text(value: c_int) -> &'static CStr {
     let known = ERRORS.iter().find(|code| code.value == value);
     known.map_or_else(|| others::text(value), |code| code.text)
 }
 
-/// The code of an error of the host library.
+/// Returns the code of an error of the host library.
 pub(crate) fn code(error: &Error) -> c_int {
     match error {
         Error::Gone => CL_BOARD_LOST_PEERLANE,
         Error::Restarted => CL_BOARD_RESTARTED_PEERLANE,
         Error::Timeout { .. } => CL_PEER_TRANSFER_TIMEOUT_PEERLANE,
-        // All entries of a region are there as long as its memory is.
-        Error::Fault {
+        // All entries of a region are valid as long as its memory is registered.
+        Error::Forgotten
+        | Error::Fault {
             fault: Fault::AttInvalid,
             ..
         } => CL_PEER_MEMORY_REVOKED_PEERLANE,
@@ -145,7 +146,7 @@ pub(crate) fn code(error: &Error) -> c_int {
         | Error::Granularity { .. }
         | Error::Region(_) => CL_INVALID_VALUE,
         Error::Unreachable { .. } => CL_PEER_NOT_SUPPORTED_PEERLANE,
-        // What else a driver in the process says of memory, and a port that stands still.
+        // Other errors of memory from a driver in the process, and a port that makes no progress.
         _ => CL_PEER_TRANSFER_FAILED_PEERLANE,
     }
 }
@@ -162,7 +163,7 @@ mod tests {
             assert!(index == 0 || text.ends_with('.'), "{text}");
             let same = ERRORS.iter().filter(|other| other.value == code.value);
             assert_eq!(same.count(), 1, "{}", code.name);
-            // Down to -9999 Khronos has numbers.
+            // Khronos has the numbers down to -9999.
             let ours = code.name.ends_with("_PEERLANE");
             assert_eq!(ours, code.value < -9999, "{}", code.name);
             assert_eq!(super::text(code.value), code.text);

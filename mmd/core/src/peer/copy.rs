@@ -18,11 +18,11 @@ use std::ptr::with_exposed_provenance_mut;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-/// The runtime's own bits of an address: 63 and 62 the compiler's, 61 of memory by pointers, 60 to 54 the
-/// device (`acl_mem.h` and `acl_device_binary`, intel/fpga-runtime-for-opencl v2025.0).
+/// Bits of an address without the runtime's own bits: 63 and 62 are the compiler's, 61 that of memory by pointers, 60
+/// to 54 the device (`acl_mem.h` and `acl_device_binary`, intel/fpga-runtime-for-opencl v2025.0).
 const ADDRESS: u64 = (1 << 54) - 1;
 
-/// A copy that was found good.
+/// A copy whose parameters were checked.
 #[derive(Debug)]
 pub(super) struct Copy {
     direction: Direction,
@@ -32,10 +32,10 @@ pub(super) struct Copy {
     length: u64,
 }
 
-/// Makes a copy again, by the current place of its buffer.
+/// Makes a copy again, with the current place of its buffer.
 pub(super) type Again = Box<dyn FnOnce() -> Result<Copy, c_int> + Send>;
 
-/// Who is told of a copy's end.
+/// Receiver of the report of a copy's end.
 pub(super) enum Told {
     /// Released in this order: the context may be the board's last.
     Event {
@@ -58,20 +58,20 @@ impl Told {
         }
     }
 
-    /// Reports it at the process's end, if the runtime is there, and releases nothing.
+    /// Reports the end at the process's end, if the runtime is there, and releases nothing.
     fn tell_late(self, opencl: &OpenCl, status: c_int) {
         if let Self::Event { event, .. } = &self {
-            opencl.complete_late(event, status);
+            opencl.complete(event, status);
         }
         std::mem::forget(self);
     }
 
-    /// Tells it. No lock of ours is held, and the board not used any more.
+    /// Reports the end. No lock of ours is held, and the board is not used any more.
     pub(super) fn tell(self, opencl: &OpenCl, status: c_int) {
         match self {
             Self::Event { event, .. } => opencl.complete(&event, status),
             Self::Callback { function, user } => {
-                // SAFETY: who gave it has promised that it can be called so.
+                // SAFETY: the caller of the copy has promised that it can be called in this way.
                 let call = || unsafe { function(status, with_exposed_provenance_mut(user)) };
                 end::call(false, call);
             }
@@ -80,10 +80,10 @@ impl Told {
 }
 
 impl Copy {
-    /// A copy of bytes at an offset of a buffer, or of what begins at an address.
+    /// Makes a copy of bytes at an offset of a buffer, or of bytes from an address on.
     ///
     /// # Errors
-    /// The code of what cannot be copied so.
+    /// The code of the reason why it cannot be copied.
     pub(super) fn new(
         direction: Direction,
         memory: &Arc<PeerMemory>,
@@ -125,31 +125,31 @@ impl Copy {
         Ok(copy)
     }
 
-    /// The right to use the board.
+    /// Takes the right to use the board.
     fn enter(&self) -> Result<Pass, c_int> {
         let passed = self.memory.gate.enter();
         let name = &self.memory.name;
         passed.map_err(|code| refused(code, format_args!("{name}: the copy does not begin")))
     }
 
-    /// Whether the program holds the FPGA memory, and the board can write such bytes of the peer's.
+    /// Checks that the program holds the FPGA memory, and that the board can write such bytes of the peer's.
     fn check(&self) -> Result<(), c_int> {
         let pass = self.enter()?;
         let dma = pass.board()?.dma();
-        // It lies in the process's memory.
+        // The bytes lie in the process's memory.
         let length = usize::try_from(self.length).unwrap_or(usize::MAX);
         let checked = dma.check(self.fpga, length).and_then(|()| {
             let place = (self.memory.first + self.offset, self.fpga, self.length);
             match self.memory.region() {
                 Some(region) if self.length > 0 => dma.check_peer(self.direction, &region, place),
-                // The copy says so.
+                // The copy itself reports that.
                 _ => Ok(()),
             }
         });
         checked.map_err(|error| self.told(&error))
     }
 
-    /// Moves the bytes. They have arrived when this returns well.
+    /// Moves the bytes. They have arrived when this returns successfully.
     fn run(&self) -> Result<(), c_int> {
         let pass = self.enter()?;
         let region = self.memory.region().ok_or_else(|| {
@@ -166,14 +166,14 @@ impl Copy {
         let moved = dma.peer(self.direction, &region, (offset, fpga, length), goes_on);
         moved.map_err(|error| match pass.check() {
             Ok(()) => self.told(&error),
-            // What it ended with is a consequence.
+            // The error of the transfer is a consequence.
             Err(why) => why,
         })?;
-        // OpenCL has saved the bytes from before the copy, or had not restored these.
+        // OpenCL has saved the bytes from before the copy, or had not restored the current ones.
         pass.check_memory()
     }
 
-    /// Moves the bytes, whatever happens.
+    /// Moves the bytes and returns the status, also after a panic.
     pub(super) fn status(&self) -> c_int {
         guarded(CL_INTERNAL_ERROR_PEERLANE, || {
             self.run().err().unwrap_or(CL_SUCCESS)
@@ -191,7 +191,7 @@ impl Copy {
     }
 }
 
-/// The error of a wait for events.
+/// Returns the error of a wait for events.
 pub(super) fn not_waited(error: c_int) -> c_int {
     match error {
         CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
@@ -202,10 +202,10 @@ pub(super) fn not_waited(error: c_int) -> c_int {
 }
 
 impl Peers {
-    /// Begins a copy that somebody is told of.
+    /// Begins a copy whose end is reported to `told`.
     ///
     /// # Errors
-    /// It does not begin, and nobody is told.
+    /// It does not begin, and nothing is reported.
     pub(super) fn begin(&self, copy: Copy, told: Told) -> Result<(), c_int> {
         let opencl = Arc::clone(&self.opencl);
         let gate = Arc::clone(&copy.memory.gate);
@@ -229,11 +229,11 @@ impl Peers {
         given.map_err(|code| refused(code, cause))
     }
 
-    /// Begins a copy behind events. `again` makes it once more when they have ended: the buffer may have gone to another
-    /// place meanwhile.
+    /// Begins a copy after events. `again` makes the copy once more when they have ended: the buffer may have moved to
+    /// another place by then.
     ///
     /// # Errors
-    /// As of [`begin`](Self::begin).
+    /// As for [`begin`](Self::begin).
     ///
     /// # Safety
     /// They are `cl_event`s.
@@ -246,7 +246,7 @@ impl Peers {
     ) -> Result<(), c_int> {
         let opencl = Arc::clone(&self.opencl);
         let gate = Arc::clone(&copy.memory.gate);
-        // One that waits behind another might wait for what that one waits for.
+        // A copy that waits for a thread of another one might wait for an event that the other one waits for.
         let seat = gate.seat().map_err(|code| {
             let cause = format_args!("{WAITING} copies wait for events already");
             refused(code, cause)
@@ -273,19 +273,22 @@ impl Peers {
                 std::mem::forget((events, again));
                 return;
             };
-            drop(events);
-            let make = || match gate.is_closed() {
-                // OpenCL has closed the board of the buffer that it was.
-                true => Err(CL_BOARD_CLOSED_PEERLANE),
-                false => again(),
-            };
-            let copied = || {
-                let copy = waited.map_err(not_waited).and_then(|()| make());
-                copy.map_or_else(|status| status, |copy| copy.status())
-            };
-            let status = guarded(CL_INTERNAL_ERROR_PEERLANE, copied);
-            drop(seat);
-            end::tell(owed, || tell(status, false));
+            // Calls of the runtime that this causes are not those of a program that goes on after its end has begun.
+            end::tell(owed, || {
+                drop(events);
+                let make = || match gate.is_closed() {
+                    // OpenCL has closed the board that the buffer was on.
+                    true => Err(CL_BOARD_CLOSED_PEERLANE),
+                    false => again(),
+                };
+                let copied = || {
+                    let copy = waited.map_err(not_waited).and_then(|()| make());
+                    copy.map_or_else(|status| status, |copy| copy.status())
+                };
+                let status = guarded(CL_INTERNAL_ERROR_PEERLANE, copied);
+                drop(seat);
+                tell(status, false);
+            });
         };
         match spawn("peerlane-peer-e", move || guarded((), body)) {
             Ok(_) => Ok(()),

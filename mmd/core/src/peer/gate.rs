@@ -1,4 +1,4 @@
-//! Who may use a board for copies, and when all have left it.
+//! The right of copies to use a board, and the wait until all of them have ended.
 
 use super::code::{CL_BOARD_CLOSED_PEERLANE, CL_BOARD_RESTARTED_PEERLANE, CL_OUT_OF_RESOURCES};
 use crate::board::Board;
@@ -10,20 +10,20 @@ use std::time::Duration;
 /// Copies of a board that may wait for events at a time: each has a thread.
 pub(super) const WAITING: usize = 64;
 
-/// How long a copy that is to be stopped is waited for before it is stopped again.
+/// Wait for a copy that is to be stopped, before it is stopped again.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// What a lane's thread does.
+/// Work for a lane's thread.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// The way to a board, which is open until the board is closed.
 ///
-/// A copy that waits for events, or its end's news, must not keep a board open. So copies hold this, and
-/// the board only while bytes are moved.
+/// A copy that waits for events, or for the report of its end, must not keep a board open. So copies hold this, and the
+/// board only while bytes are moved.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     state: Mutex<State>,
-    /// Somebody has left.
+    /// Notified when a copy has left.
     left: Condvar,
 }
 
@@ -34,7 +34,7 @@ struct State {
     programming: bool,
     /// OpenCL may be saving or restoring the board's memory around a programming.
     unsettled: bool,
-    /// Changes of these two.
+    /// Number of changes of these two.
     programs: u64,
     inside: usize,
     waiting: usize,
@@ -45,7 +45,7 @@ struct State {
 /// The right to use a board.
 pub(crate) struct Pass {
     gate: Arc<Gate>,
-    /// `None` once it was given back.
+    /// `None` after the release.
     board: Option<Arc<Board>>,
     programs: u64,
 }
@@ -59,15 +59,15 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens it.
+    /// Opens the gate.
     pub(crate) fn open(&self, board: &Arc<Board>) {
         self.lock().board = Arc::downgrade(board);
     }
 
-    /// Lets somebody in.
+    /// Lets a copy in.
     ///
     /// # Errors
-    /// The board was closed, or its FPGA is being programmed, with all that OpenCL does around that.
+    /// The board was closed, or its FPGA is being programmed, including the work of OpenCL before and after.
     pub(super) fn enter(self: &Arc<Self>) -> Result<Pass, c_int> {
         let mut state = self.lock();
         if state.programming || state.unsettled {
@@ -90,8 +90,8 @@ impl Gate {
         self.lock().closed
     }
 
-    /// Lets nobody in any more, and waits until all have left, whom `stop` makes leave. No lock of
-    /// OpenCL's is waited for: who tells the end of a copy has left before.
+    /// Lets no copy in any more, and waits until all have left; `stop` makes them leave. This does not wait for a lock
+    /// of OpenCL's: a copy leaves before its end is reported.
     pub(crate) fn close(&self, mut stop: impl FnMut()) {
         let mut state = self.lock();
         state.closed = true;
@@ -107,23 +107,23 @@ impl Gate {
         }
     }
 
-    /// Refuses all copies until the board is [used](Self::used): OpenCL saves the contents of its memory, programs the FPGA, and
-    /// writes them back, all under its lock (`acl_program.cpp` of intel/fpga-runtime-for-opencl v2025.0). Copies that are inside
-    /// fail at the end.
+    /// Refuses all copies until the board is [used](Self::used): OpenCL saves the contents of its memory, programs the
+    /// FPGA, and writes them back, all under its lock (`acl_program.cpp` of intel/fpga-runtime-for-opencl v2025.0).
+    /// Copies that are inside fail at their end.
     pub(crate) fn unsettle(&self) {
         let mut state = self.lock();
         state.unsettled = true;
         state.programs += 1;
     }
 
-    /// OpenCL uses the board by a command, which it does when all buffers are as they were.
+    /// Notes that OpenCL uses the board by a command: by then all buffers have their contents again.
     pub(crate) fn used(&self) {
         self.lock().unsettled = false;
     }
 
-    /// Lets nobody in while the FPGA is programmed; others again also if `program` panics.
+    /// Lets no copy in while the FPGA is programmed. Copies may enter again afterwards, also if `program` panics.
     pub(crate) fn programming<T>(&self, program: impl FnOnce() -> T) -> T {
-        /// Ends it.
+        /// Ends the programming when it is dropped.
         struct End<'a>(&'a Gate);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -135,7 +135,7 @@ impl Gate {
         program()
     }
 
-    /// The FPGA's programming begins, or has ended.
+    /// Notes that the FPGA's programming begins, or has ended.
     fn mark(&self, begins: bool) {
         let mut state = self.lock();
         state.programming = begins;
@@ -163,7 +163,7 @@ impl Gate {
             Some(lane) => lane.send(job).map_err(|error| error.0),
             None => Err(job),
         };
-        // A job releases objects of OpenCL's when it is dropped.
+        // The drop of a job releases objects of OpenCL's.
         drop(state);
         sent.map_err(|_| CL_OUT_OF_RESOURCES)
     }
@@ -187,7 +187,7 @@ impl Pass {
         self.board.as_ref().ok_or(CL_BOARD_CLOSED_PEERLANE)
     }
 
-    /// Whether the board is still what it was: `Err` says what became of it.
+    /// Checks that the board is still usable: `Err` has the reason why not.
     pub(super) fn check(&self) -> Result<(), c_int> {
         if self.gate.is_closed() {
             return Err(CL_BOARD_CLOSED_PEERLANE);
@@ -195,7 +195,7 @@ impl Pass {
         self.check_memory()
     }
 
-    /// Whether the board's memory is still what it was.
+    /// Checks that the board's memory still has the same contents.
     pub(super) fn check_memory(&self) -> Result<(), c_int> {
         match self.gate.lock().programs == self.programs {
             true => Ok(()),
@@ -206,7 +206,7 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        // First, so that nobody of ours keeps the board open when all have left.
+        // First, so that none of our threads keeps the board open when all have left.
         self.board = None;
         self.gate.lock().inside -= 1;
         self.gate.left.notify_all();
@@ -223,7 +223,7 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
-    /// Looks whether the gate is locked when it is dropped.
+    /// Records at its drop whether the gate is locked.
     struct Dropped(Arc<Gate>, Arc<Mutex<Option<bool>>>);
 
     impl Drop for Dropped {
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Its drop takes the runtime's lock, which another thread may hold that waits for the gate.
+    /// The drop of a job takes the runtime's lock. Another thread that waits for the gate may hold that lock.
     #[test]
     fn a_job_that_finds_no_thread_is_dropped_without_the_lock() {
         let gate = Arc::<Gate>::default();

@@ -1,10 +1,9 @@
-//! Memory of a GPU, or of another PCIe device, for OpenCL programs: what `peerlane_ext.h` has.
+//! Memory of a GPU, or of another PCIe device, for OpenCL programs: the functions of `peerlane_ext.h`.
 //!
 //! # Locks
-//! The runtime calls the MMD under a lock of its own, `aocl_mmd_close` and the reads that tell a buffer's
-//! address among them; and all of OpenCL's functions take that lock. So no lock of this library is held
-//! while one of them is called, and `aocl_mmd_close` waits for nobody who may be in one: only for bytes
-//! that are being moved.
+//! The runtime calls the MMD under a lock of its own, including `aocl_mmd_close` and the reads that find a buffer's
+//! address. All of OpenCL's functions take that lock. So no lock of this library is held while one of them is called,
+//! and `aocl_mmd_close` waits for no thread that may be in one of them: only for bytes that are being moved.
 
 mod abi;
 mod address;
@@ -45,7 +44,7 @@ pub(crate) struct PeerMemory {
     name: String,
     /// `None` once the board is closed.
     region: Mutex<Option<Region>>,
-    /// First byte of it in the region.
+    /// Offset of its first byte in the region.
     first: u64,
     length: u64,
     permissions: Permissions,
@@ -60,10 +59,10 @@ pub(crate) struct Peers {
 
 #[derive(Default)]
 struct Table {
-    /// By the number in its handle, which is never given twice.
+    /// By the number in its handle, which is never used twice.
     handles: BTreeMap<usize, Arc<PeerMemory>>,
     last: usize,
-    /// All that somebody has, also without a handle.
+    /// All memory that any code holds, also without a handle.
     all: Vec<Weak<PeerMemory>>,
 }
 
@@ -73,12 +72,12 @@ impl PeerMemory {
         region.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the board is called in OpenCL.
+    /// Returns the board's name in OpenCL.
     fn device_name(&self) -> String {
         crate::board::device_name(&self.name)
     }
 
-    /// Whether the board may move bytes so.
+    /// Whether the board may move bytes in this direction.
     fn permits(&self, direction: Direction) -> bool {
         match direction {
             Direction::FromFpga => self.permissions.write(),
@@ -87,7 +86,7 @@ impl PeerMemory {
     }
 }
 
-/// The error of a handle that nobody has.
+/// Makes the error of an unknown handle.
 fn unknown(handle: cl_peer_memory_peerlane) -> c_int {
     let cause = match handle.addr() {
         0 => "the memory is NULL".into(),
@@ -126,14 +125,14 @@ impl Peers {
         found.ok_or_else(|| unknown(handle))
     }
 
-    /// Takes a handle back. The memory goes when no copy has it any more.
+    /// Removes a handle. The memory is unregistered when no copy has it any more.
     fn remove(&self, handle: cl_peer_memory_peerlane) -> Result<(), c_int> {
         let removed = self.lock().handles.remove(&handle.addr());
         // The driver is called without the lock.
         removed.map(drop).ok_or_else(|| unknown(handle))
     }
 
-    /// Ends a board's copies, and gives all memory back that was registered with it.
+    /// Ends a board's copies, and unregisters all memory that was registered with it.
     pub(crate) fn close(&self, handle: c_int, board: &Board) {
         board.gate.close(|| board.dma().stop());
         let mut table = self.lock();

@@ -1,5 +1,5 @@
-//! OpenCL's own functions, as far as the extension calls them. The library is not linked with any: it is
-//! loaded by one, and the program's may be another one that passes calls on.
+//! OpenCL's own functions, as far as the extension calls them. The library is not linked with an OpenCL: an OpenCL
+//! runtime loads it, and the program's OpenCL may be another library that passes calls on.
 //!
 //! Types and numbers: the OpenCL Specification 3.0 and the OpenCL Registry's cl.xml.
 
@@ -16,7 +16,7 @@ use std::ptr::{NonNull, null, null_mut, with_exposed_provenance_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// `int32_t`: an error, if it is below 0.
+/// `int32_t`: an error, if it is negative.
 pub type cl_int = c_int;
 /// `uint32_t`.
 pub type cl_uint = u32;
@@ -24,7 +24,7 @@ pub type cl_uint = u32;
 pub type cl_ulong = u64;
 /// 0 or 1.
 pub type cl_bool = cl_uint;
-/// What may be done with memory.
+/// Permitted accesses to memory.
 pub type cl_mem_flags = cl_ulong;
 /// A device.
 pub type cl_device_id = *mut c_void;
@@ -36,14 +36,14 @@ pub type cl_command_queue = *mut c_void;
 pub type cl_mem = *mut c_void;
 /// An event.
 pub type cl_event = *mut c_void;
-/// `cl_peer_memory_peerlane`: a number, which is never followed.
+/// `cl_peer_memory_peerlane`: a number, which is never dereferenced.
 pub type cl_peer_memory_peerlane = *mut c_void;
 /// `pfn_notify` of a copy.
 pub type Notify = unsafe extern "C" fn(cl_int, *mut c_void);
 /// `pfn_find` of `clSetOpenCLPeerlane`: a function of OpenCL's by its name, or NULL.
 pub type Find = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 
-/// What is asked about an object: its number.
+/// Numbers of the queries about an object.
 pub(super) mod query {
     pub(in crate::peer) const CL_DEVICE_NAME: u32 = 0x102b;
     pub(in crate::peer) const CL_CONTEXT_DEVICES: u32 = 0x1081;
@@ -53,8 +53,8 @@ pub(super) mod query {
     pub(in crate::peer) const CL_MEM_SIZE: u32 = 0x1102;
     pub(in crate::peer) const CL_MEM_CONTEXT: u32 = 0x1106;
     pub(in crate::peer) const CL_MEM_ASSOCIATED_MEMOBJECT: u32 = 0x1107;
-    /// Intel's compute-runtime (opencl/extensions/public/cl_ext_private.h): a file descriptor of the
-    /// buffer's memory, as 64 bits, which stays the runtime's.
+    /// Intel's compute-runtime (opencl/extensions/public/cl_ext_private.h): a file descriptor of the buffer's memory,
+    /// as 64 bits, which stays the runtime's.
     pub(in crate::peer) const CL_MEM_ALLOCATION_HANDLE_INTEL: u32 = 0x1_0050;
 }
 
@@ -67,10 +67,10 @@ pub(super) const CL_MEM_USE_HOST_PTR: u64 = 1 << 3;
 /// Finds functions of OpenCL's, and of others whose memory a program registers.
 ///
 /// # Safety
-/// What is returned for a name is the function of that name in OpenCL's `CL/cl.h`, or in CUDA's `cuda.h`,
-/// and can be called at any time from then on.
+/// The result for a name is the function of that name in OpenCL's `CL/cl.h`, or in CUDA's `cuda.h`, and can be called
+/// at any time from then on.
 pub unsafe trait Lookup: Send + Sync {
-    /// The function of a name.
+    /// Finds the function of a name.
     fn find(&self, name: &CStr) -> Option<NonNull<c_void>>;
 }
 
@@ -78,13 +78,13 @@ pub unsafe trait Lookup: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Process;
 
-// SAFETY: nobody else has functions of these names, and what is found by `RTLD_NOLOAD` is kept loaded by the
-// handle, which is never closed.
+// SAFETY: no other library has functions of these names, and a library that is found by `RTLD_NOLOAD` is kept loaded by
+// the handle, which is never closed.
 unsafe impl Lookup for Process {
     fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let library = match name.to_bytes().starts_with(b"cu") {
             true => &[c"libcuda.so.1"][..],
-            // A program may have loaded them for itself alone.
+            // A program may have loaded them as local libraries.
             false => &[c"libOpenCL.so.1", c"libOpenCL.so", c"libalteracl.so"],
         };
         let loaded = library.iter().map(|name| {
@@ -99,10 +99,10 @@ unsafe impl Lookup for Process {
     }
 }
 
-/// OpenCL, or what there is of it.
+/// OpenCL, or the part of it that exists.
 pub(crate) struct OpenCl {
     lookup: Box<dyn Lookup>,
-    /// A [`Find`] that is asked in place of the process, or NULL.
+    /// A [`Find`] that is used in place of the process, or NULL.
     given: AtomicPtr<c_void>,
 }
 
@@ -165,7 +165,7 @@ functions! {
     clReleaseContext as release_context(context: cl_context) -> cl_int;
 }
 
-/// The call's own status, where there was a function to call.
+/// Converts the status of a call, if there was a function to call.
 fn status(called: Result<cl_int, cl_int>) -> Result<(), cl_int> {
     match called? {
         CL_SUCCESS => Ok(()),
@@ -173,10 +173,10 @@ fn status(called: Result<cl_int, cl_int>) -> Result<(), cl_int> {
     }
 }
 
-/// What can be asked for by its bytes.
+/// A value that a query writes as bytes.
 ///
 /// # Safety
-/// Any bytes are one.
+/// Any bytes are a valid value.
 pub(super) unsafe trait Answer: Copy {}
 // SAFETY: any bytes are a number, or an address that is only passed on.
 unsafe impl Answer for u32 {}
@@ -187,7 +187,7 @@ unsafe impl Answer for usize {}
 // SAFETY: as above.
 unsafe impl Answer for *mut c_void {}
 
-/// Asks for one value; `None`: the answer has another size.
+/// Queries one value; `None`: the answer has another size.
 fn one<T: Answer>(
     ask: impl FnOnce(usize, *mut c_void, *mut usize) -> Result<cl_int, cl_int>,
 ) -> Result<Option<T>, cl_int> {
@@ -202,7 +202,7 @@ fn one<T: Answer>(
     Ok((length == size_of::<T>()).then(|| unsafe { value.assume_init() }))
 }
 
-/// Asks for many bytes.
+/// Queries many bytes.
 fn many(
     ask: impl Fn(usize, *mut c_void, *mut usize) -> Result<cl_int, cl_int>,
 ) -> Result<Vec<u8>, cl_int> {
@@ -213,7 +213,7 @@ fn many(
     Ok(bytes)
 }
 
-/// An object of OpenCL's that is kept from going, by the address of its handle.
+/// A reference to an object of OpenCL's, by the address of its handle.
 pub(super) struct Kept {
     opencl: Arc<OpenCl>,
     object: usize,
@@ -225,7 +225,7 @@ impl Kept {
         with_exposed_provenance_mut(self.object)
     }
 
-    /// Leaves it to somebody else to release it.
+    /// Transfers the reference to the caller.
     pub(super) fn hand_over(mut self) -> *mut c_void {
         let object = self.object();
         self.release = |_, _| {};
@@ -247,7 +247,7 @@ impl OpenCl {
         })
     }
 
-    /// Whoever wraps the runtime has OpenCL's functions from now on.
+    /// Sets the functions of a driver around the runtime, which are OpenCL's functions from now on.
     pub(super) fn set(&self, find: Option<Find>) {
         let find = find.map_or(null_mut(), |find| find as *mut c_void);
         self.given.store(find, Ordering::Release);
@@ -255,7 +255,7 @@ impl OpenCl {
 
     pub(super) fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let given = self.given.load(Ordering::Acquire);
-        // CUDA is nobody's to wrap.
+        // A driver around the runtime does not wrap CUDA.
         if given.is_null() || name.to_bytes().starts_with(b"cu") {
             return self.lookup.find(name);
         }
@@ -267,7 +267,7 @@ impl OpenCl {
         NonNull::new(found)
     }
 
-    /// One value of a memory object's.
+    /// Returns one value of a memory object.
     ///
     /// # Safety
     /// It is a `cl_mem`.
@@ -277,7 +277,7 @@ impl OpenCl {
         answer?.ok_or(CL_INVALID_MEM_OBJECT)
     }
 
-    /// The name of a device.
+    /// Returns the name of a device.
     ///
     /// # Safety
     /// It is a `cl_device_id`.
@@ -290,7 +290,7 @@ impl OpenCl {
         Ok(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// The devices of a context.
+    /// Returns the devices of a context.
     ///
     /// # Safety
     /// It is a `cl_context`.
@@ -307,7 +307,7 @@ impl OpenCl {
             .collect())
     }
 
-    /// A queue of the library's own.
+    /// Makes a queue of the library's own.
     ///
     /// # Safety
     /// They are a `cl_context` and a device of it.
@@ -320,13 +320,13 @@ impl OpenCl {
         // SAFETY: by the promise, and there is room for the error.
         let queue = unsafe { self.create_queue(context, device, 0, &raw mut error) }?;
         status(Ok(error))?;
-        // SAFETY: whoever drops it has it.
+        // SAFETY: the owner of the result has the reference.
         Ok(self.kept(queue, |opencl, queue| unsafe {
             let _ = opencl.release_queue(queue);
         }))
     }
 
-    /// Reads one byte of a buffer; returns when it was read.
+    /// Reads one byte of a buffer; returns when the byte was read.
     ///
     /// # Safety
     /// They are a `cl_command_queue` and a `cl_mem`.
@@ -341,7 +341,7 @@ impl OpenCl {
         status(unsafe { self.read_buffer(queue, mem, 1, 0, 1, to, 0, null(), null_mut()) })
     }
 
-    /// Waits for events; none at all are there already.
+    /// Waits for events; an empty list is complete already.
     ///
     /// # Errors
     /// Also if one of them has failed.
@@ -354,7 +354,7 @@ impl OpenCl {
         };
         // SAFETY: by the promise, and there are so many.
         status(unsafe { self.wait_for_events(count, events.as_ptr()) })?;
-        // OpenCL 1.0 does not say it.
+        // OpenCL 1.0 does not report a failed event here.
         let what = query::CL_EVENT_COMMAND_EXECUTION_STATUS;
         let failed = events.iter().any(|event| {
             // SAFETY: by the promise, and there is so much room.
@@ -367,7 +367,7 @@ impl OpenCl {
         }
     }
 
-    /// A new event, which somebody has to complete.
+    /// Makes an event, which the caller has to complete.
     ///
     /// # Safety
     /// It is a `cl_context`.
@@ -381,18 +381,8 @@ impl OpenCl {
 
     /// Completes such an event.
     pub(super) fn complete(&self, event: &Kept, with: cl_int) {
-        // SAFETY: it is an event that is kept; nobody else completes it.
+        // SAFETY: it is an event that is kept; no other code completes it.
         end::call(false, || unsafe {
-            let _ = self.set_user_event_status(event.object(), with);
-        });
-    }
-
-    /// The same at the process's end, where a destructor may wait for it.
-    pub(super) fn complete_late(&self, event: &Kept, with: cl_int) {
-        let function = self.find(c"clSetUserEventStatus");
-        let stays = function.is_some_and(|function| end::stays(function.as_ptr()));
-        // SAFETY: as above.
-        end::call(stays, || unsafe {
             let _ = self.set_user_event_status(event.object(), with);
         });
     }
@@ -406,7 +396,7 @@ impl OpenCl {
     }
 
     fn kept_event(self: &Arc<Self>, event: cl_event) -> Kept {
-        // SAFETY: whoever drops it has it.
+        // SAFETY: the owner of the result has the reference.
         self.kept(event, |opencl, event| unsafe {
             let _ = opencl.release_event(event);
         })
@@ -417,7 +407,7 @@ impl OpenCl {
     pub(super) unsafe fn keep_mem(self: &Arc<Self>, mem: cl_mem) -> Result<Kept, cl_int> {
         // SAFETY: by the promise.
         status(unsafe { self.retain_mem(mem) })?;
-        // SAFETY: whoever drops it has it.
+        // SAFETY: the owner of the result has the reference.
         Ok(self.kept(mem, |opencl, mem| unsafe {
             let _ = opencl.release_mem(mem);
         }))
@@ -431,7 +421,7 @@ impl OpenCl {
     ) -> Result<Kept, cl_int> {
         // SAFETY: by the promise.
         status(unsafe { self.retain_context(context) })?;
-        // SAFETY: whoever drops it has it.
+        // SAFETY: the owner of the result has the reference.
         Ok(self.kept(context, |opencl, context| unsafe {
             let _ = opencl.release_context(context);
         }))

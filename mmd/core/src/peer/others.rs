@@ -1,4 +1,4 @@
-//! Errors that OpenCL's own functions give, of which the extension passes some on: their names.
+//! Names of errors of OpenCL's own functions, some of which the extension passes on.
 
 use std::ffi::{CStr, c_int};
 
@@ -76,7 +76,7 @@ names! {
     CL_MAX_SIZE_RESTRICTION_EXCEEDED = -72;
 }
 
-/// What is said of an error that has no text of the extension's.
+/// Returns the text of an error that has no text of the extension's.
 pub(super) fn text(value: c_int) -> &'static CStr {
     let known = OTHERS.iter().find(|(other, _)| *other == value);
     known.map_or(
@@ -101,7 +101,7 @@ mod tests {
             assert!(text.to_str().unwrap().ends_with('.'));
             assert!(ERRORS.iter().all(|error| error.value != *value), "{value}");
         }
-        // All of OpenCL 3.0 have one text or the other.
+        // All errors of OpenCL 3.0 have one text or the other.
         for value in (-19..=-1).chain(-72..=-30) {
             let ours = ERRORS.iter().any(|error| error.value == value);
             assert!(

@@ -17,12 +17,12 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
-/// Bytes by which a buffer's memory may be larger than the buffer, if it is the buffer's alone: the largest
-/// page that Intel's runtime rounds up to, but for buffers that it then makes parts of larger ones
-/// (`isPoolBuffer`, opencl/source/mem_obj of compute-runtime).
+/// Bytes by which a buffer's memory may be larger than the buffer, if the memory is the buffer's alone: the largest
+/// page that Intel's runtime rounds up to. Buffers that it makes parts of larger ones are an exception (`isPoolBuffer`,
+/// opencl/source/mem_obj of compute-runtime).
 const ROUNDED: u64 = 64 << 10;
 
-/// What a peer's memory is named by.
+/// Ways to name a peer's memory.
 pub(super) enum Source {
     DmaBuf {
         file: c_int,
@@ -35,7 +35,7 @@ pub(super) enum Source {
     },
 }
 
-/// What the board may do with memory of these flags, which are meant from the board's side.
+/// Returns the board's permissions for memory of these flags, which are meant from the board's side.
 pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
     match flags {
         0 | CL_MEM_READ_WRITE => Ok(Permissions::ReadWrite),
@@ -48,7 +48,7 @@ pub(super) fn permissions(flags: cl_mem_flags) -> Result<Permissions, c_int> {
     }
 }
 
-/// A file descriptor of the program's.
+/// Borrows a file descriptor of the program's.
 fn borrow(file: &c_int) -> Result<BorrowedFd<'_>, c_int> {
     // SAFETY: it asks the kernel whether the file is open.
     let open = *file >= 0 && unsafe { libc::fcntl(*file, libc::F_GETFD) } >= 0;
@@ -56,7 +56,7 @@ fn borrow(file: &c_int) -> Result<BorrowedFd<'_>, c_int> {
         let cause = format_args!("there is no open file {file}");
         return Err(refused(CL_INVALID_VALUE, cause));
     }
-    // SAFETY: it is open, and the program keeps it so while it calls.
+    // SAFETY: it is open, and the program keeps it open during the call.
     Ok(unsafe { BorrowedFd::borrow_raw(*file) })
 }
 
@@ -67,8 +67,8 @@ impl Peers {
     /// The code.
     ///
     /// # Safety
-    /// Memory that is named by a pointer is the program's to let the board into, until its handle is released and no
-    /// copy with it is under way.
+    /// The program may let the board into memory that is named by a pointer, until its handle is released and no copy
+    /// with it is in progress.
     pub(super) unsafe fn register(
         &self,
         board: &Arc<Board>,
@@ -79,7 +79,7 @@ impl Peers {
         if bytes == 0 {
             return Err(refused(CL_INVALID_VALUE, "memory of 0 bytes"));
         }
-        // Nobody closes the board before the memory is in the table.
+        // The board is not closed before the memory is in the table.
         let pass = board.gate.enter().map_err(|code| {
             let cause = "the board is being closed or programmed";
             refused(code, cause)
@@ -104,7 +104,7 @@ impl Peers {
                 error.remedy()
             ));
             match error {
-                // What a driver in the process says of addresses and sizes.
+                // An error of a driver in the process for addresses and sizes.
                 Error::Backend(_) => CL_INVALID_VALUE,
                 error => code(&error),
             }
@@ -122,9 +122,9 @@ impl Peers {
         Ok(handle)
     }
 
-    /// Registers a GPU's memory by its pointer. CUDA's own dma-buf is the way that NVIDIA recommends
-    /// ("Deprecation Notice: NV-P2P API Support", GPUDirect RDMA documentation); where the program has no
-    /// CUDA, or that exports none, or the dma-buf is refused to the board, the driver asks NVIDIA's module.
+    /// Registers a GPU's memory by its pointer. CUDA's own dma-buf is the way that NVIDIA recommends ("Deprecation
+    /// Notice: NV-P2P API Support", GPUDirect RDMA documentation). If the program has no CUDA, or CUDA exports no
+    /// dma-buf, or the dma-buf is refused to the board, the driver asks NVIDIA's module.
     ///
     /// # Safety
     /// As [`register`](Self::register).
@@ -147,7 +147,7 @@ impl Peers {
         {
             let (at, bytes) = (register.start - export.start, register.end - register.start);
             let region = device.register_dmabuf(file.as_fd(), at, bytes, permissions);
-            // Rules that the kernel and the GPU's driver have for dma-bufs are none for NVIDIA's pages.
+            // Rules of the kernel and of the GPU's driver for dma-bufs do not apply to NVIDIA's pages.
             let next = region.as_ref().is_err_and(Error::is_no_way);
             if !(next && device.has(feature::NVIDIA)) {
                 return Ok(region.map(|region| {
@@ -173,8 +173,8 @@ impl Peers {
         }))
     }
 
-    /// The dma-buf of another OpenCL's buffer, which stays that OpenCL's, and the buffer's bytes. No
-    /// extension of Khronos's exports a buffer; Intel's runtime for GPUs answers a question for it.
+    /// Returns the dma-buf of another OpenCL's buffer, which stays that OpenCL's, and the buffer's bytes. No extension
+    /// of Khronos's exports a buffer; Intel's runtime for GPUs answers a query for it.
     ///
     /// # Errors
     /// The code.
@@ -205,8 +205,8 @@ impl Peers {
         };
         let file = file.ok_or_else(not_given)?;
         borrow(&file).map_err(|_| not_given())?;
-        // SAFETY: it is open. A dma-buf says its size so (the kernel's Documentation/driver-api/dma-buf.rst,
-        // "Userspace Interface Notes"), and has no other use for its position.
+        // SAFETY: it is open. Its size is found in this way (the kernel's Documentation/driver-api/dma-buf.rst,
+        // "Userspace Interface Notes"), and its position has no other use.
         let size = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
         let size = u64::try_from(size).map_err(|_| not_given())?;
         match size.checked_sub(bytes as u64) {
@@ -285,7 +285,7 @@ mod cuda {
         }
     }
 
-    /// A context that is the thread's until this is dropped.
+    /// A context that is the thread's current one until this is dropped.
     struct Current {
         pop: Pop,
         /// Released after the context is not the thread's any more.
@@ -293,10 +293,10 @@ mod cuda {
     }
 
     impl Current {
-        /// Makes the context of the memory at an address the thread's. CUDA's functions use the thread's context, and a thread
-        /// of the program may have none, or another GPU's. Memory of virtual memory management or of a pool has no context
-        /// (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", Pointer Attributes): its device's primary context
-        /// is used.
+        /// Makes the context of the memory at an address the thread's. CUDA's functions use the thread's context, and a
+        /// thread of the program may have none, or another GPU's. Memory of virtual memory management or of a pool has
+        /// no context (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator", Pointer Attributes): its device's
+        /// primary context is used.
         fn of(opencl: &OpenCl, address: u64) -> Option<Self> {
             // SAFETY: those are their types.
             let (attribute, push, pop) = unsafe {
@@ -305,12 +305,12 @@ mod cuda {
                 (attribute, push, find(opencl, c"cuCtxPopCurrent_v2")?)
             };
             let mut context: *mut c_void = std::ptr::null_mut();
-            // SAFETY: there is room for the pointer that this attribute is.
+            // SAFETY: there is room for the pointer that is this attribute's value.
             let found = unsafe { attribute((&raw mut context).cast(), CONTEXT, address) };
             let mut primary = None;
             if found != 0 || context.is_null() {
                 let mut device: c_int = -1;
-                // SAFETY: there is room for the number that this attribute is.
+                // SAFETY: there is room for the number that is this attribute's value.
                 if unsafe { attribute((&raw mut device).cast(), DEVICE_ORDINAL, address) } != 0 {
                     return None;
                 }
@@ -334,8 +334,9 @@ mod cuda {
         }
     }
 
-    /// A dma-buf of whole pages with a range in them, if that is in one of CUDA's allocations, or in several that are mapped
-    /// side by side (PyTorch's expandable segments). Which of these are one memory CUDA knows: it exports no others.
+    /// Exports a dma-buf of whole pages with a range in them, if the range is in one of CUDA's allocations, or in
+    /// several that are mapped side by side (PyTorch's expandable segments). CUDA itself checks that these are one
+    /// memory: it exports no others.
     pub(super) fn dma_buf(opencl: &OpenCl, asked: &Range<u64>) -> Option<(OwnedFd, Pages)> {
         // SAFETY: those are their types.
         let (allocation, export) = unsafe {
@@ -343,7 +344,7 @@ mod cuda {
             let export: Export = find(opencl, c"cuMemGetHandleForAddressRange")?;
             (allocation, export)
         };
-        // Where the memory has none that is told, it is the thread's that counts.
+        // If the memory's context cannot be found, the thread's current context is used.
         let _current = Current::of(opencl, asked.start);
         let piece = |address| {
             let (mut base, mut size) = (0, 0);
@@ -378,6 +379,8 @@ mod cuda {
         opencl: Arc<OpenCl>,
         /// Address of the region's first byte.
         first: u64,
+        /// The buffer there. Addresses are used again.
+        buffer: Option<u64>,
         create: Create,
         copy_in: CopyIn,
         wait: OfStream,
@@ -390,7 +393,7 @@ mod cuda {
         }
     }
 
-    /// Has CUDA copy to the ends of writes to a region, where the program has CUDA.
+    /// Makes CUDA copy the ends of writes to a region, where the program has CUDA.
     pub(super) fn help(opencl: &Arc<OpenCl>, region: &Region, first: u64) {
         if let Some(ends) = Ends::new(opencl, first) {
             region.set_patch(Arc::new(ends));
@@ -404,6 +407,7 @@ mod cuda {
                 Some(Self {
                     opencl: Arc::clone(opencl),
                     first,
+                    buffer: buffer(opencl, first),
                     create: find(opencl, c"cuStreamCreate")?,
                     copy_in: find(opencl, c"cuMemcpyHtoDAsync_v2")?,
                     wait: find(opencl, c"cuStreamSynchronize")?,
@@ -412,7 +416,7 @@ mod cuda {
             }
         }
 
-        /// By a stream of its own, which waits for nothing of the program's. The first result that is an error.
+        /// Copies by a stream of its own, which does not wait for the program's work. Returns the first error.
         fn copy(&self, at: u64, bytes: &[u8]) -> c_int {
             let mut stream = std::ptr::null_mut();
             // SAFETY: there is room for the stream.
@@ -420,8 +424,8 @@ mod cuda {
             if created != 0 {
                 return created;
             }
-            // SAFETY: the memory is the program's, which keeps it while a copy with it is under way; the bytes are there until
-            // the stream has ended, which is a living one.
+            // SAFETY: the memory is the program's, which keeps it while a copy with it is in progress; the bytes are
+            // there until the stream has ended, which is a living one.
             let results = unsafe {
                 let from = bytes.as_ptr().cast();
                 let copied = (self.copy_in)(at, from, bytes.len(), stream);
@@ -438,6 +442,9 @@ mod cuda {
             let Some(_current) = Current::of(&self.opencl, at) else {
                 return failed(format!("CUDA has no memory at {at:#x}"));
             };
+            if buffer(&self.opencl, at) != self.buffer {
+                return Err(Error::Forgotten);
+            }
             match self.copy(at, bytes) {
                 0 => Ok(()),
                 result => failed(format!("CUDA gave {result} for a copy to {at:#x}")),
@@ -445,12 +452,12 @@ mod cuda {
         }
     }
 
-    /// Which buffer an address is in.
+    /// Returns the identity of the buffer that an address is in.
     pub(super) fn buffer(opencl: &OpenCl, address: u64) -> Option<u64> {
         // SAFETY: that is its type.
         let attribute: Attribute = unsafe { find(opencl, c"cuPointerGetAttribute")? };
         let mut buffer = 0_u64;
-        // SAFETY: there is room for the number of 64 bits that this attribute is.
+        // SAFETY: there is room for the number of 64 bits that is this attribute's value.
         let result = unsafe { attribute((&raw mut buffer).cast(), BUFFER_ID, address) };
         (result == 0).then_some(buffer)
     }

@@ -1,6 +1,6 @@
-//! A board in memory, written from what the runtime reads and writes (`acl_kernel_if.cpp`, `acl_pll.cpp`
-//! and `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0) and from the vendor's
-//! `acl_kernel_interface`. It knows nothing of the library under test.
+//! A board in memory. It was written from the runtime's reads and writes (`acl_kernel_if.cpp`, `acl_pll.cpp` and
+//! `acl_hal_mmd.cpp` of intel/fpga-runtime-for-opencl v2025.0) and from the vendor's `acl_kernel_interface`. It is
+//! independent of the library under test.
 
 use crate::fake::Fake;
 use peerlane_contract::{ARGUMENTS, CSR, DONE, FINISH, PRINTF, STALLED, START, UNSTALL, WORK};
@@ -11,24 +11,24 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 pub struct Registers {
-    /// Version of the kernel interface: where the ROM is.
+    /// Version of the kernel interface, which gives the place of the ROM.
     pub version: u32,
     pub rom: Vec<u8>,
     segment: u32,
     status: u32,
     finish: u32,
     printf: u32,
-    /// What is written to the kernel's registers, by byte.
+    /// Bytes that were written to the kernel's registers.
     csr: BTreeMap<u64, u8>,
     pll: BTreeMap<u64, u8>,
     running: bool,
-    /// How long a launch takes.
+    /// Time that a launch takes.
     pub takes: Duration,
-    /// So often the next launch stalls on its buffer of printf.
+    /// Number of stalls of the next launch on its buffer of printf.
     pub stalls: u32,
-    /// The interrupt line is broken: nothing is ever seen of it.
+    /// The interrupt line is broken: no interrupt is ever seen.
     pub deaf: bool,
-    /// Nobody reaches a register any more.
+    /// Each access to a register fails from now on.
     pub unreached: bool,
     /// The segment register cannot be read.
     pub segment_unread: bool,
@@ -36,13 +36,13 @@ pub struct Registers {
     pub segments: u64,
     /// Writes of `sw_reset`.
     pub resets: u64,
-    /// What registers of the kernels' clock say instead.
+    /// Values of registers of the kernels' clock, in place of the normal ones.
     pub clock: BTreeMap<u64, u32>,
-    /// What `sw_reset` says.
+    /// Value of `sw_reset`.
     pub out_of_reset: u32,
-    /// When the second memory is calibrated; `None`: it is.
+    /// Time at which the second memory is calibrated; `None`: it is calibrated.
     pub calibrated: Option<Instant>,
-    /// The length of its text at the end of a long ROM, instead.
+    /// The length of the text at the end of a long ROM, in place of the right one.
     pub digits: Option<&'static [u8; 8]>,
 }
 
@@ -93,7 +93,7 @@ impl Side {
         self.registers.lock().unwrap()
     }
 
-    /// A launch, beside whatever the host does.
+    /// Runs a launch concurrently with the host.
     fn launch(&self) {
         let side = self.clone();
         std::thread::spawn(move || {
@@ -110,12 +110,12 @@ impl Side {
                 let at = ARGUMENTS + 8 * index;
                 let low = u64::from(word(&registers.csr, at));
                 let high = u64::from(word(&registers.csr, at + 4));
-                // The runtime's own bits are above.
+                // The runtime's own bits are the upper ones.
                 (high << 32 | low) & ((1 << 54) - 1)
             };
             let count = word(&registers.csr, WORK + 8) as usize;
             let [a, b, c] = [0, 1, 2].map(argument);
-            // The memory is another part of the board.
+            // The memory is another part of the board, with its own lock.
             drop(registers);
             let ints = |address| {
                 let mut bytes = vec![0; 4 * count];
@@ -135,12 +135,12 @@ impl Side {
 }
 
 impl Registers {
-    /// What was written last to a register of the kernels' clock.
+    /// Returns the value that was written last to a register of the kernels' clock.
     pub fn pll(&self, offset: u64) -> u32 {
         word(&self.pll, offset)
     }
 
-    /// What the registers are after configuration: ones for the work's dimensions and sizes, zeros.
+    /// Sets the registers' values after configuration: ones for the work's dimensions and sizes, zeros elsewhere.
     pub fn configure(&mut self) {
         self.csr.clear();
         for at in (WORK..WORK + 44).step_by(4) {
@@ -157,7 +157,7 @@ impl Registers {
         }
     }
 
-    /// A byte in the kernels' address space.
+    /// Returns a byte in the kernels' address space.
     fn space(&self, address: u64) -> u8 {
         let length = self.rom.len() as u64;
         let size = 1 << ((length + 8).ilog2() + 1);
@@ -203,7 +203,7 @@ impl Registers {
         }
     }
 
-    /// Whether the kernel is started.
+    /// Writes registers; returns whether the kernel is started.
     fn kernels_write(&mut self, offset: u64, data: &[u8]) -> bool {
         let value = data
             .iter()
@@ -220,7 +220,7 @@ impl Registers {
             }
             0x1000..0x2000 => {
                 let address = u64::from(self.segment) + offset - 0x1000;
-                // What lies below is nobody's.
+                // Addresses below have no registers.
                 let at = address.checked_sub(u64::from(CSR));
                 return at.is_some_and(|at| self.csr_write(at, data, value));
             }
@@ -233,7 +233,7 @@ impl Registers {
         if at == 0 {
             let stalled = self.status & STALLED;
             self.status = self.status & !STALLED | value as u32 & STALLED;
-            // What stalled goes on, when its buffer was read.
+            // A stalled kernel goes on when its buffer was read.
             return stalled == 0 && value as u32 & UNSTALL != 0 && self.running;
         }
         for (place, byte) in (at..).zip(data) {
@@ -280,7 +280,7 @@ impl Bar for Side {
             Area::Version => 0xa0c7_c1e0,
             // 42 degrees.
             Area::Temperature => 170,
-            // A bit of each memory that is not calibrated.
+            // A bit for each memory that is not calibrated.
             Area::Status => {
                 let calibrated = (registers.calibrated).is_none_or(|then| Instant::now() >= then);
                 if calibrated { 0 } else { 2 }

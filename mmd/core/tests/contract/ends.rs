@@ -1,5 +1,6 @@
-//! Programs that use their board while the process ends: a destructor of a global object, or a function of `atexit`, that
-//! is older than the first `aocl_mmd_open` runs after the library's own. The runtime is there then, and waits.
+//! Programs that use their board while the process ends: a destructor of a global object, or a function of `atexit`,
+//! that is older than the first `aocl_mmd_open` runs after the library's own function. The runtime is there then, and
+//! waits.
 
 use crate::{EMPTY, Toys, in_a_process};
 use peerlane_contract::checks::{PLACE, pattern};
@@ -9,28 +10,28 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Longer than it takes, and shorter than for ever.
+/// Limit in seconds: longer than a destructor takes, so that the test does not hang.
 const LIMIT: u32 = 30;
 
-/// What the destructor has of the program: the board, and what it does with that.
+/// The program's board for the destructor, with a function that uses it.
 type Left = (Runtime, fn(&Runtime));
 
 static LEFT: Mutex<Option<Left>> = Mutex::new(None);
 
-/// How a process ends whose destructor has done all.
+/// Exit status of a process whose destructor has finished.
 const DONE: i32 = 9;
 
 extern "C" fn destructor() {
-    // SAFETY: it ends a process that waits for ever.
+    // SAFETY: it ends a process that hangs.
     unsafe { libc::alarm(LIMIT) };
     let (runtime, uses) = (LEFT.lock().unwrap_or_else(PoisonError::into_inner).take()).unwrap();
     uses(&runtime);
     runtime.close();
-    // SAFETY: the test sees it.
+    // SAFETY: the test checks the status.
     unsafe { libc::_exit(DONE) };
 }
 
-/// Has the destructor do something, after `before`.
+/// Makes the destructor call `uses`, after `before`.
 fn leaves(toys: &Toys, before: fn(&Toys, &Runtime), uses: fn(&Runtime)) {
     // SAFETY: it is a function of this program.
     assert_eq!(unsafe { libc::atexit(destructor) }, 0);
@@ -83,7 +84,7 @@ fn a_destructor_runs_kernels() {
     }));
 }
 
-/// The kernel ends while the process does. A runtime that looks at the board hears of it.
+/// The kernel ends while the process ends. A runtime that looks at the board gets its end.
 #[test]
 fn a_destructor_waits_for_a_kernel_that_was_launched_before() {
     ended(in_a_process(
@@ -102,7 +103,7 @@ fn a_destructor_waits_for_a_kernel_that_was_launched_before() {
     ));
 }
 
-/// What was begun before the end is told, whoever waits.
+/// The end of a transfer that was begun before the process's end is reported, to any thread that waits.
 #[test]
 fn the_end_of_a_transfer_is_told_that_the_process_ends_in() {
     ended(in_a_process(
@@ -110,7 +111,7 @@ fn the_end_of_a_transfer_is_told_that_the_process_ends_in() {
         || {
             let before = |toys: &Toys, runtime: &Runtime| {
                 let data = Box::leak(vec![7; 100_000].into_boxed_slice());
-                // It goes on for a while, in a thread of the library's.
+                // The transfer goes on for a while, in a thread of the library's.
                 let fake = toys.fake.clone();
                 let (has, had) = channel();
                 std::thread::spawn(move || {
@@ -132,7 +133,7 @@ fn the_end_of_a_transfer_is_told_that_the_process_ends_in() {
     ));
 }
 
-/// Nothing is called of a runtime that does nothing any more: it may be gone.
+/// No handler is called for a runtime that makes no calls any more: it may be gone.
 #[test]
 fn nobody_is_called_who_does_not_call() {
     let output = in_a_process("ends::nobody_is_called_who_does_not_call", || {

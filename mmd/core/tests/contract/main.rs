@@ -1,5 +1,5 @@
-//! The contract with the FPGA runtime for OpenCL, against a board in memory: the tests that every board passes,
-//! and those that only such a board can be made to fail in.
+//! The contract with the FPGA runtime for OpenCL, against a board in memory: the tests that every board passes, and
+//! those for which only such a board can be made to fail.
 
 mod board;
 mod ends;
@@ -52,13 +52,13 @@ struct Toys {
     programs: Arc<Mutex<Programs>>,
 }
 
-/// How programming goes.
+/// Behaviour of programmings.
 struct Programs {
     how: Programming,
     loaded: u64,
-    /// The next one is programmed by a programmer that panics.
+    /// The next programming panics.
     panics: bool,
-    /// What is wrong with a board that was programmed.
+    /// Makes a fault in a board that was programmed.
     spoil: Option<fn(&mut board::Registers)>,
 }
 
@@ -67,13 +67,13 @@ impl Toys {
         Self::with_memory(rom, 128 << 20)
     }
 
-    /// With so many bytes of FPGA memory.
+    /// Makes a board with so many bytes of FPGA memory.
     fn with_memory(rom: &str, fpga_bytes: u64) -> Self {
-        // As most boards write.
+        // The granularity of most boards.
         Self::with(rom, fpga_bytes, 4)
     }
 
-    /// A board that writes single bytes of a peer's memory.
+    /// Makes a board that writes single bytes of a peer's memory.
     fn of_bytes() -> Self {
         Self::with(EMPTY, 128 << 20, 1)
     }
@@ -305,7 +305,7 @@ fn a_fault_is_tried_again() {
     let mut found = vec![0; data.len()];
     runtime.read_op(2, PLACE, &mut found);
     assert!(found == data);
-    // The board is started anew by somebody else.
+    // Another process starts the board again.
     toys.driver.reset().unwrap();
     runtime.read_op(2, PLACE, &mut found);
     assert!(found == data);
@@ -319,10 +319,10 @@ fn old_text_is_presented_as_new() {
     let (runtime, rom) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
     let new = peerlane_package::upgrade(OLD).unwrap();
     assert_eq!(String::from_utf8(rom).unwrap(), new);
-    // The kernels' registers are the board's own, whatever stands in the ROM's place.
+    // The kernels' registers are the board's own, with any text in the ROM's place.
     runtime.launch(1, [0x400, 0x400, 0x800]);
     runtime.until_finished(1);
-    // Another program, another text: a long one does not fit the short ROM.
+    // Another program with another text: a long text does not fit the short ROM.
     let kernels: Vec<String> = (0..60)
         .map(|i| {
             format!(
@@ -352,7 +352,7 @@ fn old_text_is_presented_as_new() {
     }
 }
 
-/// Runs the body of a test in a process of its own; its status and what it said.
+/// Runs the body of a test in a process of its own; returns its status and its output.
 fn in_a_process(name: &str, body: fn()) -> Option<std::process::Output> {
     const INNER: &str = "PEERLANE_CONTRACT_INNER";
     if std::env::var_os(INNER).is_some() {
@@ -411,7 +411,7 @@ fn a_register_that_is_not_reached_ends_the_process_with_a_message() {
         let toys = Toys::new(EMPTY);
         let runtime = Bench::open(&toys);
         toys.side.lock().unreached = true;
-        // Of the segment, whose status the runtime does not look at.
+        // A write of the segment, whose status the runtime does not check.
         let segment = 0x5000_u32.to_le_bytes();
         runtime.shared.write(0, 0x20, &segment);
     });
@@ -449,7 +449,7 @@ fn a_child_of_a_fork_gets_errors_and_the_parent_goes_on() {
             let mut byte = [0x55_u8];
             let to: *mut c_void = byte.as_mut_ptr().cast();
             let none = std::ptr::null_mut();
-            // SAFETY: the child calls what it is tried with, and ends.
+            // SAFETY: the child makes the calls under test, and ends.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 // SAFETY: the byte is there.
@@ -457,7 +457,7 @@ fn a_child_of_a_fork_gets_errors_and_the_parent_goes_on() {
                 // SAFETY: it is a string.
                 let open = unsafe { mmd.open(c"toy0".as_ptr()) };
                 let all = read == -1 && open == -1 && mmd.close(handle) == -1;
-                // SAFETY: nothing of the parent's is to be undone.
+                // SAFETY: none of the parent's state is to be cleaned up.
                 unsafe { libc::_exit(if all { 0 } else { 1 }) };
             }
             let mut status = 77;
@@ -499,7 +499,7 @@ fn who_programs_another_board_is_told_how_to_name_this_one() {
     }
 }
 
-/// A runtime says no more than that there is no device.
+/// A runtime reports only that there is no device.
 #[test]
 fn where_there_is_no_board_the_program_is_told_so_once() {
     let name = "where_there_is_no_board_the_program_is_told_so_once";
@@ -514,7 +514,7 @@ fn where_there_is_no_board_the_program_is_told_so_once() {
             let told = unsafe { mmd.get_offline_info(id, 64, to, std::ptr::null_mut()) };
             assert_eq!((told, names[0]), (0, 0));
         }
-        // A runtime goes on with a name that is none.
+        // A runtime goes on with a name that no board has.
         // SAFETY: it is a string.
         assert_eq!(unsafe { mmd.open(c"".as_ptr()) }, -1);
     });
@@ -545,12 +545,12 @@ fn nothing_is_written_to_a_board_whose_programming_has_failed() {
     toys.set_programming(Programming::Fails);
     let before = toys.side.lock().segments;
     assert!(!runtime.program(&mut toys.image(1), 0));
-    // The mark by which the FPGA is known is written before.
+    // The mark that identifies the FPGA's configuration is written before.
     assert_eq!(toys.side.lock().segments, before + 1);
     runtime.close();
 }
 
-/// Where the register that is looked at cannot be read back, the programmer is believed.
+/// If the register with the mark cannot be read back, the programmer's success is trusted.
 #[test]
 fn a_board_without_a_mark_is_programmed() {
     let toys = Toys::new(EMPTY);
@@ -562,10 +562,10 @@ fn a_board_without_a_mark_is_programmed() {
     runtime.close();
 }
 
-/// A child has none of its parent's threads, so nothing is waited for at its end.
+/// A child has none of its parent's threads, so its end does not wait for any.
 #[test]
 fn a_child_of_a_fork_does_not_wait_for_its_parents_handlers() {
-    /// Sleeps until the test is over, once it has told that it runs.
+    /// Sleeps until the test is over, after it has reported that it runs.
     unsafe extern "C" fn busy(_: c_int, running: *mut c_void) {
         // SAFETY: it was set with a pointer to this.
         let running = unsafe { &*running.cast::<AtomicBool>() };
@@ -592,7 +592,8 @@ fn a_child_of_a_fork_does_not_wait_for_its_parents_handlers() {
             // SAFETY: the child ends at once.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                // SAFETY: it runs what was registered for the end of the process, as any program that forks.
+                // SAFETY: like any program that forks, it runs the functions that were registered for the end of the
+                // process.
                 unsafe { libc::exit(5) };
             }
             let mut status = 77;

@@ -1,6 +1,6 @@
-//! OpenCL as a program has it, as far as the extension calls it: objects with counts, a lock that all
-//! functions take, and for a read of a buffer what the FPGA runtime asks of the board, by the kind of the
-//! buffer (`l_mem_transfer_buffer_explicitly`, `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0).
+//! A mock of OpenCL, as far as the extension calls it: objects with counts, and a lock that all functions take. A read
+//! of a buffer makes the accesses to the board that the FPGA runtime makes, by the kind of the buffer
+//! (`l_mem_transfer_buffer_explicitly`, `acl_mem.cpp` of intel/fpga-runtime-for-opencl v2025.0).
 //!
 //! Objects live as long as the process.
 
@@ -13,18 +13,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 type Pointer = *mut c_void;
 
-/// How a buffer's contents are reached.
+/// Places of a buffer's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// They are on the board.
     Plain,
-    /// On the host, and written to the board when they are asked for.
+    /// On the host, and written to the board when they are needed.
     CopyHostPtr,
-    /// On the host for good.
+    /// On the host permanently.
     UseHostPtr,
     /// On the board, at the wrong place.
     SubBuffer,
-    /// On the board, but OpenCL reads address 0, where nothing is.
+    /// On the board, but OpenCL reads address 0, where no buffer is.
     ParentOfOne,
     Image,
     /// Read without an operation, as where the runtime saves memory.
@@ -50,12 +50,12 @@ pub struct Device {
 pub struct Buffer {
     context: &'static Context,
     pub kind: Kind,
-    /// Where it lies now.
+    /// The buffer's address now.
     pub address: AtomicUsize,
     size: usize,
     /// The device that has it.
     device: &'static Device,
-    /// Of another OpenCL: the file that has its memory.
+    /// For a buffer of another OpenCL: the file that has its memory.
     pub file: Option<i32>,
     pub count: AtomicI32,
 }
@@ -69,7 +69,7 @@ pub struct Event {
     pub status: Mutex<i32>,
     ended: Condvar,
     pub count: AtomicI32,
-    /// What is done, under the runtime's lock, when it ends.
+    /// Function that is called, under the runtime's lock, when the event ends.
     pub then: Mutex<Option<Then>>,
 }
 
@@ -91,7 +91,7 @@ pub unsafe fn object<T>(handle: Pointer) -> &'static T {
 }
 
 impl Context {
-    /// Of boards that are open, with what their devices are called.
+    /// Makes a context of open boards, with their devices' names.
     pub fn new(boards: &[(&Runtime, &str)]) -> &'static Self {
         let device = |(runtime, name): &(&Runtime, &str)| {
             leak(Device {
@@ -124,7 +124,7 @@ impl Context {
         })
     }
 
-    /// A buffer that another device has.
+    /// Makes a buffer that another device has.
     pub fn elsewhere(&'static self, device: usize, address: usize, size: usize) -> &'static Buffer {
         leak(Buffer {
             context: self,
@@ -137,7 +137,7 @@ impl Context {
         })
     }
 
-    /// A buffer of another OpenCL.
+    /// Makes a buffer of another OpenCL.
     pub fn foreign(&'static self, file: Option<i32>, size: usize) -> &'static Buffer {
         leak(Buffer {
             context: self,
@@ -168,7 +168,7 @@ impl Buffer {
 }
 
 impl Context {
-    /// Takes the runtime's lock. A thread that programs has it until all buffers are restored.
+    /// Takes the runtime's lock. A thread that programs holds it until all buffers are restored.
     pub fn locked(&self) -> MutexGuard<'_, ()> {
         self.lock.lock().unwrap()
     }
@@ -196,7 +196,7 @@ impl Event {
 }
 
 impl Device {
-    /// The runtime reads the board's memory.
+    /// Reads the board's memory as the runtime does.
     fn read(&self, queued: bool, address: usize, data: &mut [u8]) {
         if !queued {
             assert_eq!(self.shared.read(self.memory, address, data), 0);
@@ -338,7 +338,7 @@ extern "C" fn wait_for_events(count: u32, list: *const Pointer) -> i32 {
         // SAFETY: as above.
         unsafe { object::<Event>(*event) }.wait();
     }
-    // As OpenCL 1.0 has it: who wants to know of errors asks for the status.
+    // As in OpenCL 1.0: errors are only in the events' status.
     0
 }
 
@@ -371,7 +371,7 @@ extern "C" fn set_user_event_status(event: Pointer, status: i32) -> i32 {
     let _lock = event.context.lock.lock().unwrap();
     let mut now = event.status.lock().unwrap();
     assert!(*now > 0, "an event ends once");
-    // What starts with it starts before anybody else hears of it.
+    // Commands that wait for the event start before another thread sees its end.
     if let Some(then) = event.then.lock().unwrap().take() {
         then(status);
     }
@@ -385,8 +385,9 @@ extern "C" fn retain_event(event: Pointer) -> i32 {
     retain(&unsafe { object::<Event>(event) }.count)
 }
 
-/// The open runtime keeps an event that has not ended in its queue when nobody holds it any more, and ends the program at
-/// the release of its context (`clReleaseEventIntelFPGA` in `acl_event.cpp`, `l_release_context` in `acl_context.cpp`).
+/// The open runtime keeps an event that has not ended in its queue although no code holds it any more, and ends the
+/// program at the release of its context (`clReleaseEventIntelFPGA` in `acl_event.cpp`, `l_release_context` in
+/// `acl_context.cpp`).
 extern "C" fn release_event(event: Pointer) -> i32 {
     // SAFETY: as above.
     let event = unsafe { object::<Event>(event) };
@@ -444,7 +445,7 @@ fn release(count: &AtomicI32) -> i32 {
     0
 }
 
-/// OpenCL's functions, or none.
+/// OpenCL's functions, or no functions.
 pub struct Stub(pub bool);
 
 macro_rules! table {
@@ -500,7 +501,7 @@ unsafe impl Lookup for Stub {
     }
 }
 
-/// What a test needs of the library besides.
+/// Returns the text of an error.
 pub fn text(mmd: &Mmd, error: i32) -> String {
     // SAFETY: it is a text that stays.
     let text = unsafe { CStr::from_ptr(mmd.error_text(error)) };

@@ -1,5 +1,5 @@
-//! Boards that the open runtime would end the program for: they cannot be opened, and the message says why. What it
-//! asserts was read in its sources; `tests/opencl` has it open the boards that are taken.
+//! Boards for which the open runtime would end the program: they cannot be opened, and the message has the reason. The
+//! runtime's assertions were read in its sources; `tests/opencl` makes it open the boards that are accepted.
 
 use crate::board::Registers;
 use crate::{EMPTY, OLD, Toys, in_a_process};
@@ -7,18 +7,18 @@ use peerlane_contract::{Bench, Calls, InProcess, Runtime, Version};
 use peerlane_mmd_core::{Flavour, Mmd};
 use std::time::{Duration, Instant};
 
-/// A board, and what the message about it says.
+/// A faulty board, and a part of the message about it.
 struct Case {
     spoil: fn(&Toys),
     says: &'static str,
 }
 
-/// When memory is calibrated that is not in a test's time.
+/// Time of a calibration that does not end in a test's time.
 fn never() -> Option<Instant> {
     Some(Instant::now() + Duration::from_secs(3600))
 }
 
-/// What a register of the kernels' clock says.
+/// Sets the value of a register of the kernels' clock.
 fn says(toys: &Toys, register: u64, value: u32) {
     toys.side.lock().clock.insert(register, value);
 }
@@ -40,7 +40,8 @@ const CASES: &[Case] = &[
         spoil: |toys| says(toys, 0, 0xa0c0_0003),
         says: "clock says that it is of version 0xa0c00003",
     },
-    // No frequency, a frequency beyond all, no multiplier, halves that differ, no such resistor, no such pump.
+    // No frequency, a frequency that is too high, no multiplier, halves that differ, an invalid resistor, an invalid
+    // pump.
     Case {
         spoil: |toys| says(toys, 0x400, 0),
         says: "the setting of its kernels' clock is none: [0, 8, 1",
@@ -73,7 +74,7 @@ const CASES: &[Case] = &[
         spoil: |toys| says(toys, 0x120, 0),
         says: "clock does not lock",
     },
-    // Text: none, of other versions, that ends early, of a memory that the board has not.
+    // Text: none, of other versions, that ends early, of a memory that the board does not have.
     Case {
         spoil: |toys| toys.side.lock().rom.clear(),
         says: "its ROM says \"\"..., which the runtime does not read",
@@ -105,7 +106,7 @@ const CASES: &[Case] = &[
         },
         says: "FPGA memory begins at 0x40000000, but the board has 0x0 to 0x8000000",
     },
-    // A long ROM that is shorter than what says how long it is, or says nothing of it.
+    // A long ROM that is shorter than its length field, or that has no valid length.
     Case {
         spoil: |toys| {
             let mut side = toys.side.lock();
@@ -174,7 +175,7 @@ fn boards_that_would_end_the_program_are_refused_with_the_reason() {
     }
 }
 
-/// What the image makes of a board, and what the message about it says.
+/// A fault of the board after the programming, and a part of the message about it.
 type Spoiled = (fn(&mut Registers), &'static str);
 
 const SPOILED: &[Spoiled] = &[
@@ -200,7 +201,7 @@ const SPOILED: &[Spoiled] = &[
     ),
 ];
 
-/// The runtime sets the board up after each programming as when it opened it, with the same assertions.
+/// The runtime sets the board up after each programming as it did when it opened it, with the same assertions.
 #[test]
 fn an_image_that_would_end_the_program_is_refused_with_the_reason() {
     let name = "refused::an_image_that_would_end_the_program_is_refused_with_the_reason";
@@ -231,7 +232,7 @@ fn an_image_that_would_end_the_program_is_refused_with_the_reason() {
     }
 }
 
-/// The controllers of a new configuration take their time.
+/// The calibration after a configuration takes some time.
 #[test]
 fn memory_that_is_calibrated_behind_a_programming_is_waited_for() {
     const TAKES: Duration = Duration::from_millis(300);
@@ -245,7 +246,7 @@ fn memory_that_is_calibrated_behind_a_programming_is_waited_for() {
         let calibrated = toys.side.lock().calibrated.unwrap();
         assert!(Instant::now() >= calibrated);
         runtime.close();
-        // When the board is opened, too.
+        // Also when the board is opened.
         toys.side.lock().calibrated = Some(Instant::now() + TAKES);
         let (runtime, _) = Runtime::open(mmd, "toy0", Version(24.2)).unwrap();
         assert!(Instant::now() >= toys.side.lock().calibrated.unwrap());
@@ -281,13 +282,13 @@ fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
             accept("1");
             let handle = open();
             assert!(handle >= 0 && mmd.close(handle) == 0);
-            // All is the program's.
+            // All memory is the program's.
             accept("");
             memory.free().unwrap();
             let handle = open();
             assert!(handle >= 0 && mmd.close(handle) == 0);
         }
-        // Who programs the FPGA needs no memory.
+        // A program that programs the FPGA needs no memory.
         let toys = Toys::new(EMPTY);
         let mmd = InProcess::keep(Mmd::new(Flavour::TOOL, toys.clone()));
         let others = toys.driver.open().unwrap();
@@ -322,8 +323,8 @@ fn a_board_of_which_others_have_memory_is_refused_unless_that_is_accepted() {
     );
 }
 
-/// Who programs the board has it with whatever configuration; and no closed runtime was seen, so nobody knows what ends
-/// a program there. Nor is it shown text that it would not read.
+/// A program that programs the board takes it with any configuration. No closed runtime was available, so the
+/// conditions for which it ends a program are unknown. Such a runtime also gets its text unchanged.
 #[test]
 fn only_the_open_runtime_is_refused_a_board() {
     for flavour in [Flavour::TOOL, Flavour::LEGACY] {
@@ -352,7 +353,7 @@ fn only_the_open_runtime_is_refused_a_board() {
 fn boards_that_the_runtime_takes_are_taken() {
     let toys = Toys::new(EMPTY);
     let mmd = toys.load();
-    // It has nothing but a version and a lock.
+    // It has only a version and a lock.
     let mut side = toys.side.lock();
     side.clock.insert(0, 0xa0c0_0002);
     side.clock.insert(0x400, 0);

@@ -1,5 +1,5 @@
-//! What a library in somebody else's program has to outlive: errors of its own, forks at any time, and inputs of next
-//! to nothing.
+//! Conditions that a library in another program has to survive: errors of its own, forks at any time, and inputs of
+//! almost no bytes.
 
 use crate::{ABORT, EMPTY, Toys, in_a_process};
 use peerlane_contract::checks::{PLACE, pattern};
@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a process says that ends by an error of the library's.
+/// Checks the end of a process by an error of the library's, and its message.
 fn ends_by_an_error(name: &str, body: fn()) {
     let Some(output) = in_a_process(name, body) else {
         return;
@@ -26,7 +26,7 @@ fn ends_by_an_error(name: &str, body: fn()) {
     }
 }
 
-/// A transfer's thread would never tell of its end, and the program would wait for ever.
+/// A transfer's thread would never report its end, and the program would wait for ever.
 #[test]
 fn a_panic_in_a_transfers_thread_ends_the_process_with_a_message() {
     ends_by_an_error(
@@ -35,13 +35,13 @@ fn a_panic_in_a_transfers_thread_ends_the_process_with_a_message() {
             let toys = Toys::new(EMPTY);
             let runtime = Bench::open(&toys);
             toys.fake.lock().tricks.panics = true;
-            // Too many to be moved in the caller's thread.
+            // Too many bytes to be moved in the caller's thread.
             runtime.write_op(1, PLACE, &pattern(1, 100_000));
         },
     );
 }
 
-/// The runtime would take what it has not read, or written, for done.
+/// The runtime would assume that the read or write was made.
 #[test]
 fn a_panic_in_a_blocking_transfer_ends_the_process_with_a_message() {
     ends_by_an_error(
@@ -59,7 +59,7 @@ fn a_panic_in_a_blocking_transfer_ends_the_process_with_a_message() {
     );
 }
 
-/// The board goes on as it was: interrupts come, and it can be programmed again.
+/// The board goes on as before: interrupts come, and it can be programmed again.
 #[test]
 fn a_programmer_that_panics_is_one_that_fails() {
     let toys = Toys::new(EMPTY);
@@ -71,7 +71,7 @@ fn a_programmer_that_panics_is_one_that_fails() {
     runtime.until_finished(1);
     runtime.write_op(1, PLACE, &[1, 2, 3]);
     assert!(runtime.program(&mut toys.image(1), 1));
-    // Where memory was not to be kept, the board is closed after it.
+    // If memory was not to be kept, the board is closed afterwards.
     let loses = |toys: &Toys| {
         let mut programs = toys
             .programs
@@ -86,7 +86,7 @@ fn a_programmer_that_panics_is_one_that_fails() {
     again.close();
 }
 
-/// Boards that are opened as slowly as the test says.
+/// Boards whose open waits for the test.
 #[derive(Clone)]
 struct Slow(Toys);
 
@@ -114,15 +114,15 @@ impl Boards for Slow {
     }
 }
 
-/// A child whose body ends with this status; or does not end in time.
+/// Runs a child; returns the status of its body, or `None` if it does not end in time.
 fn fork(body: impl FnOnce() -> c_int) -> Option<c_int> {
-    // SAFETY: the child calls what it is tried with, and ends.
+    // SAFETY: the child makes the calls under test, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: it ends the child if it waits for ever.
+        // SAFETY: it ends a child that hangs.
         unsafe { libc::alarm(20) };
         let status = body();
-        // SAFETY: nothing of the parent's is to be undone.
+        // SAFETY: none of the parent's state is to be cleaned up.
         unsafe { libc::_exit(status) };
     }
     let mut status = 0;
@@ -169,7 +169,7 @@ fn a_fork_while_another_thread_opens_a_board_leaves_a_child_that_is_told_so() {
     let output = in_a_process(name, || {
         let slow = Slow(Toys::new(EMPTY));
         let mmd = InProcess::keep(Mmd::new(Flavour::OPEN, slow.clone()));
-        // Names are asked for before.
+        // Names are queried before.
         while_it_is_slow(mmd, names, |mmd| names(mmd).abs());
         while_it_is_slow(mmd, open, |mmd| {
             let mut byte = [0_u8];
@@ -182,9 +182,9 @@ fn a_fork_while_another_thread_opens_a_board_leaves_a_child_that_is_told_so() {
             c_int::from(!refused)
         });
         assert_eq!(mmd.close(0), 0);
-        // What is closed is nobody's, and a child may have it.
+        // After a close no process owns the board, and a child may open it.
         assert_eq!(fork(|| c_int::from(open(mmd) < 0)), Some(0));
-        // An open that fails does not keep it from children either.
+        // An open that fails does not keep the board from children either.
         // SAFETY: it is a string.
         assert_eq!(unsafe { mmd.open(c"toy7".as_ptr()) }, -1);
         assert_eq!(fork(|| c_int::from(open(mmd) < 0)), Some(0));
@@ -195,10 +195,10 @@ fn a_fork_while_another_thread_opens_a_board_leaves_a_child_that_is_told_so() {
     assert!(said.contains("a forked process"), "{said}");
 }
 
-/// Two boards, of which the second is opened as slowly as the test says.
+/// Two boards; the open of the second one waits for the test.
 struct OneSlow([Toys; 2]);
 
-/// Somebody opens the second board; goes on with it.
+/// Set when the second board is being opened; the next one lets the open go on.
 static OPENS: AtomicBool = AtomicBool::new(false);
 static GOES_ON: AtomicBool = AtomicBool::new(false);
 
@@ -219,7 +219,7 @@ impl Boards for OneSlow {
     }
 }
 
-/// The runtime's lock is not held by the handler, which reads the kernel's registers.
+/// The handler does not hold the runtime's lock when it reads the kernel's registers.
 #[test]
 fn a_board_that_is_opened_slowly_does_not_hold_up_anothers_kernels() {
     let boards = OneSlow([Toys::new(EMPTY), Toys::new(EMPTY)]);
@@ -247,7 +247,7 @@ fn a_board_that_is_opened_slowly_does_not_hold_up_anothers_kernels() {
     assert!(handle >= 0 && mmd.close(handle) == 0);
 }
 
-/// Nothing, and one byte, of each kind of access and in each way; the byte beside stays.
+/// No bytes, and one byte, of each kind of access and in each direction; the neighbouring bytes stay.
 #[test]
 fn nothing_and_one_byte_are_moved() {
     let toys = Toys::new(EMPTY);
@@ -278,14 +278,14 @@ fn nothing_and_one_byte_are_moved() {
         runtime.read_op(7, PLACE * 2, &mut found);
         assert_eq!(found, [0x78]);
     }
-    // Of the kernels' registers, too; and nothing behind the board's memory.
+    // Also for the kernels' registers; and no access after the board's memory.
     assert_eq!(runtime.shared.write(0, 0x20, &[]), 0);
     assert_eq!(runtime.shared.read(0, 0x2000, &mut []), 0);
     let mut byte = [0; 1];
     assert_eq!(runtime.shared.read(0, 0x2000, &mut byte), 0);
     assert_eq!(byte, EMPTY.as_bytes()[..1]);
     assert_eq!(runtime.shared.read(memory, last + 1, &mut byte), -1);
-    // From nowhere nothing can be moved, and nothing is.
+    // With a null pointer nothing can be moved, and nothing is.
     let none = std::ptr::null_mut();
     // SAFETY: no byte is used.
     unsafe {
@@ -297,13 +297,13 @@ fn nothing_and_one_byte_are_moved() {
     runtime.close();
 }
 
-/// More than any buffer of the library's, and than what a board's table has room for in small pages.
+/// More than any buffer of the library's, and more than a board's table has room for in small pages.
 #[test]
 fn a_gibibyte_is_moved_both_ways() {
     const LENGTH: usize = 1 << 30;
     let toys = Toys::with_memory(EMPTY, 2 << 30);
     let runtime = Bench::open(&toys);
-    // Each 8 bytes are others, so that a piece in another's place shows.
+    // Each 8 bytes differ, so that a piece in a wrong place is detected.
     let word = |at: usize| {
         (at as u64)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,4 +1,4 @@
-//! What is copied, in which order, and what is not.
+//! Copies: their bytes, their order, and the copies that are refused.
 
 use super::*;
 use peerlane_mmd_core::Lookup;
@@ -10,7 +10,7 @@ fn bytes_are_copied_both_ways_at_every_alignment() {
     let program = Program::new();
     let peer = program.peer(4096);
     for shift in 0..64 {
-        // All differences of alignment come up.
+        // All differences of alignment occur.
         for other in [0, 1, 31, 63] {
             let (at, to, length) = (shift, (5 * shift + other) % 64, (37 * shift) % 190);
             let data = pattern((shift + other) as u8, length);
@@ -53,7 +53,7 @@ fn all_sizes_are_copied_both_ways() {
         assert_eq!(program.copy(Direction::ToFpga, &peer, (3, 7), length), 0);
         assert!(program.on_board(3, length) == data, "{length} bytes");
     }
-    // Nothing is to be copied, but from where there is something.
+    // A copy of no bytes is allowed, but its addresses are checked.
     assert_eq!(
         program.copy(Direction::ToFpga, &peer, (2 * MIB, MIB + 100), 0),
         0
@@ -69,7 +69,7 @@ fn all_sizes_are_copied_both_ways() {
     program.runtime.close();
 }
 
-/// Memory that only the board reaches takes whole dwords of one that writes no others.
+/// A board that writes whole dwords only cannot write other lengths to memory that only the board reaches.
 #[test]
 fn a_copy_that_the_board_cannot_write_is_refused_before_anything_is_moved() {
     let program = Program::over(&Toys::new(EMPTY));
@@ -85,7 +85,7 @@ fn a_copy_that_the_board_cannot_write_is_refused_before_anything_is_moved() {
         assert_eq!(begun.err(), Some(VALUE), "no event is left behind");
     }
     assert!(peer.bytes(0, 4096) == [0; 4096]);
-    // From any byte of the board's, and back from any of the peer's.
+    // From any byte of the board's memory, and back from any byte of the peer's.
     assert_eq!(program.copy(Direction::FromFpga, &peer, (3, 8), 64), 0);
     assert!(peer.bytes(8, 64) == data[3..67]);
     assert_eq!(program.copy(Direction::ToFpga, &peer, (101, 9), 5), 0);
@@ -121,7 +121,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
         assert_eq!(program.mmd.release_peer(wrong), NO_PEER);
     }
     assert_eq!(call((null_mut(), 0), (peer.handle(), 0), 1), NO_BUFFER);
-    // A buffer that ends behind the memory that the program holds.
+    // A buffer that ends after the memory that the program holds.
     let behind = program.context.buffer(Kind::Plain, (128 << 20) - 64, MIB);
     assert_eq!(call((handle(behind), 0), (peer.handle(), 0), 65), VALUE);
     // Directions.
@@ -135,7 +135,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
         program.copy(Direction::ToFpga, &only_written, (0, 0), 1),
         OPERATION
     );
-    // A byte was read of a buffer for its address; but nothing goes to the peer.
+    // A byte of a buffer was read for its address; but nothing goes to the peer.
     let words = program.toys.fake.lock().seen.descriptors[before..].to_vec();
     assert!(
         words.iter().all(|(_, _, words)| words[4] == 1),
@@ -146,7 +146,7 @@ fn what_cannot_be_copied_is_refused_and_nothing_written() {
         program.copy(Direction::FromFpga, &only_written, (0, 0), 1),
         0
     );
-    // Lists that make no sense, and a copy that nobody would hear of.
+    // Invalid lists, and a copy whose end would not be reported.
     let events = |blocking, count, list, event| Events {
         blocking,
         count,
@@ -173,7 +173,7 @@ fn an_event_ends_when_the_bytes_are_there() {
     let program = Program::new();
     let peer = program.peer(MIB);
     let data = pattern(2, 300_000);
-    // FPGA to GPU: what starts with the event finds the bytes in the GPU's memory.
+    // FPGA to GPU: a command that starts with the event finds the bytes in the GPU's memory.
     program.set_board(1, &data);
     let gate = program.context.event();
     let copy = program.begin(
@@ -195,7 +195,7 @@ fn an_event_ends_when_the_bytes_are_there() {
     let (status, bytes) = found.recv_timeout(LIMIT).unwrap();
     assert!(status == 0 && bytes == data);
     assert_eq!(copy.wait(), 0);
-    // GPU to FPGA: in the board's memory.
+    // GPU to FPGA: the bytes are in the board's memory.
     program.set_board(1, &vec![0; data.len()]);
     let gate = program.context.event();
     let copy = program.begin(
@@ -216,7 +216,7 @@ fn an_event_ends_when_the_bytes_are_there() {
     gate.set(0);
     let (status, bytes) = found.recv_timeout(LIMIT).unwrap();
     assert!(status == 0 && bytes == data);
-    // Nobody holds anything any more but the program its own.
+    // The program's own references are the only ones left.
     until_count(&copy.count, 1);
     until_count(&gate.count, 1);
     until_count(&program.buffer.count, 1);
@@ -231,14 +231,14 @@ fn a_copy_waits_for_all_its_events() {
     let [first, second] = [program.context.event(), program.context.event()];
     program.set_board(0, b"old");
     let list = [handle(first), handle(second)];
-    // Two that wait, one of them for the other.
+    // Two copies that wait, one of them for the other.
     let one = program
         .begin(Direction::FromFpga, &peer, (0, 0), 3, &list)
         .unwrap();
     let two = program
         .begin(Direction::FromFpga, &peer, (0, 100), 3, &[handle(one)])
         .unwrap();
-    // One that waits for nothing overtakes them.
+    // A copy that waits for nothing overtakes them.
     let free = program
         .begin(Direction::FromFpga, &peer, (0, 200), 3, &[])
         .unwrap();
@@ -254,7 +254,7 @@ fn a_copy_waits_for_all_its_events() {
         (peer.bytes(0, 3), peer.bytes(100, 3)),
         (b"new".to_vec(), b"new".to_vec())
     );
-    // A blocking one with a list and an event, which has ended then.
+    // A blocking copy with a list and an event, which has ended when the call returns.
     let third = program.context.event();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -278,7 +278,7 @@ fn a_copy_waits_for_all_its_events() {
         let event: &Event = unsafe { object(event) };
         assert_eq!((event.now(), event.count.load(Ordering::SeqCst)), (0, 1));
     });
-    // One that fails: nothing is copied.
+    // A copy whose event fails: nothing is copied.
     let [failed, other] = [program.context.event(), program.context.event()];
     failed.set(-7);
     let list = [handle(failed)];
@@ -297,7 +297,7 @@ fn a_copy_waits_for_all_its_events() {
         None,
     );
     assert_eq!((copied, peer.bytes(400, 3)), (EVENT_FAILED, vec![0; 3]));
-    // Too many at a time.
+    // Too many copies at a time.
     let list = [handle(other)];
     let mut waiting = Vec::new();
     let refused = loop {
@@ -345,7 +345,7 @@ fn threads_copy_both_ways_at_once() {
                 }
             });
         }
-        // The runtime's own transfers go on beside.
+        // The runtime's own transfers go on concurrently.
         for round in 0..40 {
             let data = pattern(round, 50_000);
             program.runtime.write_op(1, 0x50_0000, &data);
@@ -369,7 +369,7 @@ fn a_copy_too_many_is_refused_and_leaves_no_event_behind() {
     for copy in copies {
         assert_eq!(copy.wait(), 0);
     }
-    // Places come free, and nothing of the refused one is held.
+    // Seats become free, and the refused copy holds nothing.
     until_count(&program.buffer.count, 1);
     assert_eq!(wait().unwrap().wait(), 0);
     program.runtime.close();
@@ -395,7 +395,7 @@ fn a_driver_around_the_runtime_gives_its_functions() {
     let copy = program.begin(Direction::ToFpga, &peer, (0, 0), 4096, &[]);
     assert_eq!(copy.unwrap().wait(), 0);
     assert!(program.on_board(0, 4096) == pattern(7, 4096));
-    // SAFETY: none are.
+    // SAFETY: no functions are set.
     assert_eq!(unsafe { program.mmd.set_opencl(None) }, 0);
     let copy = program.begin(Direction::ToFpga, &peer, (0, 0), 1, &[]);
     assert_eq!(copy.err(), Some(NO_OPENCL));
@@ -456,7 +456,7 @@ fn copies_by_address_need_no_opencl() {
     for bits in [0, 1 << 61, 3 << 62 | 1 << 61 | 0x7f << 54] {
         memory.write(0, &vec![0; data.len() + 9]).unwrap();
         let none = (None, null_mut());
-        // SAFETY: nobody is called.
+        // SAFETY: no callback is set.
         let copied = unsafe {
             mmd.copy_address(
                 Direction::FromFpga,
@@ -486,7 +486,7 @@ fn copies_by_address_need_no_opencl() {
         (u64::MAX, 0, 1),
         (0, 0, usize::MAX),
     ] {
-        // SAFETY: nobody is called.
+        // SAFETY: no callback is set.
         let copied = unsafe {
             mmd.copy_address(
                 Direction::ToFpga,

@@ -1,9 +1,10 @@
-//! Memory, boards and processes that end meanwhile.
+//! Memory, boards and processes that end during copies.
 
 use super::*;
 use std::sync::Mutex;
 
-/// The first cycle of a profile (`KERNEL_OFFSET_CSR_PROFILE_START_CYCLE` of `acl_hal_mmd.h`, 8 further since version 5).
+/// The first cycle of a profile (`KERNEL_OFFSET_CSR_PROFILE_START_CYCLE` of `acl_hal_mmd.h`, 8 further since version
+/// 5).
 const PROFILE_START: u64 = 0x20;
 
 #[test]
@@ -11,12 +12,12 @@ fn a_revoked_memory_is_told_and_can_be_registered_anew() {
     let program = Program::new();
     let mut peer = program.peer(4 * MIB);
     assert_eq!(program.copy(Direction::FromFpga, &peer, (0, 0), MIB), 0);
-    // Under a copy that waits for the board.
+    // During a copy that waits for the board.
     program.toys.fake.lock().tricks.stuck = true;
     program.toys.fake.lock().tricks.frozen = true;
     let before = program.given();
     let copies = Direction::BOTH.map(|direction| {
-        // The question for the address is answered: the board is stuck for copies alone.
+        // The query for the address is answered: the board is stuck for copies alone.
         let (user, end) = listen();
         // SAFETY: the function is called once, with this.
         let begun = unsafe {
@@ -49,27 +50,27 @@ fn a_fault_and_a_lost_board_are_codes() {
     let peer = program.peer(MIB);
     let address = |direction| {
         let none = (None, null_mut());
-        // SAFETY: nobody is called.
+        // SAFETY: no callback is set.
         unsafe {
             (program.mmd).copy_address(direction, PLACE as u64, (peer.handle(), 0), 1000, none)
         }
     };
-    // A read that nobody answers, and a write whose arrival cannot be confirmed.
+    // A read without an answer, and a write whose arrival cannot be confirmed.
     for (direction, side, fault) in [(Direction::ToFpga, 1, 7), (Direction::FromFpga, 0, 11)] {
         program.toys.fake.lock().tricks.fault = Some((side, 0, fault, 100));
         assert_eq!(address(direction), FAILED);
         assert_eq!(address(direction), 0, "it was one fault");
     }
-    // What the queue's restart for another transfer has ended is moved again.
+    // A transfer that the queue's restart for another transfer has ended is made again.
     for (direction, side) in [(Direction::ToFpga, 1), (Direction::FromFpga, 0)] {
         program.toys.fake.lock().tricks.fault = Some((side, 0, 9, 100));
         assert_eq!(address(direction), 0);
     }
-    // Somebody else has the board started anew: FPGA memory may have lost its contents.
+    // Another process starts the board again: FPGA memory may have lost its contents.
     program.toys.driver.reset().unwrap();
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     assert_eq!(address(Direction::FromFpga), 0);
-    // One that is gone ends a program that waits for its kernels, but not this one.
+    // A board that is gone ends a program that waits for its kernels, but not this one.
     let toys = Toys::of_bytes();
     let mmd = toys.load();
     // SAFETY: it is a string.
@@ -79,7 +80,7 @@ fn a_fault_and_a_lost_board_are_codes() {
     let pointer = std::ptr::without_provenance_mut(memory.address() as usize);
     let mut error = 77;
     let none = (None, null_mut());
-    // SAFETY: there is room for an error, and nobody is called.
+    // SAFETY: there is room for an error, and no callback is set.
     let copied = unsafe {
         let peer = mmd.peer_from_pointer(null_mut(), 0, pointer, 64, 0, &raw mut error);
         toys.fake.lock().tricks.gone = true;
@@ -118,8 +119,8 @@ fn programming_ends_copies() {
     program.runtime.close();
 }
 
-/// The runtime has its lock from the question whether the memory can be kept until all buffers are as they were: what
-/// is copied meanwhile is lost, or not there yet.
+/// The runtime holds its lock from the query whether the memory can be kept until all buffers are restored. Bytes that
+/// are copied in that time are lost, or are overwritten.
 #[test]
 fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
     let program = Program::new();
@@ -147,7 +148,7 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
     let copies = gates.map(|gate| {
         (program.begin(Direction::ToFpga, &peer, (0, 0), 100, &[handle(gate)])).unwrap()
     });
-    // One that is under way when the runtime asks, and ends behind that.
+    // A copy in progress when the runtime asks, which ends after that.
     program.toys.fake.lock().tricks.stuck = true;
     program.toys.fake.lock().tricks.frozen = true;
     let before = program.given();
@@ -163,11 +164,11 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
 
     let mut saved = vec![0; 100];
     assert_eq!(shared.read(memory, PLACE, &mut saved), 0);
-    // The question where the buffer lies waits for the lock.
+    // The query of the buffer's place waits for the lock.
     gates[0].set_within(0);
     assert_eq!(address(Direction::ToFpga), RESTARTED);
     assert!(program.runtime.program(&mut image, 0));
-    // Not restored.
+    // Before the buffers are restored.
     gates[1].set_within(0);
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     assert_eq!(peer.bytes(0, 100), new);
@@ -182,11 +183,11 @@ fn a_copy_while_buffers_are_saved_and_restored_is_no_success() {
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     program.set_board(0, &old);
 
-    // The question where a buffer lies waits for the runtime's lock.
+    // The query of a buffer's place waits for the runtime's lock.
     assert_eq!(program.copy(Direction::ToFpga, &peer, (0, 0), 100), 0);
     assert_eq!(program.on_board(0, 100), new);
     assert_eq!(address(Direction::FromFpga), 0);
-    // A kernel runs when all is there, too.
+    // A kernel also runs only after all buffers are restored.
     assert!(program.runtime.program(&mut image, 0));
     assert_eq!(address(Direction::FromFpga), RESTARTED);
     // The runtime sets a profile's registers while it programs, one by one, before it restores the buffers
@@ -212,7 +213,7 @@ fn closing_the_board_ends_copies_and_gives_memory_back() {
     fake.lock().tricks.stuck = true;
     fake.lock().tricks.frozen = true;
     let before = program.given();
-    // One under way each way, and one behind.
+    // One copy in progress in each direction, and one waiting.
     let copies: Vec<_> = [Direction::FromFpga, Direction::ToFpga, Direction::FromFpga]
         .into_iter()
         .map(|direction| {
@@ -271,18 +272,18 @@ fn a_board_is_closed_under_the_runtimes_lock_while_ends_are_told() {
                     .unwrap()
             })
             .collect();
-        // The program's own hold goes; the last copy's may be the one that closes the board, in a thread
-        // of the library's.
+        // The program's own reference is released; the last copy's reference may be the one that closes the board, in a
+        // thread of the library's.
         release_the_context(program.context);
         for copy in copies {
             assert_eq!(copy.wait(), 0);
         }
         until_count(&program.context.count, 0);
-        // Under the lock, the close has returned.
+        // Once the lock is free, the close has returned.
         drop(program.context.lock.lock().unwrap());
         assert_eq!(program.toys.fake.lock().valid_entries(), 0);
     }
-    // By the program, with copies that hold no context.
+    // The program closes the board, with copies that hold no context.
     for _ in 0..20 {
         let program = Program::new();
         let peer = program.peer(MIB);
@@ -312,13 +313,13 @@ fn a_forked_child_gets_codes() {
     let output = in_a_process("peers::ends::a_forked_child_gets_codes", || {
         let program = Program::new();
         let peer = program.peer(4096);
-        // SAFETY: the child calls what it is tried with, and ends.
+        // SAFETY: the child makes the calls under test, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let refused = program.by_pointer(0, peer.memory.address(), 64) == Err(OPERATION)
                 && program.copy(Direction::FromFpga, &peer, (0, 0), 1) == OPERATION
                 && program.mmd.release_peer(peer.handle()) == OPERATION;
-            // SAFETY: nothing of the parent's is to be undone.
+            // SAFETY: none of the parent's state is to be cleaned up.
             unsafe { libc::_exit(i32::from(!refused)) };
         }
         let mut status = 77;
@@ -333,7 +334,7 @@ fn a_forked_child_gets_codes() {
     assert_eq!(output.status.code(), Some(7), "{said}");
 }
 
-/// The callback of a copy has begun, and has ended.
+/// Set when the callback of a copy has begun; the next one when it has ended.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicBool = AtomicBool::new(false);
 
@@ -343,10 +344,10 @@ unsafe extern "C" fn slow(_: i32, _: *mut c_void) {
     ENDED.store(true, Ordering::SeqCst);
 }
 
-/// As the runtime's, which was loaded before.
+/// Like the destructor of the runtime, which was loaded before.
 extern "C" fn destructor() {
     if !ENDED.load(Ordering::SeqCst) {
-        // SAFETY: the test sees it.
+        // SAFETY: the test checks the status.
         unsafe { libc::_exit(99) };
     }
 }
@@ -355,7 +356,7 @@ unsafe extern "C" fn ends(_: i32, _: *mut c_void) {
     std::process::exit(8);
 }
 
-/// Has a callback called by a thread of the library's.
+/// Makes a thread of the library's call a callback.
 fn call_back(callback: unsafe extern "C" fn(i32, *mut c_void)) {
     let program = Program::new();
     let peer = program.peer(4096);
@@ -385,7 +386,7 @@ fn the_process_ends_behind_a_callback_that_runs() {
 
 #[test]
 fn a_callback_may_end_the_process() {
-    // Whoever waits for something waits five seconds each time; a busy machine is not always that slow.
+    // A process that waits for something waits five seconds each time; a busy machine is not always that slow.
     let mut took = Vec::new();
     for _ in 0..3 {
         let begin = Instant::now();
@@ -403,7 +404,7 @@ fn a_callback_may_end_the_process() {
     panic!("{took:?}");
 }
 
-/// A buffer may go to another place while a copy waits for events: the copy is made by the place that it has then.
+/// A buffer may move to another place while a copy waits for events: the copy uses the place that the buffer has then.
 #[test]
 fn a_copy_behind_events_finds_where_its_buffer_is_then() {
     let program = Program::new();
@@ -431,21 +432,21 @@ fn a_copy_behind_events_finds_where_its_buffer_is_then() {
 /// The event that a destructor waits for.
 static COPIED: Mutex<Option<(&'static Event, &'static Program)>> = Mutex::new(None);
 
-/// As one that is older than the board: it runs behind the library's own function.
+/// Like a destructor of an object that is older than the board: it runs after the library's own function.
 extern "C" fn waits_for_a_copy() {
-    // SAFETY: it ends a process that waits for ever.
+    // SAFETY: it ends a process that hangs.
     unsafe { libc::alarm(30) };
     let (copied, program) = COPIED.lock().unwrap().take().unwrap();
-    // The context is there as long as somebody waits.
+    // The context exists as long as a copy waits.
     assert!(program.context.count.load(Ordering::SeqCst) > 0);
-    // The runtime uses the board, and so is there.
+    // The runtime uses the board, and so still exists.
     let read = (program.runtime.shared).read(program.runtime.interfaces[2], PLACE, &mut [0]);
     let status = match copied.wait() {
         _ if read != 0 => 12,
         0 => 10,
         _ => 11,
     };
-    // SAFETY: the test sees it.
+    // SAFETY: the test checks the status.
     unsafe { libc::_exit(status) };
 }
 
@@ -462,7 +463,7 @@ fn ends_with_a_copy(moves: bool) {
         let before = program.given();
         program.toys.fake.lock().tricks.stuck = true;
         program.toys.fake.lock().tricks.frozen = true;
-        // It asks where the buffer is now.
+        // The copy asks for the buffer's place now.
         gate.set(0);
         program.until_given(before + 1);
     }

@@ -23,7 +23,7 @@ mod ends;
 mod registered;
 mod told;
 
-/// Errors as `peerlane_ext.h` and OpenCL number them.
+/// Errors with the numbers of `peerlane_ext.h` and OpenCL.
 const NO_ROOM: i32 = -4;
 const NO_RESOURCES: i32 = -5;
 const EVENT_FAILED: i32 = -14;
@@ -42,11 +42,11 @@ const CLOSED: i32 = -10008;
 const RESTARTED: i32 = -10009;
 const NO_OPENCL: i32 = -10010;
 
-/// Longer than anything takes.
+/// Limit of all waits.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const MIB: usize = 1 << 20;
-/// Where the buffer of most tests lies.
+/// Place of the buffer in most tests.
 const PLACE: usize = 0x10_0400;
 
 /// A program with a board, a buffer and a GPU.
@@ -56,7 +56,7 @@ struct Program {
     runtime: Runtime,
     context: &'static Context,
     buffer: &'static Buffer,
-    /// Who allocates the GPU's memory.
+    /// Device that allocates the GPU's memory.
     gpu: Device,
 }
 
@@ -67,7 +67,7 @@ struct Peer {
     number: usize,
 }
 
-/// A file that can stand for a dma-buf.
+/// Makes a file in place of a dma-buf.
 fn file() -> File {
     // SAFETY: it is a string.
     let file = unsafe { libc::memfd_create(c"dma-buf".as_ptr(), libc::MFD_CLOEXEC) };
@@ -134,7 +134,7 @@ impl Program {
         if error == 0 { Ok(made) } else { Err(error) }
     }
 
-    /// New memory, registered by its pointer.
+    /// Allocates memory and registers it by its pointer.
     fn peer_with(&self, flags: u64, size: usize) -> Peer {
         let memory = self.gpu.memory(MemoryKind::Gpu, size).unwrap();
         let handle = self.by_pointer(flags, memory.address(), size).unwrap();
@@ -148,7 +148,7 @@ impl Program {
         self.peer_with(0, size)
     }
 
-    /// A copy with all that can be said of it.
+    /// Makes a copy with all of its arguments.
     #[allow(clippy::too_many_arguments, reason = "they are the call's")]
     fn call(
         &self,
@@ -174,13 +174,13 @@ impl Program {
         unsafe { (self.mmd).copy_buffer(direction, buffer, peer, size, events) }
     }
 
-    /// A blocking copy.
+    /// Makes a blocking copy.
     fn copy(&self, direction: Direction, peer: &Peer, at: (usize, usize), size: usize) -> i32 {
         let (buffer, peer) = ((handle(self.buffer), at.0), (peer.handle(), at.1));
         self.call(direction, buffer, peer, size, true, &[], None)
     }
 
-    /// A copy that goes on behind the call.
+    /// Begins a copy that goes on after the call.
     fn begin(
         &self,
         direction: Direction,
@@ -213,7 +213,7 @@ impl Program {
         self.toys.fake.fpga_write((PLACE + offset) as u64, bytes);
     }
 
-    /// Waits until the board was given so many descriptors.
+    /// Waits until the board has got so many descriptors.
     fn until_given(&self, more: usize) {
         let begin = Instant::now();
         while self.toys.fake.lock().seen.descriptors.len() < more {
@@ -254,7 +254,7 @@ unsafe extern "C" fn heard(status: i32, user: *mut c_void) {
     heard.send(status).unwrap();
 }
 
-/// Who is told of a copy's end.
+/// Makes the receiver of a copy's end.
 fn listen() -> (*mut c_void, Receiver<i32>) {
     let (sender, receiver) = channel::<i32>();
     (Box::into_raw(Box::new(sender)).cast(), receiver)

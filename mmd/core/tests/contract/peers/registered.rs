@@ -1,4 +1,4 @@
-//! Whose memory is registered, and where buffers lie.
+//! Registration of memory by its owner, and the places of buffers.
 
 use super::*;
 use crate::fake::Fake;
@@ -10,6 +10,7 @@ use std::ffi::CStr;
 use std::os::fd::IntoRawFd;
 use std::ptr::NonNull;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn memory_is_registered_by_dma_buf_pointer_and_buffer() {
@@ -27,11 +28,11 @@ fn memory_is_registered_by_dma_buf_pointer_and_buffer() {
     let by_pointer = program
         .by_pointer(0, memory.address() + 65_536, 100_000)
         .unwrap();
-    // The same a second time: both work, and each is released by itself.
+    // The same memory a second time: both work, and each is released by itself.
     let again = program
         .by_pointer(0, memory.address() + 65_536, 100_000)
         .unwrap();
-    // Another OpenCL's buffer whose memory the file is; its size is rounded up there.
+    // Another OpenCL's buffer with the file as its memory; the file's size is rounded up.
     let foreign = program
         .context
         .foreign(Some(dmabuf.as_raw_fd()), (256 << 10) - 4095);
@@ -104,7 +105,7 @@ fn what_cannot_be_registered_is_refused() {
         let made = program.by_dma_buf(other.as_raw_fd(), offset, size);
         assert_eq!(made, Err(VALUE), "{offset} {size}");
     }
-    // Buffers of other OpenCLs: one that exports nothing, and one that is a part of more memory.
+    // Buffers of other OpenCLs: one without an export, and one that is a part of more memory.
     other.set_len(MIB as u64).unwrap();
     let none = program.context.foreign(None, 4096);
     let part = program.context.foreign(Some(other.as_raw_fd()), 4096);
@@ -120,7 +121,7 @@ fn what_cannot_be_registered_is_refused() {
         };
         assert!(made.is_null() && error == expected, "{error}");
     }
-    // Nobody asks for the error.
+    // Without a place for the error.
     // SAFETY: a NULL is allowed.
     let made = unsafe { (program.mmd).peer_from_dma_buf(null_mut(), 0, -1, 0, 1, null_mut()) };
     assert!(made.is_null());
@@ -161,7 +162,7 @@ fn only_buffers_whose_contents_are_on_the_board_have_an_address() {
     for (kind, place, expected) in [
         (Kind::Plain, 0x400, Ok(0x400)),
         (Kind::Plain, 0x12_3400, Ok(0x12_3400)),
-        // The runtime hands out nothing there.
+        // The runtime gives out no memory there.
         (Kind::Plain, 0, Err(NO_ADDRESS)),
         (Kind::Plain, 0x3ff, Err(NO_ADDRESS)),
         (Kind::CopyHostPtr, 0x2000, Err(NO_ADDRESS)),
@@ -194,7 +195,7 @@ fn only_buffers_whose_contents_are_on_the_board_have_an_address() {
         assert_eq!(mmd.buffer_address(null_mut(), buffer, to), 0);
         assert_eq!(address, PLACE as u64);
     }
-    // A read of the program's own beside it is not taken for the question.
+    // A concurrent read of the program's own is not taken for the query.
     let stop = AtomicI32::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -227,7 +228,7 @@ impl Boards for Two {
     }
 }
 
-/// A program waits in `clGetDeviceInfo`, as for the runtime's lock; it may go on.
+/// Set when a program waits in `clGetDeviceInfo`, as for the runtime's lock; the next one lets it go on.
 static WAITS: AtomicI32 = AtomicI32::new(0);
 static GO: AtomicI32 = AtomicI32::new(0);
 
@@ -304,7 +305,7 @@ fn each_of_two_boards_has_its_own() {
     let mut error = 77;
     // SAFETY: devices are the stub's, and there is room for an error.
     let peer = unsafe {
-        // Which of the two?
+        // Two boards are open, so NULL is ambiguous.
         assert!(
             mmd.peer_from_pointer(null_mut(), 0, pointer, 4096, 0, &raw mut error)
                 .is_null()
@@ -342,7 +343,7 @@ fn each_of_two_boards_has_its_own() {
     assert_eq!(&found, b"other");
     // A buffer whose contents the other board has.
     assert_eq!(copy(context.elsewhere(0, 0x2000, 4096)), NO_ADDRESS);
-    // One that the memory's board can never have.
+    // A context without the memory's board.
     let without = Context::new(&[(&runtimes[0], "toy0")]);
     assert_eq!(copy(without.elsewhere(0, 0x2000, 4096)), NO_DEVICE);
     let [first, second] = runtimes;
@@ -384,6 +385,16 @@ extern "C" fn attribute(to: *mut c_void, attribute: i32, address: u64) -> i32 {
     let allocations = ALLOCATIONS.lock().unwrap();
     let below = allocations.range(..=address).next_back();
     let known = below.is_some_and(|(base, (size, ..))| address < *base + *size as u64);
+    let identity = match below.map(|(base, _)| *base) {
+        Some(REUSED) => IDENTITY.load(Ordering::SeqCst),
+        base => base.unwrap_or(0),
+    };
+    // CU_POINTER_ATTRIBUTE_BUFFER_ID of cuda.h.
+    if attribute == 7 && known {
+        // SAFETY: there is room for 64 bits.
+        unsafe { to.cast::<u64>().write(identity) };
+        return 0;
+    }
     // CU_POINTER_ATTRIBUTE_CONTEXT of cuda.h.
     if attribute != 1 || !known {
         return 1;
@@ -392,6 +403,10 @@ extern "C" fn attribute(to: *mut c_void, attribute: i32, address: u64) -> i32 {
     unsafe { to.cast::<usize>().write(CONTEXT) };
     0
 }
+
+/// An address that CUDA gives to several buffers, one after the other, and the identity of the present one.
+const REUSED: u64 = 0x7f55_0000_0000;
+static IDENTITY: AtomicU64 = AtomicU64::new(1);
 
 static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
 
@@ -421,10 +436,10 @@ extern "C" fn address_range(base: *mut u64, size: *mut usize, address: u64) -> i
     0
 }
 
-/// An allocation that begins here is several to CUDA, of 2 MiB each, which are mapped side by side.
+/// An allocation that begins here consists of several to CUDA, of 2 MiB each, which are mapped side by side.
 const IN_PIECES: u64 = 0x7f56_0000_0000;
 
-/// A stream that waits for nothing of the program's, which alone is used.
+/// The only stream that is used: it waits for nothing of the program's.
 const STREAM: usize = 77;
 
 extern "C" fn stream_create(to: *mut *mut c_void, flags: u32) -> i32 {
@@ -452,7 +467,7 @@ extern "C" fn copy_in(at: u64, from: *const c_void, bytes: usize, stream: *mut c
     memory.write((at - base) as usize, from).map_or(1, |()| 0)
 }
 
-/// As CUDA does, it refuses what is not in whole pages of the host.
+/// Refuses ranges that are not whole pages of the host, as CUDA does.
 extern "C" fn handle_for_range(
     to: *mut c_void,
     first: u64,
@@ -521,7 +536,7 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     // In the allocation's second page of 2 MiB.
     let at = 2 * MIB + 70_001;
     let peer = program.by_pointer(0, base + at as u64, 1000).unwrap();
-    // All of that page, in the fake GPU's pieces of 64 KiB: a real one's are one.
+    // All of that page, in the fake GPU's pieces of 64 KiB: a real GPU's page is one entry.
     assert_eq!(toys.fake.lock().valid_entries() - before, 32);
     let data = pattern(4, 1000);
     program.set_board(0, &data);
@@ -533,7 +548,7 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     let mut found = vec![9; 1002];
     memory.read(at - 1, &mut found).unwrap();
     assert!(found[1..1001] == data && (found[0], found[1001]) == (0, 0));
-    // The board may reach the rest of the page, but no copy does.
+    // The board may reach the rest of the page, but no copy does so.
     assert_eq!(call(Direction::FromFpga, 1, 1000), VALUE);
     program.set_board(0, &[0; 1000]);
     assert_eq!(call(Direction::ToFpga, 10, 990), 0);
@@ -541,7 +556,8 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     assert_eq!(program.mmd.release_peer(peer), 0);
     // The queue keeps its memory for ends.
     assert_eq!(toys.fake.lock().valid_entries(), before + 1);
-    // Other memory than CUDA's is asked of the driver, and so is one past an allocation's end. CUDA fails there.
+    // Other memory than CUDA's is registered by the driver, and so is memory past an allocation's end, for which CUDA
+    // fails.
     let other = program.peer(4096);
     assert_eq!(program.copy(Direction::FromFpga, &other, (0, 0), 100), 0);
     assert_eq!(
@@ -554,7 +570,32 @@ fn a_pointer_of_cudas_is_registered_by_its_dma_buf() {
     program.runtime.close();
 }
 
-/// Memory that PyTorch maps piece by piece (`expandable_segments`): a range over two of them is registered as one.
+/// CUDA may give the address of memory that was freed to other memory.
+#[test]
+fn ends_of_a_write_do_not_reach_another_buffer_at_the_same_address() {
+    let toys = Toys::new(EMPTY);
+    let mmd = Mmd::with_lookup(Flavour::OPEN, toys.clone(), Cuda);
+    let program = Program::with(&toys, InProcess::keep(mmd));
+    let memory = program.gpu.memory(MemoryKind::Gpu, 2 * MIB).unwrap();
+    let allocation = (2 * MIB, memory.clone(), toys.fake.clone());
+    ALLOCATIONS.lock().unwrap().insert(REUSED, allocation);
+    let peer = program.by_pointer(0, REUSED, 4096).unwrap();
+    program.set_board(0, &[7; 4096]);
+    let own = (handle(program.buffer), 0);
+    let copy = || program.call(Direction::FromFpga, own, (peer, 1), 3, true, &[], None);
+    assert_eq!(copy(), 0);
+    memory.write(0, &[0; 16]).unwrap();
+    IDENTITY.fetch_add(1, Ordering::SeqCst);
+    // CL_PEER_MEMORY_REVOKED_PEERLANE
+    assert_eq!(copy(), -10002);
+    let mut found = [9; 16];
+    memory.read(0, &mut found).unwrap();
+    assert_eq!(found, [0; 16]);
+    assert_eq!(program.mmd.release_peer(peer), 0);
+    program.runtime.close();
+}
+
+/// Memory that PyTorch maps piece by piece (`expandable_segments`): a range over two pieces is registered as one.
 #[test]
 fn memory_of_several_pieces_is_registered_by_one_dma_buf() {
     let toys = Toys::new(EMPTY);
@@ -580,7 +621,7 @@ fn memory_of_several_pieces_is_registered_by_one_dma_buf() {
         assert!(found == data);
         assert_eq!(program.mmd.release_peer(peer), 0);
     }
-    // Behind the last piece there is nothing.
+    // After the last piece nothing is mapped.
     let past = IN_PIECES + 6 * MIB as u64 - 10;
     assert!(program.by_pointer(0, past, 20).is_err());
     program.runtime.close();

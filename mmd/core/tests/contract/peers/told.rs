@@ -1,8 +1,8 @@
-//! What is said of calls that are refused. The codes are few, so a line on standard error has the cause.
+//! Messages about refused calls. The codes are few, so a line on standard error has the cause.
 
 use super::*;
 
-/// A call, and its code with what the line about it says.
+/// A call, with its code and a part of the line about it.
 type Refused = (fn(&Program, &Peer) -> i32, i32, &'static str);
 
 /// A blocking copy to the peer's memory.
@@ -13,7 +13,7 @@ fn copies(program: &Program, buffer: *mut c_void, memory: *mut c_void, size: usi
 
 fn with_events(program: &Program, peer: &Peer, events: Events) -> i32 {
     let (from, to) = ((handle(program.buffer), 0), (peer.handle(), 0));
-    // SAFETY: the list is not looked into.
+    // SAFETY: the list is not read.
     unsafe { (program.mmd).copy_buffer(Direction::FromFpga, from, to, 1, events) }
 }
 
