@@ -1,20 +1,20 @@
-//! Tells the program the commit that it is built from.
+//! Passes the commit to the program that is built from it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What git says; `None` where there is no git or no repository.
+/// Returns the output of git; `None` without git or a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-/// The build script of who needs no more.
+/// The build script for targets that need nothing else.
 pub fn main() {
     let commit = git(&["rev-parse", "HEAD"]).unwrap_or_else(|| "unknown".into());
     println!("cargo::rustc-env=PEERLANE_COMMIT={commit}");
-    // Another commit changes the log of HEAD. A file that is not there would have it built each time.
+    // Another commit changes the log of HEAD. A watched file that does not exist would cause a rebuild each time.
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
     match log.filter(|log| Path::new(log).exists()) {
         Some(log) => println!("cargo::rerun-if-changed={log}"),

@@ -9,7 +9,7 @@ use peerlane_hdl::txs_burst_bits;
 
 /// Bytes of the CSR slave.
 pub const CSR_BYTES: u32 = 1024;
-/// Cycles from a read of the CSR slave to its data, as the register map says (`read_latency`).
+/// Cycles from a read of the CSR slave to its data (`read_latency` of the register map).
 pub const CSR_LATENCY: u32 = 2;
 /// Bytes of the window slave.
 pub const WINDOW_BYTES: u32 = 65536;
@@ -20,7 +20,7 @@ pub const PBA_OFFSET: u32 = 0x800;
 /// The block with its interrupt interfaces as the hard IP exports them: the top module of builds with an
 /// MSI-X table.
 pub const MSIX_TOP: &str = "peerlane_dma_msix";
-/// Address bits of the master to PCIe (bytes): bus addresses, which the hard IP does not translate.
+/// Address bits (bytes) of the master to PCIe. They are bus addresses, which the hard IP does not translate.
 pub const TXS_ADDR_BITS: u32 = 64;
 /// Address bits of the masters to FPGA memory (bytes).
 pub const MEM_ADDR_BITS: u32 = 40;
@@ -39,7 +39,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The word of Verilog.
+    /// Returns Verilog's keyword.
     pub fn verilog(self) -> &'static str {
         match self {
             Direction::Input => "input",
@@ -47,7 +47,7 @@ impl Direction {
         }
     }
 
-    /// The word of Platform Designer.
+    /// Returns Platform Designer's word.
     pub fn platform_designer(self) -> &'static str {
         match self {
             Direction::Input => "Input",
@@ -74,13 +74,13 @@ pub struct Interface {
     pub name: &'static str,
     /// Role.
     pub role: Role,
-    /// The clock interface that it belongs to; empty for the clocks.
+    /// The clock interface that the interface belongs to; empty for clocks.
     pub clock: &'static str,
-    /// The reset interface that it belongs to; empty for clocks and resets.
+    /// The reset interface that the interface belongs to; empty for clocks and resets.
     pub reset: &'static str,
-    /// Properties in Platform Designer beside clock and reset.
+    /// Properties in Platform Designer other than clock and reset.
     pub properties: Vec<(&'static str, String)>,
-    /// Ports with their Platform Designer role.
+    /// Ports, each with its role in Platform Designer.
     pub ports: Vec<(&'static str, Port)>,
 }
 
@@ -100,7 +100,7 @@ const ROLES: [(&str, Role); 13] = [
     ("mem_win", Role::Master),
 ];
 
-/// What a block with an MSI-X table has beside them.
+/// Interfaces that a block with an MSI-X table has in addition.
 const MSIX_ROLES: [(&str, Role); 4] = [
     ("msix", Role::Slave),
     ("kernel_irq", Role::IrqReceiver),
@@ -108,7 +108,8 @@ const MSIX_ROLES: [(&str, Role); 4] = [
     ("intx", Role::Conduit),
 ];
 
-/// What a block with a streaming port does not have: the host reaches these inside of it, and its messages are packets.
+/// Interfaces that a block with a TLP port does not have. The host reaches these slaves inside the block, and the
+/// block's messages are packets.
 const INSIDE: [&str; 8] = [
     "csr",
     "chan",
@@ -120,30 +121,30 @@ const INSIDE: [&str; 8] = [
     "intx",
 ];
 
-/// Every interface with its role, for the BAR that the host reaches the block by.
+/// Returns every interface with its role. `bar` is the BAR by which the host reaches the block.
 pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
     let more: &[_] = match config.irq {
         Irq::Rxm => &[],
         Irq::Msix => &MSIX_ROLES,
     };
     let mut list: Vec<_> = ROLES.into_iter().chain(more.iter().copied()).collect();
-    if config.streams() {
+    if config.has_tlp_port() {
         list.retain(|(name, _)| !INSIDE.contains(name));
         list.extend(stream::roles(config, bar));
     }
     list
 }
 
-/// Name of the component's top module.
+/// Returns the name of the component's top module.
 pub fn top(config: &Config) -> &'static str {
-    match (config.streams(), config.irq) {
+    match (config.has_tlp_port(), config.irq) {
         (true, _) => stream::TOP,
         (false, Irq::Rxm) => NEW_DMA,
         (false, Irq::Msix) => MSIX_TOP,
     }
 }
 
-/// Which ports an Avalon-MM interface has.
+/// The ports that an Avalon-MM interface has.
 struct Avalon {
     address_bits: u32,
     data_bits: u32,
@@ -154,10 +155,11 @@ struct Avalon {
     pipelined: bool,
 }
 
-/// The interfaces for a configuration, the width of the port to PCIe and the BAR that the host reaches the block by.
+/// Returns the interfaces for a configuration, a width of the port to PCIe and the BAR by which the host reaches the
+/// block.
 pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     let config_slave = |name, words: u64, latency: u32| {
-        // So many cycles from read to data, no wait states: Avalon's fixed latency.
+        // Avalon's fixed latency: `latency` cycles from read to data, no wait states.
         let properties = vec![
             ("readLatency", latency.to_string()),
             ("readWaitTime", "0".to_string()),
@@ -252,16 +254,16 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
         list.push(config_slave("msix", u64::from(MSIX_BYTES) / 4, 1));
         list.extend(interrupt_interfaces());
     }
-    if config.streams() {
+    if config.has_tlp_port() {
         list.retain(|interface| !INSIDE.contains(&interface.name));
         list.extend(stream::interfaces(config, port_bits, bar));
     }
     list
 }
 
-/// The OpenCL kernel's interrupt, and what the hard IP exports with CG_ENABLE_ADVANCED_INTERRUPT (Stratix V
-/// Avalon-MM user guide 683411, 4.6), seen from the other side. The names of the conduits' roles are those of
-/// the hard IP's component (Quartus 13.1), which a connection compares.
+/// Returns the OpenCL kernel's interrupt and the interfaces that the hard IP exports with CG_ENABLE_ADVANCED_INTERRUPT
+/// (Stratix V Avalon-MM user guide 683411, 4.6), with the directions of the other side. The names of the conduits'
+/// roles are those of the hard IP's component (Quartus 13.1): a connection compares them.
 fn interrupt_interfaces() -> [Interface; 3] {
     use Direction::{Input, Output};
     let conduit = |name, ports| Interface {
@@ -391,7 +393,7 @@ mod tests {
         -mem_win_write 1 -mem_win_writedata 512 -mem_win_byteenable 64 +mem_win_waitrequest 1 \
         +mem_win_readdata 512 +mem_win_readdatavalid 1";
 
-    /// What comes to it with an MSI-X table.
+    /// Further ports of a block with an MSI-X table.
     const MSIX_TABLE: &str = "+msix_address 10 +msix_read 1 +msix_write 1 +msix_writedata 32 \
         +msix_byteenable 4 -msix_readdata 32 +kernel_irq 1 +msix_control 16 -intx_req 1 +intx_ack 1";
 

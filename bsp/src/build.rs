@@ -17,8 +17,8 @@ use crate::text;
 
 const AGAIN: &str = "Extend the vendor's BSP again.";
 
-/// The block's slaves in a BAR, of offsets by the names of their interfaces; or the name of one that
-/// is missing. The window is optional: vendors' BSPs may leave it unconnected.
+/// Returns the block's slaves in a BAR from offsets by the names of their interfaces, or the name of a missing one. The
+/// window is optional: vendors' BSPs may leave it unconnected.
 pub fn slaves(
     bar: u32,
     offsets: &BTreeMap<String, u64>,
@@ -34,26 +34,26 @@ pub fn slaves(
     })
 }
 
-/// What [`built_from`] said.
+/// The commit that [`built_from`] was given.
 static COMMIT: OnceLock<&'static str> = OnceLock::new();
 
-/// Says which commit this program was built from, so that what it writes can say so. Only the program knows; what it
-/// does not say once, at its start, is not known.
+/// Sets the commit that this program was built from, so that written files can name it. Only the program knows the
+/// commit: it must call this once, at its start.
 pub fn built_from(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }
 
-/// A program that wrote something.
+/// A program that wrote files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Version.
     pub version: String,
-    /// The commit that it was built from, where that is known.
+    /// The commit that it was built from, if known.
     pub commit: Option<String>,
 }
 
 impl Program {
-    /// This one.
+    /// Returns the running program.
     pub fn this() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -72,7 +72,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// Clock of the port in MHz where a record does not say it.
+/// Clock of the port in MHz if a record does not give one.
 pub const USUAL_CLOCK: u32 = 250;
 
 fn usual_clock() -> u32 {
@@ -83,13 +83,13 @@ fn is_usual_clock(mhz: &u32) -> bool {
     *mhz == USUAL_CLOCK
 }
 
-/// What `peerlane check` compares the files with.
+/// The record with which `peerlane check` compares the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// Version of the program that wrote it.
     pub version: String,
-    /// The commit that it was built from, where that is known.
+    /// The commit that the program was built from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// Configuration.
@@ -108,27 +108,28 @@ pub struct Build {
     pub instance: String,
     /// Number of the BAR that the block's slaves are in.
     pub bar: u32,
-    /// Bytes of that BAR, log2, where the block decodes it.
+    /// Bytes of that BAR, log2, if the block decodes the BAR.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar_log2: Option<u32>,
-    /// Clock of the port to PCIe in MHz, where the block has a streaming port.
+    /// Clock of the port to PCIe in MHz, if the block has a TLP port.
     #[serde(default = "usual_clock", skip_serializing_if = "is_usual_clock")]
     pub clock_mhz: u32,
     /// Byte offset in that BAR of each of the block's slaves, by the name of the interface.
     pub slaves: BTreeMap<String, u64>,
     /// SHA-256 of each generated file, by its path in the hardware directory.
     pub generated: BTreeMap<String, String>,
-    /// Files that the vendor's BSP names and did not have.
+    /// Files that the vendor's BSP names but does not have.
     pub missing_in_input: Vec<String>,
-    /// Kinds of components in the vendor's BSP that neither it nor Quartus defines: the OpenCL SDK may.
+    /// Kinds of components in the vendor's BSP that neither the BSP nor Quartus defines; the OpenCL SDK may define
+    /// them.
     #[serde(default)]
     pub unresolved_in_input: BTreeSet<String>,
-    /// Hash of the vendor's tree in the record of what is kept.
+    /// Hash of the vendor's tree in the record of the vendor's files.
     pub vendor: String,
 }
 
 impl Build {
-    /// The program that wrote it.
+    /// Returns the program that wrote the record.
     pub fn program(&self) -> Program {
         Program {
             version: self.version.clone(),
@@ -136,7 +137,7 @@ impl Build {
         }
     }
 
-    /// As JSON.
+    /// Returns the record as JSON.
     pub fn json(&self) -> String {
         let mut text =
             serde_json::to_string_pretty(self).expect("the record holds plain data only");
@@ -144,10 +145,10 @@ impl Build {
         text
     }
 
-    /// What the board decided about the block.
+    /// Returns the facts that the board determines for the block.
     ///
     /// # Errors
-    /// [`ErrorKind::Inconsistent`] if a slave has no place.
+    /// [`ErrorKind::Inconsistent`] if the record has no place of a slave.
     pub fn board(&self, layout: &Layout) -> Result<Board> {
         let slaves = slaves(self.bar, &self.slaves).map_err(|slave| {
             Error::new(
@@ -166,7 +167,7 @@ impl Build {
         })
     }
 
-    /// The block's Verilog files.
+    /// Returns the block's Verilog files.
     pub fn verilog(&self, layout: &Layout) -> Vec<PathBuf> {
         let hardware = layout.hardware_dir();
         self.generated
@@ -179,7 +180,7 @@ impl Build {
     /// Reads the record of an extended BSP.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Inconsistent`] if it is damaged.
+    /// [`ErrorKind::NotABsp`] if there is no record, [`ErrorKind::Inconsistent`] if the record is damaged.
     pub fn read(layout: &Layout) -> Result<Self> {
         let path = layout.hardware_dir().join(BUILD_FILE);
         if !path.exists() {
@@ -204,12 +205,12 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Error {
     )
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// SHA-256 of a file of any size.
+/// Returns the SHA-256 of a file of any size.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].

@@ -1,8 +1,8 @@
-//! The component without a BSP: for a system that somebody makes in Platform Designer by hand.
+//! The component without a BSP, for a system that a user makes in Platform Designer by hand.
 //!
-//! What [`crate::extend`] finds in a BSP must be told here: where the block's slaves are put in the BAR, because
-//! `BUILD_ID` stands for that, too, and how much memory there is. The component's validation compares the system
-//! with it as far as Platform Designer tells a component what it is connected to; the places in the BAR it does not.
+//! The user gives the facts that [`crate::extend`] finds in a BSP: the places of the block's slaves in the BAR, because
+//! `BUILD_ID` covers them too, and the size of memory. The component's validation compares the system with these facts,
+//! as far as Platform Designer reports a component's connections to it. It does not report the places in the BAR.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,30 +19,30 @@ use crate::interrupt;
 use crate::layout::write_below;
 use crate::output;
 
-/// Where the component stands in a Quartus project: Platform Designer looks for components in `ip/**` (Platform
-/// Designer user guide 683364, "IP Search Path Recursive Search").
+/// The component's directory in a Quartus project: Platform Designer looks for components in `ip/**` (Platform Designer
+/// user guide 683364, "IP Search Path Recursive Search").
 pub const DIR: &str = "ip/peerlane_dma";
 
-/// What to make.
+/// Options for writing a component.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The directory to be made.
+    /// The directory to make.
     pub out: PathBuf,
-    /// The configuration, and the file that it came from.
+    /// The configuration and its file.
     pub config: (Config, PathBuf),
     /// Number of the BAR.
     pub bar: u32,
     /// Byte offset of the control registers in it.
     pub csr: u64,
-    /// Byte offset of the window into FPGA memory, if the host gets one.
+    /// Byte offset of the window into FPGA memory, if the host has one.
     pub window: Option<u64>,
     /// Bytes of FPGA memory, from address 0 on.
     pub memory: u64,
-    /// Facts about the hard IP that a block with a streaming port is built for.
+    /// Facts about the hard IP that a block with a TLP port is built for.
     pub stream: Stream,
 }
 
-/// Facts about the hard IP that only a streaming port needs.
+/// Facts about the hard IP that only a TLP port needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stream {
     /// Bytes of the BAR, which the block decodes itself.
@@ -56,16 +56,16 @@ pub struct Stream {
 pub struct Made {
     /// Its hashes.
     pub ids: Ids,
-    /// What it was built for.
+    /// The board that the component was built for.
     pub board: Board,
     /// Number of files.
     pub files: usize,
 }
 
-/// Writes a component. Nothing is left behind if it fails.
+/// Writes a component. On failure it leaves no files.
 ///
 /// # Errors
-/// [`ErrorKind::Config`] for places and sizes that cannot be, [`ErrorKind::Output`], [`ErrorKind::Io`],
+/// [`ErrorKind::Config`] for impossible places and sizes, [`ErrorKind::Output`], [`ErrorKind::Io`],
 /// [`ErrorKind::Interrupted`].
 pub fn write(options: &Options) -> Result<Made> {
     let (config, file) = &options.config;
@@ -74,8 +74,8 @@ pub fn write(options: &Options) -> Result<Made> {
     let modules = generator::generate(config, board)?;
     let ids = generator::agree(config, board, &modules)?;
     let mut files = component::ip_files(DIR, config, &board, ids, &modules);
-    if config.streams() {
-        // Which reset controller the hard IP will have is not known: constraints of the soft one match nothing else.
+    if config.has_tlp_port() {
+        // The kind of the hard IP's reset controller is not known here: constraints of the soft one match no other.
         files.extend(component::hip_files(DIR, true));
     }
 
@@ -91,7 +91,7 @@ pub fn write(options: &Options) -> Result<Made> {
     output::set_directory_mode(temporary.path())?;
     let path = temporary.keep();
     if let Err(error) = output::put(&path, &options.out, "the component") {
-        // The directory is ours alone; if it cannot be removed there is nothing better to do.
+        // This process made the directory; a failure to remove it has no better handling.
         let _ = fs::remove_dir_all(&path);
         return Err(error);
     }
@@ -102,7 +102,7 @@ pub fn write(options: &Options) -> Result<Made> {
     })
 }
 
-/// An error of the configuration.
+/// Makes an error of the configuration.
 fn refused<T>(file: &Path, what: String, remedy: &str) -> Result<T> {
     Err(Error::new(
         ErrorKind::Config,
@@ -112,7 +112,7 @@ fn refused<T>(file: &Path, what: String, remedy: &str) -> Result<T> {
     ))
 }
 
-/// What the options say of the board.
+/// Returns the facts that the options give about the board.
 fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
     let wrong = |what: String, remedy: &str| refused(file, what, remedy);
     let memory_log2 = options
@@ -131,7 +131,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
             "A function has the BARs 0 to 5 (PCI Local Bus Specification 3.0, 6.2.5).",
         );
     }
-    // Only who makes the system knows what else is in the BAR.
+    // Only the author of the system knows the other slaves in the BAR.
     let mut places = vec![("csr", "--csr", u64::from(block::CSR_BYTES), options.csr)];
     if let Some(window) = options.window {
         places.push((
@@ -188,7 +188,7 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
         bar_log2,
         clock_mhz,
     };
-    // The errors above name their options; these are left.
+    // The errors above name their options; the remaining errors are reported here.
     generator::params(config, board).validate().map_err(|e| {
         Error::new(
             ErrorKind::Config,
@@ -200,9 +200,9 @@ fn board(options: &Options, config: &Config, file: &Path) -> Result<Board> {
     Ok(board)
 }
 
-/// Width of the port: that of the configuration, or the usual one.
+/// Returns the width of the port: that of the configuration, or the usual one.
 fn port_bits(config: &Config) -> u32 {
-    // Eight lanes of Gen3 have no other.
+    // Gen3 x8 has no other width.
     let usual = if config.port.generation == Some(3) {
         256
     } else {
@@ -211,7 +211,7 @@ fn port_bits(config: &Config) -> u32 {
     config.port_bits.unwrap_or(usual)
 }
 
-/// Bytes of the BAR, log2, and the clock, of a block whose slaves end there.
+/// Returns the bytes of the BAR, log2, and the clock, for a block whose slaves end at `end`.
 fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
     let (config, file) = &options.config;
     let Stream {
@@ -219,12 +219,13 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
         clock_mhz,
     } = options.stream;
     let wrong = |what: String, remedy: &str| refused(file, what, remedy);
-    if !config.streams() {
+    if !config.has_tlp_port() {
         return match (bar_bytes, clock_mhz) {
             (None, None) => Ok((None, build::USUAL_CLOCK)),
             _ => wrong(
-                "--bar-size and --clock are of a streaming port, and the configuration asks for none".into(),
-                "Set kind = \"stream\" below [port] of the configuration, or leave both out.",
+                "--bar-size and --clock are of a TLP port, and the configuration asks for none"
+                    .into(),
+                "Set kind = \"tlp\" below [port] of the configuration, or leave both out.",
             ),
         };
     }
@@ -238,8 +239,7 @@ fn stream(options: &Options, end: u64) -> Result<(Option<u32>, u32)> {
     }
     let Some(bytes) = bar_bytes else {
         return wrong(
-            "--bar-size is not given, and a block with a streaming port decodes the BAR itself"
-                .into(),
+            "--bar-size is not given, and a block with a TLP port decodes the BAR itself".into(),
             "Give the size that the BAR will have, such as 512KiB: all that the host reaches of the board is in it.",
         );
     };

@@ -16,7 +16,7 @@ use crate::keys::Source;
 use crate::text;
 use crate::toml_words::words;
 
-/// Where the new slaves are put in the BAR; unset means the lowest free place.
+/// Places of the new slaves in the BAR; unset means the lowest free place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bar {
@@ -31,7 +31,7 @@ pub struct Bar {
     pub msix_base: Option<u64>,
 }
 
-/// What tells the extended board from the vendor's.
+/// IDs and names that distinguish the extended board from the vendor's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -59,10 +59,10 @@ pub struct Identity {
     /// PCI subsystem ID.
     #[serde(with = "crate::hexadecimal")]
     pub subsystem_device: u16,
-    /// What the board's `version_id` reads.
+    /// The value of the board's `version_id`.
     #[serde(with = "crate::hexadecimal")]
     pub version_id: u32,
-    /// What is put behind the board's name.
+    /// Text appended to the board's name.
     pub board_suffix: String,
 }
 
@@ -80,22 +80,22 @@ impl Default for Identity {
     }
 }
 
-/// The block's way to PCIe.
+/// The interface by which the block reaches PCIe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PortKind {
-    /// The hard IP's Avalon-MM slave `Txs`, as the vendor's DMA.
+    /// The hard IP's Avalon-MM slave `Txs`, as with the vendor's DMA.
     Txs,
     /// The hard IP's Avalon-ST interface: the block makes packets itself.
-    Stream,
+    Tlp,
 }
 
 /// The block's port to PCIe.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
-    /// Its kind. Unset in a configuration, it is the best one that the board can have; unset in the record of a build, it
-    /// is `Txs`.
+    /// The port's kind. In a configuration, unset means the best kind that the board can have; in the record of a
+    /// build, it means `Txs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PortKind>,
     /// Generation of PCIe that the hard IP is set to; unset leaves the vendor's.
@@ -120,15 +120,15 @@ pub struct Config {
     pub att_entries: u32,
     /// Descriptors that wait in each direction, all channels together.
     pub queue_depth: u32,
-    /// Channels, a 4 KiB page each.
+    /// Channels, each with a page of 4 KiB.
     pub channels: u32,
-    /// How the host is interrupted.
+    /// The kind of interrupts to the host.
     pub irq: Irq,
-    /// The configuration asks for that: a port that cannot have it is not chosen.
+    /// Whether the configuration sets `irq`: then a port without that kind is not chosen.
     #[serde(skip)]
     pub irq_asked: bool,
-    /// Most pipeline stages that Platform Designer may put into a path of the interconnect; `None` leaves the vendor's.
-    /// Transfers that are chained need 0.
+    /// Most pipeline stages that Platform Designer may put into a path of the interconnect; `None` leaves the vendor's
+    /// limit. Chained transfers need 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_stages: Option<u32>,
     /// The port to PCIe.
@@ -143,7 +143,7 @@ pub struct Config {
     /// Version of the OpenCL SDK that the board is for; unset takes it from the vendor's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdk: Option<String>,
-    /// Where the file has the keys that the BSP may not have room for.
+    /// Places in the file of the keys that the BSP may not have room for.
     #[serde(skip)]
     pub places: Places,
 }
@@ -167,7 +167,7 @@ impl Default for Config {
     }
 }
 
-/// The file as written: every key may be left out, and each value knows its place.
+/// The file as written: every key is optional, and each value has its place.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
@@ -285,7 +285,7 @@ impl Config {
             ));
         }
         config.port = port(&checker, &file.port)?;
-        let streams = config.streams();
+        let streams = config.has_tlp_port();
         if streams {
             config.irq = Irq::Msix;
         }
@@ -302,10 +302,10 @@ impl Config {
         if let (true, Irq::Rxm, Some(irq)) = (streams, config.irq, &file.irq) {
             return Err(checker.0.error(
                 irq.span(),
-                "irq = \"rxm\" is given, but behind a streaming port there is no RxmIrq, and no register that would tell \
+                "irq = \"rxm\" is given, but behind a TLP port there is no RxmIrq, and no register that would tell \
                  the driver whose interrupt a message was"
                     .into(),
-                "Set irq = \"msix\", or leave the key out: it is what a streaming port has.",
+                "Set irq = \"msix\", or leave the key out: it is what a TLP port has.",
             ));
         }
         if let Some(value) = &file.interconnect_stages {
@@ -368,17 +368,17 @@ impl Config {
         Ok(config)
     }
 
-    /// Bytes of the channel pages in the BAR.
+    /// Returns the bytes of the channel pages in the BAR.
     pub fn chan_bytes(&self) -> u64 {
         u64::from(self.channels) * 4096
     }
 
-    /// Bytes of the address table in the BAR.
+    /// Returns the bytes of the address table in the BAR.
     pub fn att_bytes(&self) -> u64 {
         u64::from(self.att_entries) * 8
     }
 
-    /// The slaves that the old block did not have, in the order in which they are placed.
+    /// Returns the slaves that the old block did not have, in the order in which they are placed.
     pub fn new_slaves(&self) -> Vec<NewSlave> {
         let slave = |name, key, bytes, asked| NewSlave {
             name,
@@ -397,43 +397,43 @@ impl Config {
         list
     }
 
-    /// Whether the port to PCIe is a stream of packets.
-    pub fn streams(&self) -> bool {
-        self.port.kind == Some(PortKind::Stream)
+    /// Reports whether the port to PCIe is a stream of packets.
+    pub fn has_tlp_port(&self) -> bool {
+        self.port.kind == Some(PortKind::Tlp)
     }
 
-    /// Gives the configuration a port of this kind; `None` where it asks for something that this port cannot have.
+    /// Returns the configuration with a port of this kind; `None` if it asks for something that this port cannot have.
     pub fn with_port(&self, kind: PortKind) -> Option<Self> {
         let mut config = self.clone();
         config.port.kind = Some(kind);
         match (kind, self.irq) {
-            (PortKind::Stream, Irq::Rxm) if self.irq_asked => return None,
-            (PortKind::Stream, _) => config.irq = Irq::Msix,
+            (PortKind::Tlp, Irq::Rxm) if self.irq_asked => return None,
+            (PortKind::Tlp, _) => config.irq = Irq::Msix,
             (PortKind::Txs, _) => {}
         }
         Some(config)
     }
 
-    /// Vectors of the MSI-X table: one for faults, one for the OpenCL kernel, one a channel.
+    /// Returns the number of MSI-X vectors: one for faults, one for the OpenCL kernel, one for each channel.
     pub fn vectors(&self) -> u32 {
         self.channels + 2
     }
 }
 
-/// A slave that is to be placed in the BAR.
+/// A slave to place in the BAR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewSlave {
     /// Interface of the block.
     pub name: &'static str,
-    /// Key of the configuration that asks for a place.
+    /// Key of the configuration for its place.
     pub key: Key,
     /// Its bytes.
     pub bytes: u64,
-    /// The place asked for: a byte offset in the BAR.
+    /// The requested place: a byte offset in the BAR.
     pub asked: Option<u64>,
 }
 
-/// Where a key belongs that is not one of its section.
+/// Returns the section that a misplaced key belongs to, as a sentence.
 fn elsewhere(message: &str) -> Option<String> {
     let sections = [
         ("", keys::<File>()),
@@ -453,16 +453,16 @@ fn elsewhere(message: &str) -> Option<String> {
     })
 }
 
-/// The keys of a section: the reader lists them where it meets another.
+/// Returns the keys of a section: the reader lists them when it finds an unknown one.
 fn keys<T: DeserializeOwned>() -> Vec<String> {
     let error = toml::from_str::<T>("\"\" = 0").err();
     let message = error.map_or(String::new(), |error| error.message().to_string());
     let quoted = message.split('`').skip(1).step_by(2);
-    // The first is the other.
+    // The first quoted word is the unknown key.
     quoted.skip(1).map(str::to_string).collect()
 }
 
-/// The port that a file asks for.
+/// Reads the port that a file asks for.
 fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
     let mut port = Port::default();
     if let Some(kind) = &file.kind {
@@ -470,13 +470,7 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
             checker.0.error(
                 kind.span(),
                 format!("port.kind = {} is not possible", checker.written(kind)),
-                match kind.get_ref() {
-                    // The name of the same in the block's parameters.
-                    Value::String(word) if word == "tlp" => {
-                        "What the block's design calls tlp is `stream` here: use that."
-                    }
-                    _ => "Use `txs` or `stream`: `peerlane config` says what each is.",
-                },
+                "Use `txs` or `tlp`: `peerlane config` explains both.",
             )
         })?;
         port.kind = Some(kind);
@@ -485,24 +479,24 @@ fn port(checker: &Checker<'_>, file: &PortFile) -> Result<Port> {
         let remedy = "Use 3, or 1 or 2 where the hard IP has that already; left out, the vendor's generation stays.";
         let possible = |v: i64| (1..=3).contains(&v);
         port.generation = Some(checker.number("port.gen", value, possible, remedy)?);
-        // No other port has it, so a file that says no more asks for this one.
-        if *port.kind.get_or_insert(PortKind::Stream) != PortKind::Stream {
+        // Only the stream supports `port.gen`, so a file with `port.gen` alone asks for the stream.
+        if *port.kind.get_or_insert(PortKind::Tlp) != PortKind::Tlp {
             return Err(checker.0.error(
                 value.span(),
-                "port.gen is given, but only a streaming port is set to another generation: Gen3 of eight lanes needs \
+                "port.gen is given, but only a TLP port is set to another generation: Gen3 of eight lanes needs \
                  256 bits, which the hard IP's Txs does not have"
                     .into(),
-                "Set port.kind = \"stream\", or leave port.gen out.",
+                "Set port.kind = \"tlp\", or leave port.gen out.",
             ));
         }
     }
     Ok(port)
 }
 
-/// The identity that a file asks for.
+/// Reads the identity that a file asks for.
 fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
     let mut identity = Identity::default();
-    // All zeros and all ones are no IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
+    // All zeros and all ones are not IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
     let id = |v: i64| (1..0xffff).contains(&v);
     let remedy = "Use an ID from 1 to 0xfffe.";
     for (into, key, value) in [
@@ -552,7 +546,7 @@ fn identity(checker: &Checker<'_>, file: &IdentityFile) -> Result<Identity> {
 struct Checker<'a>(Source<'a>);
 
 impl Checker<'_> {
-    /// A value as it is written, or its beginning.
+    /// Returns a value as it is written, or its beginning.
     fn written(&self, value: &Spanned<Value>) -> String {
         let text = self.0.text.get(value.span()).unwrap_or_default();
         text.chars().take(40).collect()
@@ -587,7 +581,7 @@ impl Checker<'_> {
     }
 }
 
-/// A configuration file with every key, its default and its range: what `peerlane config` prints.
+/// A configuration file with every key, its default and its range; `peerlane config` prints it.
 pub const COMMENTED_DEFAULT: &str = include_str!("../templates/default-config.toml");
 
 #[cfg(test)]
@@ -602,7 +596,7 @@ mod tests {
     fn the_printed_default_is_the_default() {
         assert_eq!(parse(COMMENTED_DEFAULT).unwrap(), Config::default());
         assert_eq!(parse("").unwrap(), Config::default());
-        // Every commented-out key is a real one.
+        // Every commented-out key is valid.
         let all: String = COMMENTED_DEFAULT
             .lines()
             .map(|l| l.strip_prefix("#: ").unwrap_or(l))
@@ -610,7 +604,7 @@ mod tests {
             .collect();
         assert_ne!(all, COMMENTED_DEFAULT);
         let config = parse(&all.replace("\"rxm\"\n", "\"msix\"\n")).unwrap();
-        assert_eq!(config.port.kind, Some(PortKind::Stream));
+        assert_eq!(config.port.kind, Some(PortKind::Tlp));
         assert_eq!(config.port.generation, Some(3));
         assert!(config.port_bits.is_some() && config.bar.chan_base.is_some());
         assert_eq!(config.interconnect_stages, Some(0));
@@ -623,19 +617,19 @@ mod tests {
     fn remedies_say_what_to_write() {
         for (text, line, what, remedy) in [
             (
-                "# x\n[port]\nkind = \"txs\"\nkind = \"stream\"",
+                "# x\n[port]\nkind = \"txs\"\nkind = \"tlp\"",
                 4,
                 "kind stands in line 3 already",
                 "Take one of the two lines out.",
             ),
             (
-                "[port]\nkind = \"stream\"\n[bar]\n[port]\ngen = 3",
+                "[port]\nkind = \"tlp\"\n[bar]\n[port]\ngen = 3",
                 4,
                 "[port] stands in line 1 already",
                 "Write it once, with the keys of both",
             ),
             (
-                "port = \"stream\"",
+                "port = \"tlp\"",
                 1,
                 "port: a section is expected",
                 "Write [port] in a line of its own",
@@ -692,18 +686,14 @@ mod tests {
             ),
             ("[port]\nkind = \"tlp\"", 2, "port.kind = \"tlp\" is not"),
             ("[port]\n\nkind = 3", 3, "port.kind = 3 is not"),
-            ("[port]\nkind = \"stream\"\ngen = 4", 3, "port.gen = 4"),
-            ("[port]\nkind = \"stream\"\ngen = \"3\"", 3, "port.gen"),
+            ("[port]\nkind = \"tlp\"\ngen = 4", 3, "port.gen = 4"),
+            ("[port]\nkind = \"tlp\"\ngen = \"3\"", 3, "port.gen"),
             (
-                "\nirq = \"rxm\"\n[port]\nkind = \"stream\"",
+                "\nirq = \"rxm\"\n[port]\nkind = \"tlp\"",
                 2,
                 "irq = \"rxm\" is given",
             ),
-            (
-                "[port]\nkind = \"txs\"\ngen = 3",
-                3,
-                "only a streaming port",
-            ),
+            ("[port]\nkind = \"txs\"\ngen = 3", 3, "only a TLP port"),
             ("[port]\nwidth = 256", 2, "width"),
             ("[identity]\ndevice = 0", 2, "identity.device = 0"),
             (
@@ -730,7 +720,7 @@ mod tests {
         }
     }
 
-    /// A key that is spelt wrong is told from what it may have been meant for, and from nothing else.
+    /// A misspelt key gets a suggestion only if a similar key exists.
     #[test]
     fn a_misspelt_key_is_told_what_was_meant() {
         for (text, meant) in [
@@ -739,13 +729,10 @@ mod tests {
             ("[bar]\nchan_bas = 4096", Some("Did you mean chan_base?")),
             ("colour = 3", None),
             (
-                "[port]\nkind = \"stream\"\nchannels = 16",
+                "[port]\nkind = \"tlp\"\nchannels = 16",
                 Some("The key channels belongs to the first lines, above every [section]."),
             ),
-            (
-                "kind = \"stream\"",
-                Some("The key kind belongs below [port]."),
-            ),
+            ("kind = \"tlp\"", Some("The key kind belongs below [port].")),
             ("gen = 3", Some("The key gen belongs below [port].")),
             (
                 "[bar]\nvendor = 3",
@@ -759,14 +746,15 @@ mod tests {
                 Some(meant) => assert!(e.remedy.starts_with(meant), "{}", e.remedy),
                 None => assert!(!e.remedy.contains("mean"), "{}", e.remedy),
             }
-            // Neither the reader's own words nor keys that would be refused.
+            // Neither the TOML reader's own words nor keys that would be refused.
             for word in ["field", "expected", "windows", "i64"] {
                 assert!(!e.paragraph().contains(word), "{}", e.paragraph());
             }
         }
     }
 
-    /// What a build file holds of a port as ever is nothing: those of before are read, and stay what they were.
+    /// A build file says nothing about a port with the defaults, so older build files stay readable with the same
+    /// meaning.
     #[test]
     fn a_port_is_kept_where_it_is_not_the_usual_one() {
         let usual = serde_json::to_string(&Config::default()).unwrap();
@@ -774,18 +762,15 @@ mod tests {
             !usual.contains("kind") && !usual.contains("\"port\""),
             "{usual}"
         );
-        let config = parse("[port]\nkind = \"stream\"\ngen = 3").unwrap();
+        let config = parse("[port]\nkind = \"tlp\"\ngen = 3").unwrap();
         let text = serde_json::to_string(&config).unwrap();
-        assert!(
-            text.contains(r#""port":{"kind":"stream","gen":3}"#),
-            "{text}"
-        );
+        assert!(text.contains(r#""port":{"kind":"tlp","gen":3}"#), "{text}");
         assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), config);
-        // Another port than the one that a board gets by itself.
+        // A port other than the one that a board gets by default.
         let txs = parse("[port]\nkind = \"txs\"").unwrap();
-        assert!(!txs.streams() && txs != Config::default());
+        assert!(!txs.has_tlp_port() && txs != Config::default());
         assert_eq!(parse("[port]\ngen = 3").unwrap().port, config.port);
-        // The only interrupts that it has.
+        // The only kind of interrupts that this port has.
         assert_eq!(config.irq, Irq::Msix);
         assert_eq!(
             serde_json::from_str::<Config>(&usual).unwrap(),

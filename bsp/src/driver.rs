@@ -1,4 +1,4 @@
-//! What the kernel driver must know of a board: its PCI IDs, and where the block lies.
+//! Facts that the kernel driver must know about a board: its PCI IDs, and the places of the block's slaves.
 
 use std::path::Path;
 
@@ -31,17 +31,17 @@ pub struct Board {
     pub vendor: u16,
     /// PCI device ID.
     pub device: u16,
-    /// PCI IDs of the subsystem as far as the hard IP says them: its vendor, and its own.
+    /// PCI IDs of the subsystem, if the hard IP sets them: its vendor, and its own.
     pub subsystem: (Option<u16>, Option<u16>),
     /// `BUILD_ID` of its block.
     pub build_id: u32,
-    /// Where the block's slaves lie.
+    /// Places of the block's slaves.
     pub slaves: Slaves,
     /// Bytes of FPGA memory, from address 0 on.
     pub memory: u64,
     /// Frequency of the hard IP's clock, in hertz.
     pub clock: u64,
-    /// Link and width of a streaming port, in words; `None` for one at `Txs`.
+    /// Link and width of a TLP port, in words; `None` for a block at `Txs`.
     pub stream: Option<String>,
     /// The hard IP's interrupt registers. `None`: the block has a table of vectors.
     pub line: Option<Line>,
@@ -53,8 +53,8 @@ impl Board {
     /// Reads a BSP that `peerlane extend` wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if it is none, [`ErrorKind::Inconsistent`] if its record and its hard IP
-    /// do not say what is needed, [`ErrorKind::Unsupported`] for a link that the driver does not know.
+    /// [`ErrorKind::NotABsp`] if it is not such a BSP, [`ErrorKind::Inconsistent`] if its record and its hard IP lack a
+    /// required fact, [`ErrorKind::Unsupported`] for a link that the driver does not know.
     pub fn read(dir: &Path) -> Result<Self> {
         let layout = Layout::of_result(dir)?;
         let build = Build::read(&layout)?;
@@ -123,7 +123,7 @@ impl Board {
     }
 }
 
-/// Refuses a system whose slaves are not where the block was built for: it does not know of that, so its
+/// Refuses a system whose slaves are not where the block was built for. The block does not know of the move, so its
 /// `BUILD_ID` would be that of the old places.
 fn moved(site: &Site<'_>, build: &Build, map: &BarMap) -> Result<()> {
     let real = map.slaves_of(&site.dma.name);
@@ -169,7 +169,7 @@ fn subsystem(hip: &Module) -> (Option<u16>, Option<u16>) {
 const RATE: &str = "gen123_lane_rate_mode_hwtcl";
 const LANES: &str = "lane_mask_hwtcl";
 
-/// A streaming port, for who reads the driver's table.
+/// Describes a TLP port for readers of the driver's table.
 fn stream(hip: &Module, port_bits: u32) -> String {
     let rate = hip.parameter(RATE).unwrap_or_default();
     let rate = rate.split_whitespace().next().unwrap_or_default();
@@ -177,15 +177,14 @@ fn stream(hip: &Module, port_bits: u32) -> String {
     format!("PCIe {rate} {lanes}, {port_bits} bits")
 }
 
-/// `coreclkout_hip`: what the lanes bring, over the width of the port, but no less than 125 MHz
-/// (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values
-/// for all parameterizations). The 62.5 MHz of a single lane of the first generation is an option
-/// that no OpenCL board has.
+/// Returns the frequency of `coreclkout_hip`: the bit rate of all lanes divided by the width of the port, but no less
+/// than 125 MHz (Stratix V Avalon-MM Interface for PCIe Solutions User Guide, table of `coreclkout_hip` values for all
+/// parameterizations). The 62.5 MHz of a single Gen1 lane is an option that no OpenCL board has.
 fn clock(system: &System, hip: &Module, port_bits: u32) -> Result<u64> {
     const LEAST: u64 = 125_000_000;
     let rate = hip.parameter(RATE).unwrap_or_default();
-    // Bits a second that a lane carries, coded 8b/10b or 128b/130b; the third generation's clock is as
-    // if nothing were lost.
+    // Bits that a lane carries in a second, coded 8b/10b or 128b/130b; the clock of Gen3 ignores the loss by the
+    // coding.
     let lane: u64 = match rate.split_whitespace().next() {
         Some("Gen1") => 2_000_000_000,
         Some("Gen2") => 4_000_000_000,
@@ -206,18 +205,18 @@ struct Table<'a> {
     boards: &'a [Board],
 }
 
-/// The ID of a subsystem, as the driver's source says it. What is not known is any (`PCI_ANY_ID` of
+/// Formats the ID of a subsystem for the driver's source. An unknown ID becomes any (`PCI_ANY_ID` of
 /// `include/linux/mod_devicetable.h`).
 fn subsystem_id(id: &Option<u16>) -> String {
     id.map_or("u32::MAX".into(), |id| format!("{id:#06x}"))
 }
 
-/// An offset that a board may not have, as the driver's source says it.
+/// Formats an optional offset for the driver's source.
 fn offset(offset: &Option<u64>) -> String {
     offset.map_or("None".into(), |at| format!("Some({at:#x})"))
 }
 
-/// A range of the BAR that a board may not have, as the driver's source says it.
+/// Formats an optional range of the BAR for the driver's source.
 fn range(range: &Option<Range>) -> String {
     let text = |Range { offset, bytes }: &Range| {
         format!("Some($crate::boards::Range {{ offset: {offset:#x}, bytes: {bytes:#x} }})")
@@ -225,7 +224,7 @@ fn range(range: &Option<Range>) -> String {
     range.as_ref().map_or("None".into(), text)
 }
 
-/// The hard IP's interrupt registers, as the driver's source says them.
+/// Formats the hard IP's interrupt registers for the driver's source.
 fn line(line: &Option<Line>) -> String {
     let Some(Line {
         cra,
@@ -238,14 +237,14 @@ fn line(line: &Option<Line>) -> String {
     format!("Some($crate::boards::Line {{ cra: {cra:#x}, block: {block}, kernels: {kernels:?} }})")
 }
 
-/// The driver's source file `boards_table.rs` for these boards.
+/// Makes the driver's source file `boards_table.rs` for these boards.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] if two cannot be told apart by their IDs.
+/// [`ErrorKind::Unsupported`] if two boards have the same IDs.
 pub fn table(boards: &[Board]) -> Result<String> {
     for (index, board) in boards.iter().enumerate() {
         let ids = |other: &&Board| (other.vendor, other.device) == (board.vendor, board.device);
-        // What is not known is as any.
+        // An unknown ID equals any other.
         let equal =
             |one: Option<u16>, other| one.zip(other).is_none_or(|(one, other)| one == other);
         let alike = |other: &&Board| {

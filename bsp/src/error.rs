@@ -1,14 +1,14 @@
-//! The one error type of the command: what is wrong, where, and what to do about it.
+//! The only error type of the command: the fault, its place, and a hint.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::keys::Key;
 
-/// Result of everything in this crate.
+/// Result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of thing went wrong; for callers that act on it. People read the message.
+/// The kind of an error, for callers that act on it. People read the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The directory given is not the hardware directory of an OpenCL BSP.
@@ -21,7 +21,7 @@ pub enum ErrorKind {
     SeveralDmas,
     /// The BSP holds a `peerlane_dma` already.
     AlreadyExtended,
-    /// No PCIe hard IP with an Avalon-MM interface beside the DMA block.
+    /// No PCIe hard IP with an Avalon-MM interface next to the DMA block.
     NoPcie,
     /// The design has a shape that this command does not extend.
     Unsupported,
@@ -35,9 +35,9 @@ pub enum ErrorKind {
     Io,
     /// A file that Peerlane wrote does not agree with another one.
     Inconsistent,
-    /// A tool that the check needs could not be run.
+    /// A tool that the check needs could not run.
     Tool,
-    /// Files that Peerlane wrote were changed since.
+    /// Files that Peerlane wrote have changed since.
     Edited,
     /// A signal asked for an early end.
     Interrupted,
@@ -53,7 +53,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A file or directory as a whole.
+    /// Makes the place of a whole file or directory.
     pub fn file(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().to_path_buf(),
@@ -61,7 +61,7 @@ impl Place {
         }
     }
 
-    /// A line of a file.
+    /// Makes the place of a line of a file.
     pub fn line(path: impl AsRef<Path>, line: usize) -> Self {
         Self {
             path: path.as_ref().to_path_buf(),
@@ -80,28 +80,29 @@ impl fmt::Display for Place {
     }
 }
 
-/// An error with its place and its remedy. Shown as one paragraph.
+/// An error with its place and a hint. It is shown as one paragraph.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("{place}: {what}")]
 pub struct Error {
-    /// The sort of error.
+    /// The kind of the error.
     pub kind: ErrorKind,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is wrong: a sentence without its full stop.
+    /// The fault: a sentence without its full stop.
     pub what: String,
-    /// What to do: whole sentences.
+    /// The hint: whole sentences.
     #[help]
     pub remedy: String,
-    /// What the sentence sums up, a line each; mostly nothing.
+    /// Details of the sentence, one line each; usually empty.
     pub details: Vec<String>,
-    /// The key of the configuration that asks for what cannot be, where there is one.
+    /// The key of the configuration that asks for something impossible, if there is one.
     pub key: Option<Key>,
-    /// What is wrong was read from a file that is there: no missing file is its cause.
+    /// Whether the faulty value was read from an existing file: then a missing file is not the cause.
     pub was_read: bool,
 }
 
-/// Why reading or writing failed. `tempfile` puts the name of its temporary file behind, which nobody gave.
+/// Returns the reason of a failed read or write. `tempfile` appends the name of its temporary file, which means nothing
+/// to the user.
 pub(crate) fn reason(source: &std::io::Error) -> String {
     let text = source.to_string();
     match text.split_once(" at path \"") {
@@ -110,11 +111,11 @@ pub(crate) fn reason(source: &std::io::Error) -> String {
     }
 }
 
-/// The remedy where nothing more can be written.
+/// The hint for a full disk.
 const FULL: &str = "Make room there, or choose a place on another disk, then run it again.";
 
 impl Error {
-    /// A new error; `what` without, `remedy` with a full stop.
+    /// Makes an error; `what` has no full stop at its end, `remedy` has one.
     pub fn new(
         kind: ErrorKind,
         place: Place,
@@ -124,7 +125,7 @@ impl Error {
         Self {
             kind,
             place,
-            // Words from a file may have line ends, and worse; an error is one line.
+            // Words from a file may have line ends and other control characters; an error is one line.
             what: what.into().replace(char::is_control, " "),
             remedy: remedy.into(),
             details: Vec::new(),
@@ -133,19 +134,19 @@ impl Error {
         }
     }
 
-    /// Of a key of the configuration, at whose line it is shown.
+    /// Sets the key of the configuration whose line shows the error.
     pub fn of_key(mut self, key: Key) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// About a value that was read from a file that is there.
+    /// Marks the error as one about a value that was read from an existing file.
     pub fn of_a_value(mut self) -> Self {
         self.was_read = true;
         self
     }
 
-    /// Names a path as the caller gave it, in place and words.
+    /// Replaces a canonical path by the path that the caller gave, in the place and in the words.
     pub fn named_as_given(mut self, canonical: &Path, given: &Path) -> Self {
         if self.place.path == canonical {
             self.place.path = given.to_path_buf();
@@ -159,7 +160,7 @@ impl Error {
         self
     }
 
-    /// With what the sentence sums up.
+    /// Sets the details of the sentence.
     pub fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details = details
             .into_iter()
@@ -168,7 +169,7 @@ impl Error {
         self
     }
 
-    /// A failed read, write or copy of `path`.
+    /// Makes the error of a failed read, write or copy of `path`.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: &std::io::Error) -> Self {
         use std::io::ErrorKind as Cause;
         let remedy = match source.kind() {
@@ -188,7 +189,7 @@ impl Error {
         )
     }
 
-    /// A failed copy: of the file that is copied, unless there is no room for the new one.
+    /// Makes the error of a failed copy: of the source, unless there is no room for the destination.
     pub fn copy(from: &Path, to: &Path, source: &std::io::Error) -> Self {
         let full = Self::io(to, "write the file", source);
         match full.remedy == FULL {
@@ -197,42 +198,42 @@ impl Error {
         }
     }
 
-    /// The message in a paragraph.
+    /// Returns the message as a paragraph.
     pub fn paragraph(&self) -> String {
         format!("{self}. {}", self.remedy)
     }
 
-    /// What the command prints: the paragraph, and the details below it.
+    /// Returns the text that the command prints: the paragraph, and the details below it.
     pub fn message(&self) -> String {
         let details = self.details.iter().map(|line| format!("\n  {line}"));
         self.paragraph() + &details.collect::<String>()
     }
 }
 
-/// Everything that stands against one thing, so that it is reported at once.
+/// All problems of one operation, to report them at once.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<Error>);
 
 impl Problems {
-    /// Adds one.
+    /// Adds a problem.
     pub fn add(&mut self, error: Error) {
         self.0.push(error);
     }
 
-    /// Gives a value, or adds the error.
+    /// Returns a value, or adds the error.
     pub fn take<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    /// Number of problems so far.
+    /// Returns the number of problems so far.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Gives one error for all: the only one as it is, or the first with a line of details for each.
+    /// Merges the problems into one error: the only one as it is, or the first with a line of details for each.
     ///
     /// # Errors
-    /// Where there is a problem.
+    /// If there is a problem.
     pub fn settle(mut self, against: &str) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -259,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// `ENOSPC` and `EDQUOT` are of the place that is written, `EACCES` may be of either; numbers of Linux, `errno(3)`.
+    /// `ENOSPC` and `EDQUOT` are about the destination, `EACCES` may be about either; numbers of Linux, `errno(3)`.
     #[test]
     fn a_full_disk_is_told_from_other_failures() {
         let (from, to) = (Path::new("a"), Path::new("b"));

@@ -1,6 +1,6 @@
 //! One function for each format that is read, for fuzzers: any bytes give a result or an error.
 //!
-//! They look at no file. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/fuzz.rs` calls them with changed
+//! They read no files. `bsp/fuzz` has a target of cargo-fuzz for each; `bsp/tests/fuzz.rs` calls them with changed
 //! files of the reference BSP.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn document(data: &[u8]) -> Option<Document> {
     Document::parse(Path::new("fuzz"), source).ok()
 }
 
-/// XML: every range lies in the file, and names what it should.
+/// Reads XML: every range lies in the file, at its element.
 pub fn xml(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec()) {
         let _ = read::parse(&source);
@@ -52,7 +52,7 @@ pub fn xml(data: &[u8]) {
     }
 }
 
-/// A system of Platform Designer: extended in every way, the result is a system again.
+/// Extends a system of Platform Designer in every way: the result is a system again.
 pub fn qsys(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec())
         && let Ok(root) = read::parse(&source)
@@ -83,7 +83,7 @@ pub fn qsys(data: &[u8]) {
     }
 }
 
-/// A settings file of Quartus, and a script of its flow.
+/// Reads a settings file of Quartus, and a script of its flow.
 pub fn qsf(data: &[u8]) {
     if let Ok(source) = text::decode(data.to_vec()) {
         let roles = [Role::Settings, Role::Flow, Role::Shell];
@@ -126,7 +126,7 @@ pub fn qsf(data: &[u8]) {
     }
 }
 
-/// A list of components: with the block's entry it is a list again.
+/// Adds the block's entry to a list of components: the result is a list again.
 pub fn ipx(data: &[u8]) {
     if let Some(document) = document(data)
         && let Ok(new) = ipx::add(&document, &[ipx::BLOCK, ipx::HARD_IP])
@@ -135,7 +135,7 @@ pub fn ipx(data: &[u8]) {
     }
 }
 
-/// A board's specification.
+/// Reads a board's specification.
 pub fn board_spec(data: &[u8]) {
     if let Some(document) = document(data) {
         let _ = resources::memory_bytes(&document);
@@ -155,21 +155,21 @@ pub fn board_spec(data: &[u8]) {
     }
 }
 
-/// A configuration file.
+/// Reads a configuration file.
 pub fn toml(data: &[u8]) {
     if let Ok(source) = std::str::from_utf8(data) {
         let _ = Config::parse(Path::new("fuzz"), source);
     }
 }
 
-/// The header of a Verilog module.
+/// Reads the header of a Verilog module.
 pub fn verilog(data: &[u8]) {
     if let Ok(source) = std::str::from_utf8(data) {
         let _ = verilog::module(Path::new("fuzz"), source, "m");
     }
 }
 
-/// The record of what is kept: with its hash it can be read again, unless something in it has no place.
+/// Reads a record of the stored files: with its hash it can be read again, unless an entry has no place.
 pub fn record(data: &[u8]) {
     let _ = Record::parse(Path::new("fuzz"), data);
     if let Ok(record) = serde_json::from_slice::<Record>(data) {

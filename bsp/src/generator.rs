@@ -21,7 +21,7 @@ pub struct VerilogModule {
 }
 
 impl VerilogModule {
-    /// Name of the file.
+    /// Returns the name of the file.
     pub fn file_name(&self) -> String {
         format!("{}.v", self.name)
     }
@@ -36,27 +36,27 @@ pub struct Ids {
     pub build: u32,
 }
 
-/// What the board decides about the block.
+/// Facts that the board determines for the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Board {
     /// Width of the port to PCIe in bits.
     pub port_bits: u32,
     /// Bytes of FPGA memory, log2.
     pub memory_log2: u32,
-    /// Where the block's slaves lie in the host's BAR.
+    /// Places of the block's slaves in the host's BAR.
     pub slaves: Slaves,
-    /// Bytes of that BAR, log2, where the block itself decodes it: with a streaming port.
+    /// Bytes of that BAR, log2, if the block itself decodes it: with a TLP port.
     pub bar_log2: Option<u32>,
-    /// Clock of the port in MHz, which a block with a streaming port measures by.
+    /// Clock of the port in MHz, by which a block with a TLP port measures time.
     pub clock_mhz: u32,
 }
 
-/// Reads between the request maker and FPGA memory, and beats of the receive buffer, log2: with packets, what is on the
-/// way is as much as the hard IP has room for.
+/// With packets: outstanding reads between the request maker and FPGA memory, and beats of the receive buffer, both
+/// log2. They match the hard IP's capacity.
 const STREAM_READS_LOG2: u32 = 6;
 const STREAM_RECEIVE_LOG2: u32 = 10;
 
-/// Build parameters of the block.
+/// Returns the build parameters of the block.
 pub fn params(config: &Config, board: Board) -> Params {
     let params = Params {
         irq: config.irq,
@@ -69,7 +69,7 @@ pub fn params(config: &Config, board: Board) -> Params {
         slaves: Some(board.slaves),
         ..Params::default()
     };
-    if !config.streams() {
+    if !config.has_tlp_port() {
         return params;
     }
     Params {
@@ -82,17 +82,17 @@ pub fn params(config: &Config, board: Board) -> Params {
     }
 }
 
-/// The block as Verilog; the top module is the last.
+/// Generates the block as Verilog; the top module is the last.
 ///
 /// # Errors
-/// [`ErrorKind::Inconsistent`] if the generator refuses what the configuration allowed.
+/// [`ErrorKind::Inconsistent`] if the generator refuses parameters that the configuration allowed.
 pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     let params = params(config, board);
     let mut modules = taken(peerlane_hdl::generate(&params))?;
     let Some(top) = modules.last() else {
         return Ok(modules);
     };
-    match (config.streams(), config.irq) {
+    match (config.has_tlp_port(), config.irq) {
         (true, _) => {
             let top = stream_top(config, top)?;
             modules.extend(taken(peerlane_hdl::restart(&params))?);
@@ -104,7 +104,7 @@ pub fn generate(config: &Config, board: Board) -> Result<Vec<VerilogModule>> {
     Ok(modules)
 }
 
-/// The modules of a design.
+/// Returns the modules of a design.
 fn taken(
     design: std::result::Result<peerlane_hdl::Design, peerlane_hdl::GenerateError>,
 ) -> Result<Vec<VerilogModule>> {
@@ -123,7 +123,7 @@ fn taken(
     Ok(modules.collect())
 }
 
-/// Has the Verilog ask for the memory blocks of a family: the generator writes it for those of Stratix V, which others do
+/// Sets the memory blocks of a family in the Verilog. The generator writes those of Stratix V, which other families do
 /// not have (Quartus Prime help, "ramstyle Verilog HDL Synthesis Attribute").
 pub fn name_memory(modules: &mut [VerilogModule], blocks: Blocks) {
     let style = |blocks: Blocks| format!("{}, no_rw_check", blocks.name());
@@ -132,11 +132,11 @@ pub fn name_memory(modules: &mut [VerilogModule], blocks: Blocks) {
     }
 }
 
-/// The module that stands between the block and the interfaces of the hard IP.
+/// The module between the block and the interfaces of the hard IP.
 #[derive(Template)]
 #[template(path = "peerlane_dma_msix.v")]
 struct MsixTop<'a> {
-    /// Head of the block's own file.
+    /// Header of the block's own file.
     header: Vec<&'a str>,
     name: &'a str,
     block: &'a str,
@@ -144,34 +144,34 @@ struct MsixTop<'a> {
     shared: Vec<Port>,
 }
 
-/// The same with the interfaces of the hard IP's Avalon-ST variant.
+/// The module between the block and the interfaces of the hard IP's Avalon-ST variant.
 #[derive(Template)]
 #[template(path = "peerlane_dma_stream.v")]
 struct StreamTop<'a> {
-    /// Head of the block's own file.
+    /// Header of the block's own file.
     header: Vec<&'a str>,
     name: &'a str,
     block: &'a str,
     /// The module that makes the application's reset.
     restart: &'a str,
-    /// The hard IP's status that is handed on: names of the wires, and the ports.
+    /// The hard IP's status that is passed on: names of the wires, and the ports.
     status: Vec<(&'static str, Port)>,
     /// Ports that both have.
     shared: Vec<Port>,
 }
 
-/// Ports of the block that the module with an MSI-X table makes from the hard IP's interfaces.
+/// Ports of the block that the module with an MSI-X table derives from the hard IP's interfaces.
 const MADE: [&str; 2] = ["msix_enable", "msix_mask"];
-/// Those of which the module with a streaming port makes nothing: the block's messages are packets.
+/// Ports of the block that the module with a TLP port leaves open: the block's messages are packets.
 const UNUSED: [&str; 1] = ["dma_irq"];
 
-/// The comment at the head of a module's file.
+/// Returns the comment at the beginning of a module's file.
 fn header(module: &VerilogModule) -> Vec<&str> {
     let lines = module.text.lines();
     lines.take_while(|l| l.starts_with("//")).collect()
 }
 
-/// A module's ports without some.
+/// Returns a module's ports without some.
 fn ports_but(module: &VerilogModule, others: &[&str]) -> Result<Vec<Port>> {
     let parsed = verilog::module(Path::new(&module.file_name()), &module.text, &module.name)?;
     let mut ports = parsed.ports;
@@ -207,7 +207,7 @@ fn msix_top(top: &VerilogModule) -> Result<VerilogModule> {
     })
 }
 
-/// A port's direction and range as Verilog declares them.
+/// Returns a port's direction and range as Verilog declares them.
 fn declaration(port: &Port) -> String {
     let direction = port.direction.verilog();
     match port.width {
@@ -216,7 +216,7 @@ fn declaration(port: &Port) -> String {
     }
 }
 
-/// The hashes in the header comment of a Verilog file.
+/// Returns the hashes in the header comment of a Verilog file.
 pub fn ids(verilog: &str) -> Option<Ids> {
     let mut words = verilog
         .lines()
@@ -241,8 +241,8 @@ pub fn ids(verilog: &str) -> Option<Ids> {
     })
 }
 
-/// Checks that the Verilog has the ports that the component will declare, and that all files carry
-/// the same hashes, which it gives.
+/// Checks that the Verilog has the ports that the component will declare, and that all files carry the same hashes;
+/// returns the hashes.
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`].

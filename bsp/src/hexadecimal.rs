@@ -5,7 +5,7 @@ use std::fmt::LowerHex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Digits of an ID, two a byte, with `0x` before them.
+/// Returns the number of characters of an ID: `0x` and two digits for each byte.
 const fn letters<T>() -> usize {
     2 + 2 * size_of::<T>()
 }
@@ -19,10 +19,10 @@ pub fn serialize<T: LowerHex, S: Serializer>(id: &T, serializer: S) -> Result<S:
     serializer.collect_str(&format_args!("{id:#0width$x}"))
 }
 
-/// Reads what [`serialize`] wrote.
+/// Reads an ID that [`serialize`] wrote.
 ///
 /// # Errors
-/// Of a word that is no such ID.
+/// If the word is not such an ID.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
@@ -45,7 +45,7 @@ where
 pub mod optional {
     use super::{Deserializer, LowerHex, Serializer};
 
-    /// Writes it, or null.
+    /// Writes the ID, or null.
     ///
     /// # Errors
     /// Those of the serializer.
@@ -59,10 +59,10 @@ pub mod optional {
         }
     }
 
-    /// Reads one that is there.
+    /// Reads an ID that is present.
     ///
     /// # Errors
-    /// Of a word that is no such ID.
+    /// If the word is not such an ID.
     pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
         T: TryFrom<u64>,

@@ -1,7 +1,7 @@
-//! Ending early, without a rest.
+//! Ends the program early, without leftover files.
 //!
-//! A signal must not end the program in the middle of writing, because a half-written copy would stay. The handler
-//! sets the [`flag`]; the work looks at it at each step and ends with an error, on whose way out temporary files go.
+//! A signal must not end the program in the middle of writing, because a half-written copy would stay. The handler sets
+//! the [`flag`]. The work checks it at each step and ends with an error; on that path temporary files are removed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use crate::error::{Error, ErrorKind, Place, Result};
 
 static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Set to ask for an early end of whatever this process does.
+/// Returns the flag that asks for an early end of this process's work.
 pub fn flag() -> Arc<AtomicBool> {
     Arc::clone(&REQUESTED)
 }
 
-/// An error if an end was asked for; `at` is what the work is about.
+/// Returns an error if an early end was requested; `at` is the subject of the work.
 ///
 /// # Errors
 /// [`ErrorKind::Interrupted`].

@@ -1,8 +1,9 @@
-//! What an extended platform keeps to give the vendor's tree back: all of its files, and a record of both trees.
+//! The data in an extended platform from which the vendor's tree can be restored: all of its files, and a record of
+//! both trees.
 //!
-//! The vendor's files lie in `peerlane/vendor`, outside of the board's directory, which `aoc` copies for each compile.
-//! Directories, links, permissions and hashes are in `peerlane/files.json`, with the hashes of what was written. The
-//! record has a hash of itself, against accidents: whoever means to can make that anew.
+//! The vendor's files lie in `peerlane/vendor`, outside the board's directory, which `aoc` copies for each compile.
+//! Directories, links, permissions and hashes are in `peerlane/files.json`, with the hashes of the written files. The
+//! record has a hash of itself, against accidents. It does not protect against intent: anyone can compute it again.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::interrupt;
 use crate::layout::Layout;
 
-/// Directory of what is kept, in the platform's root.
+/// Directory of the stored data, in the platform's root.
 pub const DIR: &str = "peerlane";
 /// The record.
 pub const RECORD: &str = "peerlane/files.json";
@@ -47,7 +48,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// Something in a tree.
+/// An entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Entry {
@@ -65,15 +66,16 @@ pub enum Entry {
     },
     /// A symbolic link.
     Link {
-        /// What it says, as [`name`] writes it.
+        /// Its target, as [`name`] writes it.
         to: String,
     },
 }
 
-/// Everything in a directory and the directory itself, which is the empty name: by [`name`] of the path from there.
+/// Everything in a directory, and the directory itself, which has the empty name; the keys are the [`name`] of the path
+/// from there.
 pub type Tree = BTreeMap<String, Entry>;
 
-/// A path as text, without loss: bytes that are not UTF-8, and `%`, are `%` and two hexadecimal digits.
+/// Returns a path as text, without loss: bytes that are not UTF-8, and `%`, become `%` and two hexadecimal digits.
 pub fn name(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
@@ -85,7 +87,7 @@ pub fn name(path: &Path) -> String {
     text
 }
 
-/// The path that [`name`] wrote; `None` if it is none.
+/// Returns the path that [`name`] wrote; `None` if the text is not such a name.
 pub fn path_of(name: &str) -> Option<PathBuf> {
     let mut parts = name.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
@@ -97,10 +99,10 @@ pub fn path_of(name: &str) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// Reads a tree. Links are not followed; what `skip` is true for (given the path from `root`) is left out.
+/// Reads a tree. Links are not followed; paths (from `root`) for which `skip` is true are left out.
 ///
 /// # Errors
-/// [`ErrorKind::Link`] for what is neither a file, a directory nor a link; [`ErrorKind::Io`].
+/// [`ErrorKind::Link`] for anything other than a file, a directory or a link; [`ErrorKind::Io`].
 pub fn tree(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<Tree> {
     let mode = |path: &Path| {
         let about = fs::metadata(path).map_err(|e| Error::io(path, "look at", &e))?;
@@ -143,10 +145,10 @@ pub fn tree(root: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<Tree> {
     Ok(found)
 }
 
-/// Copies the files of a tree that was read from `from` into `to`, each to the path that it has there.
+/// Copies the files of a tree that was read from `from` into `to`, each to its path in the tree.
 ///
 /// # Errors
-/// [`ErrorKind::Inconsistent`] for a file that is not as it was when the tree was read; [`ErrorKind::Io`].
+/// [`ErrorKind::Inconsistent`] for a file that has changed since the tree was read; [`ErrorKind::Io`].
 pub fn copy_files(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
     for (name, entry) in tree {
         let Entry::File { mode, sha256 } = entry else {
@@ -190,14 +192,14 @@ fn damaged(path: &Path, what: &str) -> Error {
     )
 }
 
-/// The path of a name, if it stays below where it is put.
+/// Returns the path of a name, if it stays below its root.
 fn inside(name: &str) -> Option<PathBuf> {
     let path = path_of(name)?;
     let below = |part| matches!(part, Component::Normal(_));
     path.components().all(below).then_some(path)
 }
 
-/// Where a platform without the block came from.
+/// Origin of a platform without the block.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -209,7 +211,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// That of a board; one that `peerlane new` makes has a title.
+    /// Returns the origin of a board; one that `peerlane new` makes has a title.
     pub fn of(title: Option<&str>) -> Self {
         match title {
             Some(_) => Self::New,
@@ -217,7 +219,7 @@ impl Origin {
         }
     }
 
-    /// The command that wrote the platform with the block.
+    /// Returns the command that wrote the platform with the block.
     pub fn command(self) -> &'static str {
         match self {
             Self::Vendor => "peerlane extend",
@@ -226,14 +228,14 @@ impl Origin {
     }
 }
 
-/// Both trees: the vendor's and the platform that was made of it.
+/// Both trees: the vendor's, and the platform that was made from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Whose tree "the vendor's" is.
+    /// Origin of the vendor's tree.
     #[serde(default)]
     pub origin: Origin,
-    /// The board's directory in the vendor's tree; empty if the tree is that.
+    /// The board's directory in the vendor's tree; empty if it is the tree itself.
     vendor_hardware: String,
     /// The board's directory in the platform.
     hardware: String,
@@ -252,7 +254,7 @@ struct Sealed {
 }
 
 impl Record {
-    /// The record of a platform that was just written.
+    /// Makes the record of a platform that was just written.
     ///
     /// # Errors
     /// Those of [`tree`].
@@ -271,7 +273,7 @@ impl Record {
         })
     }
 
-    /// As it is written.
+    /// Returns the record as it is written.
     pub fn json(self) -> String {
         let sealed = Sealed {
             sha256: self.seal(),
@@ -289,7 +291,7 @@ impl Record {
     /// Reads the record of a platform.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Inconsistent`] if it was changed.
+    /// [`ErrorKind::NotABsp`] if there is no record, [`ErrorKind::Inconsistent`] if it was changed.
     pub fn read(root: &Path) -> Result<Self> {
         let path = root.join(RECORD);
         if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
@@ -307,7 +309,7 @@ impl Record {
     /// Reads a record that came from `path`.
     ///
     /// # Errors
-    /// [`ErrorKind::Inconsistent`] if it was changed, or names what has no place in a tree.
+    /// [`ErrorKind::Inconsistent`] if it was changed, or names a path that has no place in a tree.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let sealed: Sealed = serde_json::from_slice(bytes).map_err(|e| {
             let mut error = damaged(path, &e.to_string());
@@ -318,7 +320,7 @@ impl Record {
         if record.seal() != sealed.sha256 {
             return Err(damaged(path, "it was changed since it was written"));
         }
-        // Each is in a directory that is there, and not behind a link.
+        // Each path must be in a directory of the tree, not in the target of a link.
         let directory =
             |name: &str| matches!(record.vendor.get(name), Some(Entry::Directory { .. }));
         let above = |name: &str| match name.rsplit_once('/') {
@@ -338,23 +340,23 @@ impl Record {
         Ok(record)
     }
 
-    /// The board's directory in the vendor's tree.
+    /// Returns the board's directory in the vendor's tree.
     pub fn vendor_hardware(&self) -> PathBuf {
         inside(&self.vendor_hardware).unwrap_or_default()
     }
 
-    /// The board's directory in the platform.
+    /// Returns the board's directory in the platform.
     pub fn hardware(&self) -> PathBuf {
         inside(&self.hardware).unwrap_or_default()
     }
 }
 
-/// Hash of a vendor's tree, which stands in the record of the build, too.
+/// Returns the hash of a vendor's tree, which is in the record of the build, too.
 pub fn digest_of_tree(tree: &Tree) -> String {
     digest(&serde_json::to_vec(tree).expect("plain data only"))
 }
 
-/// Whether a path of the platform is of what is kept.
+/// Reports whether a path of the platform belongs to the stored data.
 pub fn is_kept(inside: &Path) -> bool {
     inside == Path::new(DIR)
 }

@@ -1,4 +1,4 @@
-//! Values of a TOML file that a person writes, and errors with the line of each.
+//! Values of a TOML file that a user writes, and errors with the line of each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,19 +17,19 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The place of some bytes.
+    /// Returns the place of some bytes.
     pub fn place(&self, span: Range<usize>) -> Place {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         Place::line(self.path, line)
     }
 
-    /// An error about the value at some bytes.
+    /// Makes an error about the value at some bytes.
     pub fn error(&self, span: Range<usize>, what: String, remedy: &str) -> Error {
         Error::new(ErrorKind::Config, self.place(span), what, remedy)
     }
 
-    /// The number of a key, which stands at these bytes, if it is a good one.
+    /// Reads the number of a key, which is at these bytes, if `good` accepts it.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] with key, value and line.
@@ -43,7 +43,7 @@ impl Source<'_> {
         let fits = Some(number).filter(|&number| good(number));
         fits.and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| {
-                // As it is written: in hexadecimal, if it is.
+                // As it is written, also in hexadecimal.
                 let written = self.text.get(span.clone()).unwrap_or_default();
                 self.error(span, format!("{key} = {written} is not possible"), remedy)
             })
@@ -70,7 +70,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// As errors name it, with its section.
+    /// Returns the name with the section, for errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::PortBits => "port_bits",
@@ -90,7 +90,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Where the keys of a file stand. What a file asks for is the same wherever it stands, so all are equal.
+/// Places of the keys of a file. They do not change the meaning of a file, so all values are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Places(BTreeMap<Key, Place>);
 
@@ -103,17 +103,17 @@ impl PartialEq for Places {
 impl Eq for Places {}
 
 impl Places {
-    /// Notes the place of a key.
+    /// Records the place of a key.
     pub fn note(&mut self, key: Key, place: Place) {
         self.0.insert(key, place);
     }
 
-    /// Detects a key that the file has.
+    /// Reports whether the file has a key.
     pub fn has(&self, key: Key) -> bool {
         self.0.contains_key(&key)
     }
 
-    /// The error at the line of its key, if it has one and the file has it.
+    /// Moves an error to the line of its key, if it has one and the file has it.
     pub fn point(&self, mut error: Error) -> Error {
         if let Some(place) = error.key.and_then(|key| self.0.get(&key)) {
             error.place = place.clone();

@@ -10,16 +10,16 @@ use crate::system::library::NEW_DMA;
 use crate::system::xml::Document;
 use crate::text;
 
-/// Directory of what Peerlane writes for the design, in the BSP's IP path.
+/// Directory of Peerlane's files for the design, in the BSP's IP path.
 pub const OWN_DIR: &str = "iface/peerlane";
 
-/// Path of the block's component for Platform Designer, from the hardware directory.
+/// Returns the path of the block's component for Platform Designer, from the hardware directory.
 pub fn hw_tcl_path() -> String {
     format!("{OWN_DIR}/{NEW_DMA}_hw.tcl")
 }
 /// Directory of the scripts.
 pub const SCRIPT_DIR: &str = "scripts/peerlane";
-/// What the extension says that it did, and what is left to a person.
+/// The report of the extension, with the tasks that are left to a user.
 pub const REPORT: &str = "peerlane-report.md";
 /// The record of how the block was built, which `peerlane check` reads.
 pub const BUILD_FILE: &str = "iface/peerlane/build.json";
@@ -27,9 +27,9 @@ pub const BUILD_FILE: &str = "iface/peerlane/build.json";
 /// A BSP on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The directory that was given.
+    /// The given directory.
     pub root: PathBuf,
-    /// The hardware directory, relative to it; empty if it is the same.
+    /// The hardware directory, relative to the root; empty if it is the root.
     pub hardware: PathBuf,
 }
 
@@ -126,7 +126,8 @@ impl Layout {
         }
     }
 
-    /// The other boards of the platform, relative to the root. They are no part of this BSP, and are copied as they are.
+    /// Returns the other boards of the platform, relative to the root. They do not belong to this BSP, and are copied
+    /// unchanged.
     pub fn other_boards(&self) -> Vec<PathBuf> {
         let Some(boards) = self.hardware.parent() else {
             return Vec::new();
@@ -153,7 +154,7 @@ impl Layout {
         Ok(Self { root, hardware })
     }
 
-    /// The platform that `peerlane extend` wrote and that a directory is, or is the hardware directory of.
+    /// Returns the platform that `peerlane extend` wrote, from its directory or its hardware directory.
     ///
     /// # Errors
     /// [`ErrorKind::NotABsp`].
@@ -179,15 +180,15 @@ impl Layout {
         }
     }
 
-    /// The hardware directory.
+    /// Returns the hardware directory.
     pub fn hardware_dir(&self) -> PathBuf {
         self.root.join(&self.hardware)
     }
 
-    /// The path, relative to the root, of the file or directory that a path leads to: links are followed.
+    /// Returns the path, relative to the root, of the file or directory that a path leads to: links are followed.
     ///
     /// # Errors
-    /// [`ErrorKind::Link`] if it lies outside of the BSP, [`ErrorKind::Io`] if it is not there.
+    /// [`ErrorKind::Link`] if it lies outside the BSP, [`ErrorKind::Io`] if it does not exist.
     pub fn inside(&self, path: &Path) -> Result<PathBuf> {
         let real = |path: &Path| {
             fs::canonicalize(path).map_err(|e| Error::io(path, "look at the file", &e))
@@ -204,7 +205,7 @@ impl Layout {
         }
     }
 
-    /// All `.qsys` files, sorted. Directories that Quartus makes are left out.
+    /// Returns all `.qsys` files, sorted. Directories that Quartus makes are left out.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -219,7 +220,7 @@ impl Layout {
         Ok(found)
     }
 
-    /// All files, relative to the root, sorted; links and other boards are left out.
+    /// Returns all files, relative to the root, sorted; links and other boards are left out.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].
@@ -235,7 +236,8 @@ impl Layout {
         Ok(found)
     }
 
-    /// Shows `take` everything below the root but directories and other boards, in any order; links are not followed.
+    /// Calls `take` for everything below the root except directories and other boards, in any order; links are not
+    /// followed.
     ///
     /// # Errors
     /// [`ErrorKind::Io`], and those of `take`.
@@ -260,7 +262,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The revisions that the project files name, with the place of each.
+    /// Returns the revisions that the project files name, with the place of each.
     ///
     /// # Errors
     /// Those of [`text::read`].
@@ -274,10 +276,10 @@ impl Layout {
         Ok(revisions)
     }
 
-    /// The Quartus settings files beside the project file, sorted. Each may be a revision's.
+    /// Returns the Quartus settings files next to the project file, sorted. Each may be a revision's.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if there is none, [`ErrorKind::Io`].
+    /// [`ErrorKind::NotABsp`] if the project has none, [`ErrorKind::Io`].
     pub fn settings_files(&self) -> Result<Vec<PathBuf>> {
         let dir = self.hardware_dir();
         let all = with_extension(&dir, "qsf")?;
@@ -301,8 +303,8 @@ impl Layout {
     }
 }
 
-/// The revisions that a project file names, with the line of each: `PROJECT_REVISION = "top"`, and what follows is
-/// a comment.
+/// Returns the revisions that a project file names, with the line of each: `PROJECT_REVISION = "top"`; the rest of the
+/// line is a comment.
 pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
     let name = |line: &str| {
         let value = line.trim().strip_prefix("PROJECT_REVISION")?.trim_start();
@@ -320,8 +322,8 @@ pub fn revisions_in(project: &str) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// The directory of a platform's boards, as its `board_env.xml` names it (Custom Platform Toolkit user guide 683398,
-/// 1.4.2.1), relative to the platform.
+/// Returns the directory of a platform's boards, relative to the platform, as its `board_env.xml` names it (Custom
+/// Platform Toolkit user guide 683398, 1.4.2.1).
 pub fn boards_directory(platform: &Path) -> PathBuf {
     let environment = Document::read(&platform.join("board_env.xml")).ok();
     let named = environment.and_then(|document| {
@@ -335,7 +337,7 @@ pub fn boards_directory(platform: &Path) -> PathBuf {
     named.unwrap_or_else(|| "hardware".into())
 }
 
-/// A board's directory that has a specification and no system next to it, with words on the place of systems.
+/// Returns a board's directory that has a specification but no system next to it, with words on the place of systems.
 fn without_systems(dir: &Path) -> Option<(PathBuf, String)> {
     let entries = |dir: &Path| -> Vec<PathBuf> {
         let all = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -365,7 +367,7 @@ fn is_hardware(dir: &Path) -> bool {
         && with_extension(dir, "qsys").is_ok_and(|files| !files.is_empty())
 }
 
-/// Files of a directory with an extension, in capitals or not; sorted.
+/// Returns the files of a directory with an extension, in any case; sorted.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -379,7 +381,7 @@ pub fn with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether a file has an extension, in capitals or not: Windows, which Quartus runs on, too, makes no difference.
+/// Reports whether a file has an extension, in any case: Quartus also runs on Windows, which ignores case.
 pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case(extension))
@@ -409,8 +411,8 @@ fn collect(dir: &Path, take: &mut dyn FnMut(&Path)) -> Result<()> {
     Ok(())
 }
 
-/// Copies a directory into one that exists. Files and directories for which `skip` (given the path relative to
-/// `from`) is true are left out. Permissions stay, but that the owner may write all of it; links inside the BSP are kept.
+/// Copies a directory into one that exists. Files and directories for which `skip` (given the path relative to `from`)
+/// is true are left out. Permissions stay, except that the owner may write all of it; links inside the BSP stay.
 ///
 /// # Errors
 /// [`ErrorKind::Link`] for a link that leaves the BSP or a special file, [`ErrorKind::Io`].
@@ -418,10 +420,10 @@ pub fn copy(from: &Path, to: &Path, skip: &dyn Fn(&Path) -> bool) -> Result<()> 
     copy_moved(from, to, skip, (Path::new(""), Path::new("")))
 }
 
-/// As [`copy`], with one directory (relative to `from`) under another path. Links through it follow it.
+/// Copies like [`copy`], with one directory (relative to `from`) under another path. Links through it are adapted.
 ///
 /// # Errors
-/// As [`copy`].
+/// Those of [`copy`].
 pub fn copy_moved(
     from: &Path,
     to: &Path,
@@ -445,19 +447,19 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// The path in the copy of one in the original, both relative.
+    /// Returns the path in the copy for one in the original, both relative.
     fn place(&self, path: &Path) -> PathBuf {
         place(path, self.moved)
     }
 
-    /// What a link in the directory `below` says in the copy.
+    /// Returns the target in the copy of a link in the directory `below`.
     fn link(&self, below: &Path, link: &Path) -> PathBuf {
         let here = self.place(below);
         let target = self.place(&normal(&below.join(link)));
         if normal(&here.join(link)) == target {
             return link.to_path_buf();
         }
-        // Over the top: all paths are relative to it.
+        // Over the root: all paths are relative to it.
         let up: PathBuf = here.components().map(|_| "..").collect();
         up.join(target)
     }
@@ -506,7 +508,7 @@ impl Copy<'_> {
                 ));
             }
         }
-        // Last, as everything in it is made by then. The root is the caller's.
+        // Last, when everything in it is made. The root belongs to the caller.
         match below.as_os_str().is_empty() {
             true => Ok(()),
             false => give_mode(&made, mode(&dir)? | 0o700),
@@ -514,18 +516,19 @@ impl Copy<'_> {
     }
 }
 
-/// Where a path stands when one directory, the first of `moved`, has become the second; all are relative to the same.
+/// Returns the new path when the first directory of `moved` has become the second; all are relative to the same
+/// directory.
 pub fn place(path: &Path, moved: (&Path, &Path)) -> PathBuf {
     let (old, new) = moved;
     match path.strip_prefix(old) {
-        // With nothing behind it, a join would end in a slash.
+        // `join` with an empty path would end in a slash.
         Ok(inside) if inside.as_os_str().is_empty() => new.to_path_buf(),
         Ok(inside) => new.join(inside),
         Err(_) => path.to_path_buf(),
     }
 }
 
-/// A relative path without `.` and `..`.
+/// Returns a relative path without `.` and `..`.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -542,7 +545,7 @@ fn make_writable(path: &Path) -> Result<()> {
     give_mode(path, mode(path)? | 0o200)
 }
 
-/// Permissions, as `chmod` takes them.
+/// Returns the permissions, as `chmod` takes them.
 fn mode(path: &Path) -> Result<u32> {
     use std::os::unix::fs::PermissionsExt;
     let about = fs::metadata(path).map_err(|e| Error::io(path, "look at the permissions", &e))?;
@@ -555,7 +558,7 @@ fn give_mode(path: &Path, mode: u32) -> Result<()> {
         .map_err(|e| Error::io(path, "set the permissions", &e))
 }
 
-/// Whether a link in the directory `below` (relative to the BSP) stays in the BSP.
+/// Reports whether a link in the directory `below` (relative to the BSP) stays in the BSP.
 fn stays_inside(below: &Path, link: &Path) -> bool {
     let mut depth = below.components().count();
     for part in link.components() {
@@ -569,7 +572,7 @@ fn stays_inside(below: &Path, link: &Path) -> bool {
     true
 }
 
-/// Writes a file of the copy, in place of a link too. Nothing outside of `root` is written, whatever the path is.
+/// Writes a file of the copy; a link is replaced. Nothing outside `root` is written, with any path.
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`] for a path that does not name a place below `root`, [`ErrorKind::Io`].

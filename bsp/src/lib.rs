@@ -1,10 +1,10 @@
 //! Extends an OpenCL BSP with the Peerlane DMA block, and checks the result.
 //!
-//! [`system`] is a BSP as it stands in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's
-//! BSP by kind, and writes a copy with `peerlane_dma` in its place; [`check::check`] proves such a copy sound.
-//! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`driver`] tells
-//! the kernel driver where the block is, [`diagram`] shows a board. The command `peerlane` is a thin shell over all of
-//! them.
+//! [`system`] is a BSP as it is in its files. [`extend::extend`] finds the `acl_dma` instance of a vendor's BSP by
+//! kind, and writes a copy in which `peerlane_dma` replaces it; [`check::check`] proves such a copy correct.
+//! [`by_hand`] writes the block's component without a BSP, and [`board`] a BSP for a board without one. [`driver`]
+//! gives the kernel driver the place of the block, [`diagram`] shows a board. The command `peerlane` is a thin shell
+//! over all of them.
 
 pub mod block;
 pub mod board;

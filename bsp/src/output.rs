@@ -1,4 +1,4 @@
-//! Where a command's output goes: checked before anything is written.
+//! The output of a command: its place is checked before anything is written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::error::{Error, ErrorKind, Place, Result, reason};
 
-/// The error for a directory in which nothing can be made.
+/// Makes the error for a directory in which nothing can be made.
 pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     Error::new(
         ErrorKind::Output,
@@ -17,7 +17,7 @@ pub fn not_writable(parent: &Path, source: &std::io::Error) -> Error {
     )
 }
 
-/// A directory for temporary files.
+/// Makes a directory for temporary files.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
@@ -32,7 +32,7 @@ pub fn temporary() -> Result<TempDir> {
     })
 }
 
-/// Checks that a directory can be made; gives its parent.
+/// Checks that a directory can be made; returns its parent.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
@@ -64,9 +64,9 @@ pub fn new_directory(out: &Path) -> Result<PathBuf> {
 /// Gives a finished directory its name.
 ///
 /// # Errors
-/// [`ErrorKind::Output`] if something else has it by now, [`ErrorKind::Io`].
+/// [`ErrorKind::Output`] if the name is in use by now, [`ErrorKind::Io`].
 pub fn put(made: &Path, out: &Path, what: &str) -> Result<()> {
-    // Without a dot at its end, which no directory can be renamed to.
+    // Without a dot at its end: no directory can be renamed to that.
     let name: PathBuf = out.components().collect();
     fs::rename(made, &name).map_err(|e| match fs::symlink_metadata(&name) {
         Ok(_) => Error::new(
@@ -79,7 +79,7 @@ pub fn put(made: &Path, out: &Path, what: &str) -> Result<()> {
     })
 }
 
-/// Checks that the output can be made outside of the BSP; gives its parent directory.
+/// Checks that the output can be made outside the BSP; returns its parent directory.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
@@ -96,8 +96,8 @@ pub fn check_output(out: &Path, bsp: &Path) -> Result<PathBuf> {
     Ok(parent)
 }
 
-/// What keeps `aoc` from working below a directory, if something does. Its scripts split paths at blanks (Intel's article
-/// 000086370: the SDK does not support spaces in directory names, and is not to be changed in that).
+/// Returns the reason why `aoc` cannot work below a directory, if there is one. Its scripts split paths at blanks
+/// (Intel's article 000086370: the SDK does not support spaces in directory names, and this will not be changed).
 pub fn unfit_for_aoc(directory: &Path) -> Option<String> {
     let name = directory.to_string_lossy();
     let blank = name.chars().find(|letter| letter.is_whitespace())?;
@@ -106,7 +106,7 @@ pub fn unfit_for_aoc(directory: &Path) -> Option<String> {
     ))
 }
 
-/// Refuses a directory for a platform that `aoc` could not use there.
+/// Refuses a directory in which `aoc` could not use a platform.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
@@ -123,7 +123,7 @@ pub fn check_for_aoc(out: &Path) -> Result<()> {
     }
 }
 
-/// Temporary directories are private; the finished BSP is as open as any directory.
+/// Opens a directory for all users. Temporary directories are private; the finished BSP is as open as any directory.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -131,7 +131,7 @@ pub fn set_directory_mode(path: &Path) -> Result<()> {
     set_executable(path)
 }
 
-/// Lets everybody run a file or look into a directory.
+/// Lets all users run a file or look into a directory.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].

@@ -1,8 +1,8 @@
-//! What to do about a file that is wrong: that depends on what kind of file it is, and on whose.
+//! Hints for a faulty file, by its kind and its owner.
 
 use std::path::Path;
 
-/// Kinds of files by what one mends them with.
+/// Kinds of files, by the way to correct them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A system of Platform Designer.
@@ -11,9 +11,9 @@ enum Kind {
     Text,
     /// A list of components or a description for the SDK.
     Xml,
-    /// What a person writes for Peerlane.
+    /// A file that a user writes for Peerlane.
     Toml,
-    /// What Peerlane writes and nobody edits: a record, the generated Verilog.
+    /// A file that Peerlane writes and no user edits: a record, the generated Verilog.
     Generated,
     /// A directory, or any other file.
     Other,
@@ -38,7 +38,7 @@ fn name(path: &Path) -> String {
     name.to_string_lossy().replace(char::is_control, " ")
 }
 
-/// For a file of an extended BSP.
+/// Returns the hint for a file of an extended BSP.
 pub(crate) fn of_result(path: &Path) -> String {
     let name = name(path);
     match Kind::of(path) {
@@ -55,7 +55,7 @@ pub(crate) fn of_result(path: &Path) -> String {
     }
 }
 
-/// For a file that cannot be read as what it is: the vendor's, or one that a person gave.
+/// Returns the hint for an unreadable file of the input: the vendor's, or one that a user gave.
 pub(crate) fn of_input(path: &Path) -> String {
     let name = name(path);
     match Kind::of(path) {

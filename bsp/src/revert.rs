@@ -1,4 +1,4 @@
-//! `peerlane revert`: the vendor's tree, byte for byte, out of an extended platform alone.
+//! `peerlane revert`: restores the vendor's tree, byte for byte, from an extended platform alone.
 
 use std::fmt;
 use std::fs;
@@ -11,21 +11,21 @@ use crate::kept::{self, Entry, Origin, Record, Tree};
 use crate::layout::Layout;
 use crate::output;
 
-/// Changes that an error names one by one.
+/// Most changes that an error lists one by one.
 const MOST: usize = 12;
 
-/// What to give back, and where.
+/// Options of [`revert`].
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The extended platform, or its board's directory. It is only read.
     pub bsp: PathBuf,
-    /// The directory to be made.
+    /// The directory to make.
     pub out: PathBuf,
-    /// Whether what was changed in the platform since may be left behind.
+    /// Whether to revert even if files of the platform were changed since, without these changes.
     pub without_edits: bool,
 }
 
-/// How a file of the platform differs from what `peerlane extend` wrote.
+/// The difference of a file of the platform from the one that `peerlane extend` wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
     /// Other content.
@@ -46,22 +46,22 @@ impl fmt::Display for Edit {
     }
 }
 
-/// What was given back.
+/// The result of [`revert`].
 #[derive(Debug, Clone)]
 pub struct Reverted {
-    /// Whose tree it is.
+    /// Origin of the tree.
     pub origin: Origin,
     /// Number of files.
     pub files: usize,
-    /// What of the platform is not in it, by the path from the platform.
+    /// Changes of the platform that the tree does not have, by the path from the platform.
     pub edits: Vec<(PathBuf, Edit)>,
 }
 
-/// Gives the vendor's tree back. Nothing is left behind if it fails.
+/// Restores the vendor's tree. On failure it leaves no files.
 ///
 /// # Errors
 /// [`ErrorKind::NotABsp`] if the BSP is not extended; [`ErrorKind::Edited`] if files were changed since;
-/// [`ErrorKind::Inconsistent`] if what was kept is damaged; [`ErrorKind::Output`], [`ErrorKind::Interrupted`],
+/// [`ErrorKind::Inconsistent`] if the stored data is damaged; [`ErrorKind::Output`], [`ErrorKind::Interrupted`],
 /// [`ErrorKind::Io`].
 pub fn revert(options: &Options) -> Result<Reverted> {
     let bsp = fs::canonicalize(&options.bsp).unwrap_or_else(|_| options.bsp.clone());
@@ -119,7 +119,7 @@ fn edited(root: &Path, edits: &[(PathBuf, Edit)]) -> Error {
     )
 }
 
-/// How a platform differs from what was written. Directories and permissions are not looked at.
+/// Compares a platform with the written one. Directories and permissions are ignored.
 ///
 /// # Errors
 /// Those of [`kept::tree`].
@@ -153,7 +153,7 @@ pub fn edits(root: &Path, made: &Tree) -> Result<Vec<(PathBuf, Edit)>> {
         .collect())
 }
 
-/// Writes a tree but for the permissions of its directories, and compares it with what it must be.
+/// Writes a tree without the permissions of its directories, and compares it with the record.
 fn write(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
     for (path, entry) in entries(tree, to) {
         if matches!(entry, Entry::Directory { .. }) {
@@ -186,14 +186,14 @@ fn write(tree: &Tree, from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// What a tree has, with the path of each in a directory.
+/// Returns the entries of a tree, with the path of each in a directory.
 fn entries<'a>(
     tree: &'a Tree,
     to: &'a Path,
 ) -> impl DoubleEndedIterator<Item = (PathBuf, &'a Entry)> {
     tree.iter().map(|(name, entry)| {
         let inside = kept::path_of(name).unwrap_or_default();
-        // With nothing behind it, a join would end in a slash.
+        // `join` with an empty path would end in a slash.
         match inside.as_os_str().is_empty() {
             true => (to.to_path_buf(), entry),
             false => (to.join(inside), entry),
@@ -201,7 +201,8 @@ fn entries<'a>(
     })
 }
 
-/// Gives the directories their permissions, from the inside out: without the right to write, nothing can be made in one.
+/// Sets the permissions of the directories, from the inside to the outside: nothing can be made in a directory without
+/// the permission to write.
 fn directory_modes(tree: &Tree, to: &Path) -> Result<()> {
     for (path, entry) in entries(tree, to).rev() {
         if let Entry::Directory { mode } = entry {
@@ -212,7 +213,7 @@ fn directory_modes(tree: &Tree, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what was not put in its place. It is ours alone; if that fails there is nothing better to do.
+/// Removes a tree that could not be moved to its place. This process made it; a failure has no better handling.
 fn remove(tree: &Tree, path: &Path) {
     for (path, entry) in entries(tree, path) {
         if matches!(entry, Entry::Directory { .. }) {

@@ -1,6 +1,6 @@
 //! Sizes in words.
 
-/// A size in words.
+/// Formats a size in words.
 pub fn size(bytes: u64) -> String {
     for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if bytes >= unit && bytes.is_multiple_of(unit) {

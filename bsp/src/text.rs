@@ -1,7 +1,7 @@
 //! Files of a BSP as text, byte for byte.
 //!
-//! The files are UTF-8 but for old comments, which may be in any code page. A byte that is no UTF-8 stands in the
-//! text as a character that no file has, and becomes that byte again when the text is written.
+//! The files are UTF-8 except for old comments, which may be in any code page. A byte that is not UTF-8 becomes a
+//! character that no file has, and becomes that byte again when the text is written.
 
 use std::fs;
 use std::path::Path;
@@ -9,21 +9,21 @@ use std::path::Path;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::remedy;
 
-/// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform
-/// Designer, has 600 KiB.
+/// Most bytes of a file that is read. The largest in public BSPs, a settings file or a system of Platform Designer, has
+/// 600 KiB.
 pub const MOST_BYTES: u64 = 8 << 20;
 
 /// The character of byte 0. Supplementary Private Use Area-B ends with the 256 characters from here on (The Unicode
-/// Standard, 23.5), of which the bytes above 0x7f are used.
+/// Standard, 23.5); those for bytes above 0x7f are used.
 const FOREIGN: u32 = 0x10_fe00;
 
-/// What some editors put at the beginning of a file in UTF-8.
+/// The character that some editors put at the beginning of a file in UTF-8.
 pub const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reads a file as bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Link`] if it is no plain file: a named pipe would be waited for, a device may never end.
+/// [`ErrorKind::Link`] if it is not a plain file: a read of a named pipe would wait, a device may never end.
 /// [`ErrorKind::Unsupported`] if it is larger than [`MOST_BYTES`]; [`ErrorKind::Io`].
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let remedy = "Take it out of the BSP, or put the file there that it stands for.";
@@ -54,7 +54,7 @@ fn read_at_most(path: &Path, most: u64, remedy: &str) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| Error::io(path, "read the file", &e))
 }
 
-/// Reads a file that a person writes, as text: up to 1 MiB.
+/// Reads a file that a user writes, as text: up to 1 MiB.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -72,13 +72,14 @@ pub fn read(path: &Path) -> Result<String> {
     read_as(path, ErrorKind::Unsupported)
 }
 
-/// Reads a file as text; the kind is that of the error for a byte 0.
+/// Reads a file as text; `kind` is the kind of the error for a byte 0.
 ///
 /// # Errors
 /// Those of [`read`].
 pub fn read_as(path: &Path, kind: ErrorKind) -> Result<String> {
     let bytes = read_bytes(path)?;
-    // Half of UTF-16, and of nothing that Quartus reads. What is not read would not be found fault with.
+    // A file with a byte 0 is UTF-16, or not one that Quartus reads. Faults in a file that is not read would not be
+    // found.
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         let lines = bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
         return Err(Error::new(
@@ -102,10 +103,10 @@ fn text(path: &Path, bytes: Vec<u8>) -> Result<String> {
     })
 }
 
-/// Bytes as text.
+/// Converts bytes to text.
 ///
 /// # Errors
-/// The line with a character that is set aside.
+/// The line with a reserved character.
 pub fn decode(bytes: Vec<u8>) -> std::result::Result<String, usize> {
     let mut text = String::new();
     let mut line = 1;
@@ -134,7 +135,7 @@ fn byte(character: char) -> Option<u8> {
     u8::try_from(byte).ok().filter(|&b| b >= 0x80)
 }
 
-/// Text as the bytes that it was read from.
+/// Converts text to the bytes that it was read from.
 pub fn encode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
@@ -146,7 +147,7 @@ pub fn encode(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Lines, those that follow each other as a range.
+/// Formats lines; consecutive ones become a range.
 pub fn ranges(lines: &[usize]) -> Vec<String> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &line in lines {
@@ -162,7 +163,7 @@ pub fn ranges(lines: &[usize]) -> Vec<String> {
     ranges.into_iter().map(text).collect()
 }
 
-/// Words of which one is to be taken: `a, b or c`.
+/// Formats alternatives: `a, b or c`.
 pub fn either<T: AsRef<str>>(words: &[T]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.as_slice() {

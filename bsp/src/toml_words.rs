@@ -1,10 +1,10 @@
-//! What the TOML reader says, in words for who wrote the file.
+//! Messages of the TOML reader, in words for the author of the file.
 
 use std::ops::Range;
 
 use crate::text::either;
 
-/// The message of an error, and what may have been meant; `span` is where in the text it is.
+/// Converts the message of an error, and adds a suggestion; `span` is the place in the text.
 pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, Option<String>) {
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -55,7 +55,7 @@ pub fn words(message: &str, text: &str, span: Option<Range<usize>>) -> (String, 
     (message, None)
 }
 
-/// `invalid type: string "x", expected i64`: what was found and what was expected.
+/// Splits `invalid type: string "x", expected i64` into the value that was found and the expected type.
 fn mistyped(message: &str) -> Option<(&str, &str)> {
     let rest = message.strip_prefix("invalid type: ");
     let rest = rest.or_else(|| message.strip_prefix("invalid value: "))?;
@@ -88,7 +88,7 @@ fn found_in_words(found: &str) -> String {
     }
 }
 
-/// The key, or the section, that stands at these bytes and in a line above, and that line.
+/// Returns the key or the section that is at these bytes and also in a line above, and that line.
 fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
     let (above, rest) = text.split_at_checked(span?.start)?;
     let begin = above.rfind('\n').map_or(0, |at| at + 1);
@@ -103,7 +103,7 @@ fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
     let own = name(line)?;
     let mut found = None;
     for (n, line) in text[..begin].lines().enumerate() {
-        // A key of another section is another one.
+        // The same key in another section is another key.
         if line.trim_start().starts_with('[') && !own.starts_with('[') {
             found = None;
         }
@@ -114,7 +114,7 @@ fn twice(text: &str, span: Option<Range<usize>>) -> Option<(String, usize)> {
     Some((own, found?))
 }
 
-/// The key of the line in which these bytes are.
+/// Returns the key of the line with these bytes.
 fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
     let before = text.get(..span?.start)?;
     let line = &text[before.rfind('\n').map_or(0, |at| at + 1)..];
@@ -123,7 +123,7 @@ fn key_at(text: &str, span: Option<Range<usize>>) -> Option<&str> {
     (!key.is_empty() && !key.starts_with('#')).then_some(key)
 }
 
-/// The message with the key of its line.
+/// Returns the message with the key of its line.
 fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
     match key_at(text, span) {
         Some(key) => format!("{key}: {what}"),
@@ -131,7 +131,7 @@ fn of_key(text: &str, span: Option<Range<usize>>, what: &str) -> String {
     }
 }
 
-/// The word that is most alike, if any is.
+/// Returns the most similar word, if one is similar enough.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let best = known
         .iter()
@@ -140,7 +140,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance(word, best) <= 1 + word.len() / 4).then_some(best)
 }
 
-/// Letters that have to be put in, taken out or changed to make one word of the other (Levenshtein).
+/// Returns the number of letters to add, remove or change to make one word from the other (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

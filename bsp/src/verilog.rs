@@ -1,5 +1,5 @@
-//! Reads a Verilog module's header: names, directions and widths of its ports, and the modules that it
-//! instantiates. It knows nothing of the generator: it is how `peerlane check` sees the file as Quartus will.
+//! Reads a Verilog module's header: names, directions and widths of its ports, and the modules that it instantiates. It
+//! does not depend on the generator: `peerlane check` must see the file as Quartus will.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::path::Path;
 use crate::block::{Direction, Port};
 use crate::error::{Error, ErrorKind, Place, Result};
 
-/// What is read of a module.
+/// Facts that are read from a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
     /// Name.
     pub name: String,
     /// Ports in the order of the header.
     pub ports: Vec<Port>,
-    /// Kinds of the modules that it instantiates, and how often.
+    /// Kinds of the modules that it instantiates, with the number of instances.
     pub instances: BTreeMap<String, u64>,
 }
 
@@ -27,7 +27,7 @@ struct Token {
 /// Reads one module of a file.
 ///
 /// # Errors
-/// [`ErrorKind::Inconsistent`] with the line, if the module is not there or its ports cannot be read.
+/// [`ErrorKind::Inconsistent`] with the line, if the module is missing or its ports cannot be read.
 pub fn module(path: &Path, text: &str, name: &str) -> Result<Module> {
     let tokens = tokens(text);
     let problem = |line: usize, what: String| {
@@ -57,7 +57,7 @@ pub fn module(path: &Path, text: &str, name: &str) -> Result<Module> {
     })
 }
 
-/// Splits into identifiers, numbers and single characters; comments, strings and attributes go.
+/// Splits a text into identifiers, numbers and single characters; comments, strings and attributes are dropped.
 fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
@@ -97,7 +97,7 @@ fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// The end (past the `)`) of the parenthesis that opens at `open`.
+/// Returns the position after the `)` that closes the parenthesis at `open`.
 fn past_parenthesis(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (n, token) in tokens.iter().enumerate().skip(open) {
@@ -128,7 +128,7 @@ fn ports(body: &[Token]) -> Result<Vec<Port>, Fault> {
         return Err((body.get(open).map_or(0, |t| t.line), "no port list".into()));
     }
     let close = past_parenthesis(body, open);
-    // Empty if the parenthesis is the last that there is.
+    // Empty if this is the last parenthesis.
     let list = body.get(open + 1..close - 1).unwrap_or_default();
     if list.iter().any(|t| direction(&t.text).is_some()) {
         return declarations(list);
@@ -215,7 +215,7 @@ fn declarations(tokens: &[Token]) -> Result<Vec<Port>, Fault> {
     Ok(ports)
 }
 
-/// Kinds in `kind name (.port…` and `kind #(…) name (.port…`.
+/// Counts the kinds in `kind name (.port…` and `kind #(…) name (.port…`.
 fn instances(body: &[Token]) -> BTreeMap<String, u64> {
     let at = |n: usize| body.get(n).map_or("", |t| t.text.as_str());
     let identifier = |n: usize| {

@@ -11,7 +11,7 @@ macro_rules! board_table {
             [
 {%- for board in boards %}
 {%- if let Some(stream) = board.stream %}
-                // A streaming port: {{ stream }}.
+                // A TLP port: {{ stream }}.
 {%- endif %}
                 (
                     $crate::boards::id({{ "{:#06x}"|format(board.vendor) }}, {{ "{:#06x}"|format(board.device) }}, {{ crate::driver::subsystem_id(board.subsystem.0) }}, {{ crate::driver::subsystem_id(board.subsystem.1) }}),

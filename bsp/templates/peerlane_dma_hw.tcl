@@ -96,7 +96,7 @@ proc validate_hard_ip {} {
 {%- if stream %}
     set with_stream [list "Stratix V" "Arria V GZ"]
     if {$family != "" && [lsearch -exact $with_stream $family] < 0} {
-        send_message error "This build has a streaming port, for which the hard IP's interfaces are known of [join $with_stream { and }], not of $family: build it with port.kind = \"txs\""
+        send_message error "This build has a TLP port, for which the hard IP's interfaces are known of [join $with_stream { and }], not of $family: build it with port.kind = \"txs\""
     }
 }
 {%- else %}

@@ -1,11 +1,11 @@
-//! Resets that somebody leads to the block, or takes from it, after it was extended.
+//! Resets that a user leads to the block, or removes from it, after the extension.
 
 mod common;
 
 use common::faults::{Planted, faults};
 use common::{Work, reference_net};
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 
 fn with(system: String, more: &str) -> String {
     system.replace("</system>", &format!("{more}</system>"))
@@ -15,7 +15,7 @@ fn reset(from: &str, to: &str) -> String {
     format!(" <connection kind=\"reset\" version=\"13.1\" start=\"{from}\" end=\"{to}\" />\n")
 }
 
-/// A reset controller in the hard IP's clock domain, of what is led to it.
+/// Adds a reset controller in the hard IP's clock domain that gathers these resets.
 fn controller(from: &[&str], clock: &str) -> String {
     let inputs: String = (from.iter().enumerate())
         .map(|(n, from)| reset(from, &format!("more.reset_in{n}")))
@@ -39,7 +39,7 @@ fn a_reset_of_the_block_is_the_vendors_or_the_extensions() {
         for (from, to) in [
             ("kernels.kernel_reset", "dma_engine.pcie_reset"),
             ("kernels.kernel_reset", "dma_engine.reset"),
-            // The right one, and not in the clock domain.
+            // The right reset, and not in the clock domain.
             ("reset_in.out_reset", "dma_engine.pcie_reset"),
             ("link_reset.reset_out", "dma_engine.reset"),
             (status, "dma_engine.reset"),
@@ -56,7 +56,7 @@ fn a_reset_of_the_block_is_the_vendors_or_the_extensions() {
             let what = "dma_engine.nreset_status → kernels.more_reset is neither";
             planted.fault("the block's", SYSTEM, change, ("resets", what));
         }
-        // Through a controller that somebody added: that is as good as what it gathers.
+        // A controller that a user added is as good as the resets that it gathers.
         let through = |from: &[&str], to: &str| {
             controller(from, clock) + &reset("more.reset_out", &format!("dma_engine.{to}"))
         };
@@ -77,7 +77,7 @@ fn a_reset_of_the_block_is_the_vendors_or_the_extensions() {
     }
 }
 
-/// A bridge that was put in behind a BAR has the block's reset, and nothing else.
+/// A bridge that the extension put in front of a BAR's slaves has the block's reset, and no other.
 #[test]
 fn a_reset_of_a_new_bridge_is_the_extensions() {
     let work = Work::of(&reference_net());

@@ -1,4 +1,4 @@
-//! Bad input: an error of one paragraph with the place and the remedy, exit status 2, nothing left behind.
+//! Bad input gives an error of one paragraph with the place and the hint, exit status 2, and no leftover files.
 
 mod common;
 
@@ -13,7 +13,7 @@ use peerlane_bsp::system::xml::Document;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// The error must be a paragraph with all words, and nothing is left behind.
+/// Checks that the error is a paragraph with all words, and that it leaves no files.
 fn refuses(work: &Work, config: Option<&Path>, report: Option<&Path>, words: &[&str]) {
     let config = config.map_or_else(|| Ok(Config::default()), Config::read);
     let error = config.and_then(|config| extend_to(&work.bsp, &work.out, config, report));
@@ -137,7 +137,7 @@ fn already_extended() {
 #[test]
 fn an_output_that_cannot_be_written() {
     let mut work = Work::new();
-    // A directory in which not even root can make one.
+    // A directory in which even root cannot make a directory.
     work.out = PathBuf::from("/proc/peerlane");
     expect(&work.refused(""), ErrorKind::Output, &["/proc", "--out"]);
     refuses(&work, None, None, &["/proc"]);
@@ -243,7 +243,7 @@ fn channels_and_interrupts_that_are_not_possible() {
     }
 }
 
-/// Every key of the printed configuration is told its section where it stands in another.
+/// For every key of the printed configuration, an error names its section if it is in another.
 #[test]
 fn a_key_below_another_section_is_told_its_own() {
     let mut section = "";
@@ -268,16 +268,16 @@ fn a_key_below_another_section_is_told_its_own() {
         seen += 1;
     }
     assert!(seen > 10, "{seen}");
-    // The name of a section is no key.
+    // The name of a section is not a key.
     let error = Config::parse(Path::new("c.toml"), "[bar]\nport = 1\n").unwrap_err();
     assert!(!error.remedy.contains("belongs"), "{}", error.paragraph());
 }
 
-/// What stands in the way may be in the BSP; the mistake is in the configuration.
+/// The obstacle may be in the BSP; the mistake is in the configuration.
 #[test]
 fn a_key_that_does_not_fit_is_told_with_its_line() {
     let work = Work::new();
-    let stream = "[port]\nkind = \"stream\"\n";
+    let stream = "[port]\nkind = \"tlp\"\n";
     for (config, line, words) in [
         ("\nport_bits = 256".into(), 2, "port_bits = 256"),
         (
@@ -447,7 +447,7 @@ fn something_else_that_drives_the_hard_ip() {
 
 #[test]
 fn a_bridge_that_cannot_grow() {
-    // A neighbour right above the bridge to the registers.
+    // A neighbour directly above the bridge to the registers.
     let work = Work::new();
     let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
     let from = "start=\"bar_pipe.m0\"";

@@ -53,7 +53,7 @@ impl Desk {
         })
     }
 
-    /// Makes the board; all checks of an extended BSP must hold.
+    /// Makes the board, and runs all checks of an extended BSP.
     fn sound(&self, config: &str) -> Report {
         let report = self.make(None, config);
         let report = report.unwrap_or_else(|e| panic!("{}", e.paragraph()));
@@ -69,7 +69,7 @@ impl Desk {
         report
     }
 
-    /// The board must be refused; nothing may be left behind.
+    /// Checks that the board is refused and leaves no files.
     fn refused(&self, config: &str) -> Error {
         let error = self
             .make(None, config)
@@ -89,13 +89,13 @@ impl Desk {
     }
 }
 
-/// The line of a text's first occurrence, from 1.
+/// Returns the line of a text's first occurrence, from 1.
 fn line_of(text: &str, what: &str) -> usize {
     let at = text.find(what).unwrap_or_else(|| panic!("no {what:?}"));
     1 + text[..at].matches('\n').count()
 }
 
-/// The 385 as somebody who has its papers would fill it in; these values are made up.
+/// Returns the 385's description with all values filled in; the values are made up.
 fn filled_in() -> String {
     let mut text = P385.replace(
         "# Without the key pins",
@@ -122,7 +122,7 @@ fn filled_in() -> String {
         .replace("\"unknown\"", "7")
 }
 
-/// A fragment in which every port has a pin of its own; no board has these.
+/// Returns a fragment in which every port has its own pin; no board has these.
 fn made_up_pins(description: &str) -> String {
     let desk = Desk::new(description, "");
     let blank = blank_pins(&Description::find(&desk.board).unwrap()).unwrap();
@@ -133,7 +133,7 @@ fn made_up_pins(description: &str) -> String {
     text
 }
 
-/// Where each slave of the BAR stands, by its name.
+/// Returns the place of each slave of the BAR, by its name.
 fn map(report: &Report) -> BTreeMap<String, (u64, u64)> {
     let entries = report.bar_after.entries.iter();
     entries
@@ -154,12 +154,12 @@ fn the_de5net_is_sound_and_has_the_addresses_that_are_computed_by_hand() {
     assert_eq!(map["memory_status.s"].0, 0xcfe0);
     let slave = |name: &str| map.iter().find(|(s, _)| s.ends_with(name)).unwrap().1;
     assert_eq!(*slave(".s_nondma"), (0x1_0000, 0x1_0000));
-    // 8 channels of 4 KiB, and 4096 entries of 8 bytes: each 32 KiB, behind the window, and 256 KiB in all.
+    // 8 channels of 4 KiB, and 4096 entries of 8 bytes: 32 KiB each, after the window; 256 KiB in all.
     assert_eq!(*slave(".chan"), (0x2_0000, 0x8000));
     assert_eq!(*slave(".att"), (0x2_8000, 0x8000));
     assert_eq!(report.bar_after.bits, 18);
 
-    // 2 DIMMs of 2 GiB: 4 GiB in all, that is 32 bits; 2 x 800 million transfers of 8 bytes twice.
+    // 2 DIMMs of 2 GiB are 4 GiB, that is 32 bits; 2 x 800 million transfers of 8 bytes twice.
     let spec = desk.text("board_spec.xml");
     for part in [
         "name=\"de5net_peerlane\"",
@@ -190,7 +190,7 @@ fn the_de5net_is_sound_and_has_the_addresses_that_are_computed_by_hand() {
         let parameter = format!("name=\"{name}\" value=\"{value}\"");
         assert!(system.contains(&parameter), "{parameter}");
     }
-    // The system is generated once, by the step before a compile; the project takes what that makes.
+    // The step before a compile generates the system once; the project uses the result.
     assert!(desk.text("scripts/pre_flow.tcl").contains("qsys-generate"));
     let settings = desk.text("top.qsf");
     assert!(
@@ -223,7 +223,7 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
             "vendor",
         ],
     );
-    // All of them, a line each with its table, which tells the second bank's from the first's.
+    // All of them, a line for each, with its table, which distinguishes the two banks.
     let unknown = P385
         .lines()
         .filter(|line| line.contains("= \"unknown\""))
@@ -255,8 +255,8 @@ fn the_385_is_refused_with_every_gap_and_sound_when_they_are_filled() {
     let whole = filled_in();
     let desk = Desk::new(&whole, &made_up_pins(&whole));
     let report = desk.sound("channels = 64\nirq = \"msix\"");
-    // 64 channels of 4 KiB are 256 KiB, at the next multiple of that behind the window; the table comes behind them, at
-    // 512 KiB, so that the BAR has 1 MiB.
+    // 64 channels of 4 KiB are 256 KiB, at the next multiple of that after the window; the table follows them, at 512
+    // KiB, so the BAR has 1 MiB.
     let map = map(&report);
     let slave = |name: &str| *map.iter().find(|(s, _)| s.ends_with(name)).unwrap().1;
     assert_eq!(slave(".chan"), (0x4_0000, 0x4_0000), "{map:x?}");
@@ -401,7 +401,7 @@ fn every_bad_description_names_line_and_remedy() {
             _ if words.contains("lacks") => None,
             "MEM_TCL = 11\nMEM_DQ_WIDTH = 8\n" => Some(line_of(&text, "MEM_DQ_WIDTH")),
             "rams = 283\nm20ks = 1" => Some(line_of(&text, "m20ks")),
-            // The second bank has the name twice.
+            // The name of the second bank occurs twice.
             _ if words.contains("twice") => Some(
                 DE5NET[..DE5NET.find("name = \"ddr3b\"").unwrap()]
                     .matches('\n')
@@ -431,7 +431,7 @@ fn every_bad_description_names_line_and_remedy() {
         ErrorKind::Config,
         &["equal banks"],
     );
-    // A board without [pcie], without anything, and no TOML.
+    // A board without [pcie], an empty one, and text that is not TOML.
     for text in [
         DE5NET.replace("[pcie]", "[link]"),
         String::new(),
@@ -520,7 +520,7 @@ fn every_bad_fragment_names_line_and_remedy() {
         expect(&e, ErrorKind::Config, &[words, file]);
         assert_eq!(e.place.line, Some(line), "{}", e.paragraph());
     }
-    // A board that names no pins gets them from outside.
+    // A board whose description names no pins gets them from outside.
     let desk = Desk::new(&DE5NET.replace("pins = \"de5net_pins.tcl\"", ""), "");
     let pins = desk.dir.path().join("mine.tcl");
     fs::write(&pins, PINS).unwrap();
@@ -569,7 +569,7 @@ fn gen1_x8_and_gen2_x4_are_sound() {
 fn descriptions_give_a_result_or_an_error_whatever_they_are() {
     for at in 0..DE5NET.len() {
         if at % 97 == 0 && DE5NET.is_char_boundary(at) {
-            // Cut between the banks, it is a board with one.
+            // A cut between the banks leaves a board with one bank.
             if let Err(e) = Board::parse(Path::new("b.toml"), &DE5NET[..at]) {
                 one_paragraph(&e);
             }
@@ -588,8 +588,8 @@ fn shipped_boards_say_what_they_are() {
     assert_eq!(of("p385").gaps(), 5 + 2 + 2 * (8 + 37));
 }
 
-/// The signals of a system's exports with their widths, as Platform Designer names them; written down from the
-/// components' documentation, and not taken from the program.
+/// Makes a stub with the signals of a system's exports and their widths, as Platform Designer names them. They are
+/// written down from the components' documentation, and not taken from the program.
 fn stub(desk: &Desk, lanes: u32) -> String {
     let mut ports = vec![
         ("input", 1, "board_clk_clk".to_string()),
@@ -628,7 +628,7 @@ fn stub(desk: &Desk, lanes: u32) -> String {
             ports.push((direction, bits, format!("{bank}_memory_mem_{signal}")));
         }
     }
-    // Each is of an interface that the system exports.
+    // Each belongs to an interface that the system exports.
     let system = desk.text("system.qsys");
     let exports: Vec<_> = system
         .split("<interface\n   name=\"")
@@ -660,7 +660,7 @@ fn stub(desk: &Desk, lanes: u32) -> String {
     )
 }
 
-/// Whether the top fits the system: every port connected, at its width.
+/// Checks that the top fits the system: every port connected, at its width.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn verilator_has_nothing_to_say_about_the_top() {
@@ -677,12 +677,12 @@ fn verilator_has_nothing_to_say_about_the_top() {
     assert!(run.status.success() && said.is_empty(), "{said}");
 }
 
-/// The board's README says what the configuration makes of the board.
+/// The board's README has the link of the board with this configuration.
 #[test]
 fn the_readme_is_of_the_link_that_is_made() {
     for (config, link, driver) in [
         ("", "Gen2 x8", true),
-        ("[port]\nkind = \"stream\"\ngen = 3\n", "Gen3 x8", false),
+        ("[port]\nkind = \"tlp\"\ngen = 3\n", "Gen3 x8", false),
     ] {
         let desk = Desk::new(DE5NET, PINS);
         desk.sound(config);

@@ -1,4 +1,4 @@
-//! Platforms with several boards, boards that stand in a design twice, and descriptions that say less than most.
+//! Platforms with several boards, boards that occur twice in a design, and descriptions with few entries.
 
 mod common;
 
@@ -15,7 +15,7 @@ use peerlane_bsp::extend::{Options, extend};
 use peerlane_bsp::layout::{self, Layout};
 use peerlane_bsp::revert;
 
-/// A platform with the reference board and another one that was never changed.
+/// Makes a platform with the reference board and another one that is never changed.
 fn two_boards() -> Work {
     let work = Work::of(&reference_net());
     let other = work.bsp.join("hardware/other");
@@ -26,7 +26,7 @@ fn two_boards() -> Work {
         "name=\"peerlane_net\"",
         "name=\"other\"",
     );
-    // What a step of the first board names by a path that is put together is not looked for in the other.
+    // A path that a step of the first board computes is not searched in the other board.
     fs::write(
         other.join("scripts/helper.tcl"),
         "set_global_assignment -name INPUT_PERSONA x\n",
@@ -113,7 +113,7 @@ fn which_board_must_be_said() {
         ErrorKind::NotABsp,
         &["no board third", "other, hardware/peerlane_net"],
     );
-    // A board's directory is that board.
+    // A board's directory means that board.
     let mut of_directory = options(&work, Some("other"));
     of_directory.bsp = work.bsp.join("hardware/peerlane_net");
     let error = extend(&of_directory).unwrap_err();
@@ -130,7 +130,7 @@ fn which_board_must_be_said() {
     );
 }
 
-/// A design with the board in it twice has two DMAs and two endpoints, of which one would be taken for the other.
+/// A design with the board in it twice has two DMAs and two endpoints, which could be confused.
 #[test]
 fn a_board_that_stands_in_the_design_twice_is_refused() {
     let work = Work::of(&reference_net());
@@ -154,7 +154,7 @@ fn a_board_that_stands_in_the_design_twice_is_refused() {
             "Leave one",
         ],
     );
-    // One that is not enabled takes no part.
+    // A disabled instance does not count.
     let off = each(&twice, |element| {
         Some(match element.contains("name=\"board_2\"") {
             true => element.replace("enabled=\"1\"", "enabled=\"0\""),
@@ -178,7 +178,7 @@ fn a_board_that_stands_in_the_design_twice_is_refused() {
     );
 }
 
-/// Descriptions that leave out what the SDK does not ask for, and one that is written over several lines.
+/// Descriptions without the entries that the SDK does not require, and one that is written over several lines.
 #[test]
 fn descriptions_that_say_little() {
     let linux =
@@ -246,7 +246,7 @@ fn byte_order_marks() {
     for file in files {
         let work = Work::of(&reference_net());
         let path = work.input(file);
-        // Also where the first line is one that says something.
+        // Also if the first line has content.
         let text = fs::read_to_string(&path).unwrap();
         let from = match file {
             "top.qpf" => text.find("PROJECT_REVISION").unwrap(),
@@ -270,7 +270,7 @@ fn byte_order_marks() {
     }
 }
 
-/// A list of components may call a system otherwise than its file, and so may a link.
+/// A list of components may give a system another name than its file, and so may a link.
 #[test]
 fn systems_by_other_names() {
     for link in [false, true] {
@@ -301,7 +301,7 @@ fn systems_by_other_names() {
             found.iter().any(|(test, _)| *test == "parameters"),
             "{link}: {found:#?}"
         );
-        // Where it is in the design is known, too.
+        // The new place in the design is known, too.
         common::edit(
             &work.output("top.qsf"),
             "peerlane_dma:copier",
@@ -312,7 +312,7 @@ fn systems_by_other_names() {
             found.iter().any(|(test, _)| *test == "regions"),
             "{link}: {found:#?}"
         );
-        // Two of them are told apart by no name.
+        // Two systems of one name cannot be distinguished.
         if !link {
             fs::copy(work.input("parts/shell_v2.qsys"), work.input("board.qsys")).unwrap();
             let out = work.dir.path().join("twice");
@@ -326,7 +326,7 @@ fn systems_by_other_names() {
     }
 }
 
-/// A port of 64 bits is refused with the link and what may be done: the reference's link (Gen2 x8) has one of 128 bits.
+/// A port of 64 bits is refused with the link and a hint: the reference's link (Gen2 x8) has a port of 128 bits.
 #[test]
 fn a_port_of_64_bits() {
     let work = Work::of(&reference_net());

@@ -1,4 +1,4 @@
-//! `peerlane check` finds what is wrong with an extended BSP.
+//! `peerlane check` finds the faults of an extended BSP.
 
 mod common;
 
@@ -11,12 +11,12 @@ use peerlane_bsp::layout::Layout;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// An extended copy of the reference BSP.
+/// Makes an extended copy of the reference BSP.
 fn extended() -> Work {
     extended_with("")
 }
 
-/// A file of the component that is not its top.
+/// Returns a file of the component other than its top.
 fn inner_module(work: &Work) -> String {
     let files = fs::read_dir(work.output("iface/peerlane")).unwrap();
     let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -24,7 +24,7 @@ fn inner_module(work: &Work) -> String {
     inner.next().unwrap()
 }
 
-/// Spoils a file of an extended BSP; the test named must find it, with the words.
+/// Corrupts a file of an extended BSP; the test of this name must find it, with the words.
 fn finds(file: &str, from: &str, to: &str, test: &str, words: &str) {
     finds_in(&extended(), file, from, to, test, words);
 }
@@ -157,7 +157,7 @@ fn kinds_and_instances() {
     );
 }
 
-/// The block survives a reset of one of its sides, but not of what it talks to without it.
+/// The block survives a reset of one of its sides, but not a reset of its partner alone.
 #[test]
 fn resets_that_reach_the_block_and_what_it_talks_to() {
     // The hard IP without the block's PCIe side.
@@ -168,7 +168,7 @@ fn resets_that_reach_the_block_and_what_it_talks_to() {
         "resets",
         "not from host_link.nreset_status",
     );
-    // The memory, or the block's side of it, by something of its own.
+    // The memory alone, or the block's side of it alone.
     let chain = "start=\"link_reset.reset_out\"\n   end=\"memory_reset.reset_in0\"";
     let work = extended();
     edit(
@@ -200,7 +200,7 @@ fn resets_that_reach_the_block_and_what_it_talks_to() {
     );
 }
 
-/// A chained write reads through another master than the read before it wrote through.
+/// A chained write must not read through another path than the one by which the read before it wrote.
 #[test]
 fn masters_that_meet_before_or_behind_something() {
     finds(
@@ -301,7 +301,7 @@ fn overlapping_and_unreachable_addresses() {
         "bases",
         "past the 0x40000",
     );
-    // On one of the block's own masters: the hard IP beside the memory.
+    // On one of the block's own masters: the hard IP next to the memory.
     finds(
         SYSTEM,
         " <interconnectRequirement",
@@ -458,7 +458,7 @@ fn ids_that_differ() {
     let record = fs::read_to_string(work.output("iface/peerlane/build.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     for id in ["map_id", "build_id"] {
-        // As documents have it.
+        // The spelling of the documents.
         let was = record[id].as_str().unwrap();
         assert!(was.len() == 10 && was.starts_with("0x"), "{was}");
         let other = u32::from_str_radix(&was[2..], 16).unwrap() ^ 1;
@@ -477,7 +477,7 @@ fn ids_that_differ() {
             "but the BSP was built as",
         );
     }
-    // The record is of another layout than the block.
+    // The record has another layout than the block.
     let att = record["slaves"]["att"].as_u64().unwrap();
     finds(
         "iface/peerlane/build.json",
@@ -502,11 +502,11 @@ fn ids_that_differ() {
     );
 }
 
-/// All clock crossings go by the generated constraints.
+/// All clock crossings rely on the generated constraints.
 #[test]
 fn generated_constraints_are_not_edited() {
     let work = Work::new();
-    work.sound("[port]\nkind = \"stream\"\n");
+    work.sound("[port]\nkind = \"tlp\"\n");
     for file in ["peerlane_dma.sdc", "peerlane_pcie.sdc"] {
         let path = work.output(&format!("iface/peerlane/{file}"));
         let before = fs::read_to_string(&path).unwrap();

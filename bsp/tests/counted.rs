@@ -1,4 +1,4 @@
-//! A mistake is told once: who reads two faults looks for two mistakes.
+//! A mistake is reported once: a user who reads two faults looks for two mistakes.
 
 mod common;
 
@@ -8,9 +8,9 @@ use std::fs;
 use common::faults::faults;
 use common::{Work, reference_net};
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 
-/// The connections of one kind: each whole, with its source.
+/// Returns the connections of one kind: each whole, with its source.
 fn connections<'a>(system: &'a str, kind: &str) -> Vec<(&'a str, &'a str)> {
     let kind = format!("kind=\"{kind}\"");
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn a_mistake_is_told_once() {
                     let led = other.map(|(_, other)| wire.replace(from, other));
                     for new in [Some(String::new()), led].into_iter().flatten() {
                         fs::write(&path, whole.replacen(wire, &new, 1)).unwrap();
-                        // What a reset does then is why it is wrong.
+                        // A fault of a reset may come with the reason, which the test of resets reports.
                         let found = faults(&work);
                         let other = found.iter().filter(|(test, _)| *test != "resets");
                         let differing: BTreeSet<_> = found.iter().collect();

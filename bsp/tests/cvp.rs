@@ -1,4 +1,4 @@
-//! Boards for configuration over PCIe (CvP): report and README say what that means for the extended board.
+//! Boards for configuration over PCIe (CvP): report and README describe the consequences for the extended board.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use common::{Work, reference_net, vendor_bsp};
 
-/// The first note that speaks of it, whether it is one to act on, and the README.
+/// Returns the first note on it, whether the note is a task, and the README.
 fn told(work: &Work) -> (Option<String>, bool, String) {
     let report = work.sound("");
     let is = |note: &&String| note.contains("CvP");
@@ -54,7 +54,7 @@ fn a_board_without_says_nothing() {
     let (note, _, readme) = told(&Work::new());
     assert_eq!(note, None);
     assert!(!readme.contains("CvP"));
-    // Off is off.
+    // A setting that is off does not count.
     let work = Work::of(&reference_net());
     for revision in ["base.qsf", "top.qsf"] {
         work.edit(
@@ -78,8 +78,8 @@ fn a_board_without_says_nothing() {
     assert_eq!(note, None);
 }
 
-/// Any of them is enough, also in a file that is sourced; and where the core comes at power-up, nothing of Peerlane's
-/// brings it.
+/// Each of these is enough, also in a file that is sourced. If the core comes at power-up, no part of Peerlane loads
+/// it.
 #[test]
 fn a_core_that_comes_at_power_up() {
     for mode in [

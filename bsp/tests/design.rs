@@ -1,4 +1,4 @@
-//! The design as its files say it: what counts, what is left out, and where what cannot be read may lead.
+//! The design as its files describe it: the parts that count, those that are left out, and unreadable paths.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn in_both(work: &Work, line: &str) {
     }
 }
 
-/// A bridge on the host's bus that has its width from its slaves; what the file says of it is old.
+/// Adds a bridge on the host's bus that derives its width from its slaves; the width in the file is an old setting.
 fn automatic_bridge(work: &Work, slave: &str, base: &str) {
     before(
         work,
@@ -95,7 +95,7 @@ fn an_automatic_bridge_takes_what_is_behind_it() {
             assert!(!meets, "{entry:?} lies in the bridge's space");
         }
     }
-    // What is behind it is not known: it may reach up to the end of the host's bridge, or to the next slave.
+    // The bridge's slaves are not known: it may reach up to the end of the host's bridge, or to the next slave.
     let work = net();
     automatic_bridge(&work, "board_i2c", "0x0000");
     match work.extend("") {
@@ -115,7 +115,7 @@ fn an_automatic_bridge_takes_what_is_behind_it() {
     }
 }
 
-/// The host's own bridge, automatic: its width is set, and holds.
+/// The host's own bridge, automatic: its width is set, and is final.
 #[test]
 fn a_widened_bridge_is_automatic_no_more() {
     let work = net();
@@ -200,7 +200,7 @@ fn instances_that_are_not_enabled_take_no_part() {
         !made.contains("cross_control.s0"),
         "the bridge is gone, and so is what led to it"
     );
-    // The only one.
+    // The only bridge.
     let work = net();
     let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
     let at = text.find("kind=\"acl_dma\"").unwrap();
@@ -247,7 +247,7 @@ fn search_paths_with_variables() {
     assert!(work.made("shell/board.qsys").contains(BLOCK));
 }
 
-/// A search path that cannot be read, and a second file of the design that it may lead to.
+/// A search path that cannot be read, and a second file of the design that the path may lead to.
 #[test]
 fn a_search_path_that_cannot_be_read() {
     let path =
@@ -335,7 +335,7 @@ fn what_was_generated_from_the_old_system_is_left_out() {
 
 #[test]
 fn the_boards_directory() {
-    // Called otherwise.
+    // With another name.
     let work = net();
     fs::rename(work.bsp.join("hardware"), work.bsp.join("boards")).unwrap();
     common::edit(
@@ -401,7 +401,7 @@ fn an_identity_that_is_the_vendors_is_refused() {
     let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
     let at = text.find("name=\"subsystem_device_id_hwtcl\"").unwrap();
     let end = at + text[at..].find("/>").unwrap();
-    // 0x504c, as a BSP that gets no other has it.
+    // 0x504c, the ID of a BSP without a configured one.
     let ours = "name=\"subsystem_device_id_hwtcl\" value=\"20556\" ";
     fs::write(
         work.input(SYSTEM),
@@ -448,7 +448,7 @@ fn resources_that_cannot_be_added_to() {
     }
 }
 
-/// BSPs of newer devices have another DMA: it is named.
+/// BSPs of newer devices have another DMA: the error names it.
 #[test]
 fn a_design_with_another_dma() {
     for (kind, name, words) in [
@@ -470,7 +470,7 @@ fn a_design_with_another_dma() {
     }
 }
 
-/// Errors that the copy shows are of the input, and have its names.
+/// Errors that are found in the copy name the input's files.
 #[test]
 fn messages_have_the_names_that_were_given() {
     let work = net();

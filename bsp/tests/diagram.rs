@@ -1,4 +1,4 @@
-//! What `peerlane diagram` shows of the reference BSPs. Addresses were added up by hand from the systems' files.
+//! `peerlane diagram` for the reference BSPs. Addresses were added up by hand from the systems' files.
 #![allow(missing_docs)]
 
 mod common;
@@ -10,7 +10,7 @@ use common::{Work, expect, reference, reference_net};
 use peerlane_bsp::diagram::{Diagram, State};
 use peerlane_bsp::error::ErrorKind;
 
-/// Address and slave of everything in a BAR.
+/// Returns address, slave and state of everything in a BAR.
 fn bar(diagram: &Diagram) -> Vec<(u64, &str, State)> {
     let all = diagram.addresses.iter();
     let all = all.filter(|a| a.master.contains(".Rxm_BAR"));
@@ -31,16 +31,16 @@ const NET: [(u64, &str); 12] = [
     (0x4000, "kernel_bus.kernel_cntrl"),
     (0xb000, "scratch.s1"),
     (0xc000, "kernel_pll.ctrl"),
-    // Behind cross_control, at 0 of it.
+    // Through cross_control, at its address 0.
     (0xc800, "copier.csr"),
     (0xcfc0, "identity.s"),
     (0xcfe0, "bank_status.s"),
     (0xcff0, "thermal.s"),
     (0xd100, "sensors.s"),
     (0xd200, "mailbox.s"),
-    // Behind cross_window, at 0 of it.
+    // Through cross_window, at its address 0.
     (0x1_0000, "copier.s_nondma"),
-    // Behind flash_pipe, at 0 of it.
+    // Through flash_pipe, at its address 0.
     (0x1000_0000, "flash_port.s"),
 ];
 
@@ -209,7 +209,8 @@ fn names_fit_and_interrupts_are_drawn() {
             (left..left + number(*b, "width")).contains(&x)
                 && (top..top + number(*b, "height")).contains(&y)
         });
-        // rsvg-convert draws acl_memory_bank_divider_0, 25 letters of 12 pixels in bold, 187 pixels wide with DejaVu Sans.
+        // rsvg-convert draws acl_memory_bank_divider_0, 25 letters of 12 pixels in bold, 187 pixels wide with DejaVu
+        // Sans.
         let wide = 187.0 / 25.0 * f64::from(u32::try_from(text.chars().count()).unwrap());
         assert!(number(around.unwrap(), "width") >= wide + 8.0, "{text}");
         seen += usize::from(text == long);
@@ -231,7 +232,7 @@ fn names_fit_and_interrupts_are_drawn() {
         .filter(|i| shown(&i.sender) && shown(&i.receiver))
         .count();
     assert!(both >= 2, "{:?}", diagram.interrupts);
-    // One more is in the legend.
+    // The legend has one more.
     assert_eq!(drawn.count(), both + 1);
 }
 
@@ -272,12 +273,12 @@ fn bad_input_is_refused_as_extend_refuses_it() {
     expect(&nowhere, ErrorKind::NotABsp, &["/nowhere/at/all"]);
 }
 
-/// What is gone and what is new at one place is not printed one over the other.
+/// Old and new names at one place are not printed over each other.
 #[test]
 fn names_of_ports_do_not_lie_on_each_other() {
     for bsp in [reference(), reference_net()] {
         let work = Work::of(&bsp);
-        work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+        work.sound("[port]\nkind = \"tlp\"\ngen = 3\n");
         let svg = Diagram::read(&work.out).unwrap().svg();
         let words = svg.lines().filter(|line| line.contains("class=\"port "));
         let mut places: Vec<_> = words

@@ -1,4 +1,4 @@
-//! `peerlane driver`: what the kernel driver must know of a board.
+//! `peerlane driver`: the facts that the kernel driver must know about a board.
 #![allow(missing_docs)]
 
 mod common;
@@ -68,11 +68,11 @@ fn a_bsp_that_was_not_extended_or_is_damaged_is_refused() {
     expect(&error, ErrorKind::Inconsistent, &["att"]);
 }
 
-/// The window is optional: a vendor may leave it unconnected, and then no driver knows of one.
+/// The window is optional: a vendor may leave it unconnected, and then the driver has none.
 #[test]
 fn a_bsp_without_a_window_is_a_board_without_one() {
     let board = Board::read(&extended_with("").out).unwrap();
-    // The reference BSP's system has it there, and extending leaves it.
+    // The reference BSP's system has it there, and the extension does not change that.
     assert_eq!(board.slaves.window, Some(0x1_0000));
     let work = common::Work::new();
     let system = work.hardware(&work.bsp).join(SYSTEM);
@@ -90,7 +90,7 @@ fn a_bsp_without_a_window_is_a_board_without_one() {
     assert!(table.contains("window: None,"), "{table}");
 }
 
-/// As its `board_spec.xml` says, whatever the block could address.
+/// The memory's size is that of `board_spec.xml`, not the block's address space.
 #[test]
 fn memory_is_what_the_board_has() {
     let work = extended_with("");
@@ -134,24 +134,24 @@ fn a_slave_that_was_moved_is_refused() {
     );
 }
 
-/// Who reads the driver's table sees which board makes its packets itself, and at which link.
+/// The driver's table says which board makes its packets itself, and at which link.
 #[test]
 fn a_streaming_port_is_said_in_the_table() {
     for (config, comment) in [
         ("", None),
         (
-            "[port]\nkind = \"stream\"\n",
-            Some("// A streaming port: PCIe Gen2 x8, 128 bits."),
+            "[port]\nkind = \"tlp\"\n",
+            Some("// A TLP port: PCIe Gen2 x8, 128 bits."),
         ),
         (
-            "[port]\nkind = \"stream\"\ngen = 3\n",
-            Some("// A streaming port: PCIe Gen3 x8, 256 bits."),
+            "[port]\nkind = \"tlp\"\ngen = 3\n",
+            Some("// A TLP port: PCIe Gen3 x8, 256 bits."),
         ),
     ] {
         let board = Board::read(&extended_with(config).out).unwrap();
         let table = table(&[board]).unwrap();
         let mut lines = table.lines().map(str::trim);
-        let found = lines.find(|line| line.contains("streaming port"));
+        let found = lines.find(|line| line.contains("TLP port"));
         assert_eq!(found, comment, "{table}");
     }
 }
@@ -177,7 +177,7 @@ fn each_layout_has_its_build_id() {
     }
     assert!(boards[0] != boards[1] && boards[0] != boards[2] && boards[1] != boards[2]);
     assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2]);
-    // Where it is asked to lie where it lies anyway, it is the same build.
+    // If it is asked to be where it is by default, it is the same build.
     let places = &boards[0];
     let work = extended_with(&format!(
         "[bar]\nchan_base = {:#x}\natt_base = {:#x}",
@@ -199,7 +199,7 @@ fn boards_that_look_alike_are_refused() {
     ];
     let error = table(&[board.clone(), other.clone()]).unwrap_err();
     expect(&error, ErrorKind::Unsupported, &words);
-    // One whose subsystem nobody knows would take the other, too.
+    // A board with an unknown subsystem would match the other's ID, too.
     let mut unknown = other.clone();
     unknown.subsystem = (None, None);
     for pair in [
@@ -209,7 +209,7 @@ fn boards_that_look_alike_are_refused() {
         let error = table(&pair).unwrap_err();
         expect(&error, ErrorKind::Unsupported, &["1172:ab00"]);
     }
-    // A subsystem's vendor is enough, where both are known.
+    // A subsystem's vendor is enough if both are known.
     let (mut mine, mut theirs) = (board.clone(), other.clone());
     mine.subsystem.0 = Some(0x1172);
     assert!(table(&[mine.clone(), other.clone()]).is_err());
@@ -229,8 +229,8 @@ fn boards_that_look_alike_are_refused() {
     );
 }
 
-/// What the driver has of the kernel, as far as the table uses it (`rust/kernel/pci/id.rs` and
-/// `include/linux/mod_devicetable.h` of Linux), and the kernel's way to find a row: `pci_match_one_device` of
+/// A model of the kernel's part, as far as the table uses it (`rust/kernel/pci/id.rs` and
+/// `include/linux/mod_devicetable.h` of Linux), and of the kernel's search for a row: `pci_match_one_device` of
 /// `drivers/pci/pci.h`.
 const KERNEL: &str = r#"
 #![allow(dead_code)]
@@ -283,7 +283,7 @@ fn main() {
 }
 "#;
 
-/// Boards of one vendor and device have rows of their own, by their subsystems; whatever their order.
+/// Boards of one vendor and device have rows of their own, by their subsystems, in any order.
 #[test]
 fn subsystems_tell_boards_apart() {
     let read = |config: &str| Board::read(&extended_with(config).out).unwrap();
@@ -293,7 +293,7 @@ fn subsystems_tell_boards_apart() {
     let mut three = one.clone();
     three.name = "three".into();
     three.device = 0xab01;
-    // The reference BSP's hard IP says no vendor of the subsystem.
+    // The reference BSP's hard IP sets no vendor of the subsystem.
     assert_eq!(one.subsystem, (None, Some(0x504c)));
     assert_eq!(two.subsystem, (None, Some(0x504d)));
     assert_ne!(one.build_id, two.build_id);
@@ -336,12 +336,12 @@ fn the_vendors_bsp_is_a_board() {
     let work = common::Work::of(&bsp);
     work.extend("").unwrap();
     let board = Board::read(&work.out).unwrap();
-    // As its own system says, and its documentation: Gen2 x8.
+    // As in its own system and its documentation: Gen2 x8.
     assert_eq!((board.vendor, board.device), (0x1172, 0xab00));
     assert_eq!(board.clock, 250_000_000);
     let slaves = board.slaves;
     assert!(slaves.csr < slaves.chan && slaves.chan < slaves.att);
-    // Where its system file connects `s_nondma`.
+    // The place where its system file connects `s_nondma`.
     assert_eq!((slaves.bar, slaves.window), (0, Some(0x1_0000)));
     // Two banks of 2 GiB.
     assert_eq!(board.memory, 4 << 30);
@@ -368,7 +368,7 @@ fn the_vendors_part_is_where_the_system_says() {
     assert_eq!(board.line, None);
 }
 
-/// Words beside the kernels, at the places in `hardware/peerlane_net/board.qsys`.
+/// Registers of the board other than the kernels', at the places in `hardware/peerlane_net/board.qsys`.
 #[test]
 fn words_of_the_board_are_where_the_system_says() {
     let work = common::Work::of(&common::reference_net());

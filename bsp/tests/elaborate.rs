@@ -1,5 +1,5 @@
-//! Whole systems under the stand-in for Platform Designer (`tcl/elaborate.tcl`): both reference BSPs and what they are
-//! extended to say nothing that is an error, and each planted fault is told as Platform Designer would tell it.
+//! Whole systems under the mock of Platform Designer (`tcl/elaborate.tcl`). Both reference BSPs and their extensions
+//! give no error, and each injected fault gives the message that Platform Designer would give.
 
 mod common;
 
@@ -16,9 +16,9 @@ use peerlane_bsp::error::ErrorKind;
 const SYSTEM: &str = "acl_iface_system.qsys";
 const COMPONENT: &str = "iface/peerlane/peerlane_dma_hw.tcl";
 const MSIX: &str = "irq = \"msix\"";
-const STREAM: &str = "[port]\nkind = \"stream\"";
+const STREAM: &str = "[port]\nkind = \"tlp\"";
 
-/// What the stand-in says of a system or a script, and whether there was no error.
+/// Runs the mock on a system or a script; returns whether there was no error, and the messages.
 fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -35,12 +35,12 @@ fn elaborate(file: &Path, more: &[&Path]) -> (bool, Vec<String>) {
     (run.status.success(), said.lines().map(Into::into).collect())
 }
 
-/// The warnings of a system that has no error, and its summary.
+/// Returns the warnings of a system that has no error, and its summary.
 fn sound(file: &Path) -> (BTreeSet<String>, String) {
     let (good, mut said) = elaborate(file, &[]);
     assert!(good, "{}: {said:#?}", file.display());
     let summary = said.pop().unwrap();
-    // The interrupt of the hard IP's registers: no board uses it, and a streaming port has none.
+    // The interrupt of the hard IP's registers: no board uses it, and a TLP port has none.
     let warnings =
         (said.into_iter()).filter(|m| m.starts_with("Warning: ") && !m.contains(".CraIrq "));
     (warnings.collect(), summary)
@@ -66,7 +66,8 @@ fn both_references_and_what_they_become_elaborate() {
             work.extend(config).unwrap();
             let (mut after, _) = sound(&work.output("system.qsys"));
             assert!(after.is_superset(&before), "{after:#?}");
-            // With advanced interrupts the hard IP shows MSI, too, which a function with MSI-X does not use.
+            // With advanced interrupts the hard IP has an interface for MSI, too, which a function with MSI-X does not
+            // use.
             if config == MSIX {
                 after.retain(|w| !w.contains(".MSI_Interface ") && !w.contains(".MSI_Control "));
             }
@@ -78,15 +79,15 @@ fn both_references_and_what_they_become_elaborate() {
     }
 }
 
-/// What is said of a board with a streaming port, but for what our component of the hard IP brings out besides, and for the
-/// status that waits for a driver at Gen3.
+/// Returns the warnings of a board with a TLP port. It leaves out the additional output of Peerlane's component of the
+/// hard IP, and the status for a driver at Gen3.
 fn streaming(work: &Work) -> BTreeSet<String> {
     let (mut said, _) = sound(&work.output("system.qsys"));
     said.retain(|w| !w.contains(".reconfig_clk_locked ") && !w.contains(".hip_status_drv "));
     said
 }
 
-/// With a streaming port the other hard IP's interfaces all find the block's, role by role.
+/// With a TLP port all interfaces of the new hard IP fit the block's, role by role.
 #[test]
 fn a_streaming_port_elaborates() {
     let (before, _) = sound(&reference().join("hardware/peerlane_ref/system.qsys"));
@@ -131,7 +132,7 @@ fn a_streaming_port_elaborates() {
     }
 }
 
-/// Takes the connection to an interface out of a system.
+/// Removes the connection to an interface from a system.
 fn disconnect(file: &Path, end: &str) {
     let text = fs::read_to_string(file).unwrap();
     let at = text.find(&format!("end=\"{end}\"")).unwrap();
@@ -147,7 +148,7 @@ fn disconnect(file: &Path, end: &str) {
     fs::write(file, format!("{}{}", &text[..from], &text[at + to..])).unwrap();
 }
 
-/// A fault: what is changed in a file, and a message.
+/// A fault: the change of a file, and the message.
 struct Fault {
     file: &'static str,
     from: &'static str,
@@ -164,7 +165,7 @@ const fn fault(from: &'static str, to: &'static str, says: &'static str) -> Faul
     }
 }
 
-/// Text that stands at the beginning of a connection's addresses.
+/// Text at the beginning of a connection's addresses.
 macro_rules! base {
     ($end:literal, $base:literal) => {
         concat!(
@@ -269,7 +270,7 @@ const FAULTS: [Fault; 24] = [
         "name=\"DATA_WIDTH\" value=\"48\"",
         "Error: system.acl_iface.bar_pipe: \"DATA_WIDTH\" (DATA_WIDTH) 48 is out of range: 8,16,32,64,128,256,512,1024",
     ),
-    // What the component itself says, of what Platform Designer tells it.
+    // Messages of the component itself, about the facts that Platform Designer reports to it.
     fault(
         "name=\"avmm_width_hwtcl\" value=\"128\"",
         "name=\"avmm_width_hwtcl\" value=\"256\"",
@@ -398,7 +399,7 @@ fn what_is_not_connected_is_told() {
         said.iter().any(|message| message.contains(says)),
         "{said:#?}"
     );
-    // The interrupt interfaces are those of some families.
+    // Only some families have the interrupt interfaces.
     let work = Work::of(&original.out);
     edit(
         &work.input("system.qsys"),
@@ -453,7 +454,7 @@ fn components_of_others_elaborate() {
     }
 }
 
-/// The elaboration sets the derived parameters, whatever they were.
+/// The elaboration sets the derived parameters and overrides other values.
 #[test]
 fn parameters_are_those_of_the_build() {
     let work = Work::new();
@@ -543,7 +544,7 @@ fn options(dir: &Path, config: &str) -> Options {
 
 const PLACES: &str = "[bar]\nchan_base = 0x20000\natt_base = 0x28000\n";
 
-/// A system that somebody makes by hand, in the commands of qsys-script.
+/// A system that a user makes by hand, in the commands of qsys-script.
 const BY_HAND: &str = r#"
     create_system by_hand
     set_project_property DEVICE_FAMILY "Stratix V"
@@ -637,7 +638,7 @@ fn a_component_by_hand_elaborates_in_a_system_by_hand() {
 
 const STREAM_PLACES: &str = "[bar]\nchan_base = 0x20000\natt_base = 0x28000\nmsix_base = 0x30000\n";
 
-/// The same system with a streaming port: the block next to Peerlane's component of the hard IP, its slaves inside it.
+/// Returns this system with a TLP port: the block next to Peerlane's component of the hard IP, its slaves inside it.
 fn by_hand_streaming() -> String {
     let text = BY_HAND
         .replace("altera_pcie_sv_hip_avmm", "peerlane_pcie_hip")
@@ -662,7 +663,7 @@ fn by_hand_streaming() -> String {
     text.replace(interrupt, "")
 }
 
-/// The block with a streaming port, without a BSP.
+/// The block with a TLP port, without a BSP.
 #[test]
 fn a_component_with_a_streaming_port_is_made_by_hand() {
     let dir = tempfile::tempdir().unwrap();
@@ -751,11 +752,11 @@ fn a_component_that_cannot_be_is_refused() {
         (with(&|o| o.bar = 6), "--bar 6"),
         (
             with(&|o| o.stream.bar_bytes = Some(1 << 19)),
-            "are of a streaming port",
+            "are of a TLP port",
         ),
         (
             with(&|o| o.stream.clock_mhz = Some(250)),
-            "are of a streaming port",
+            "are of a TLP port",
         ),
         (
             with(&|o| o.config.0 = parsed(&stream)),

@@ -1,7 +1,7 @@
-//! Every instance, connection, export and parameter of the second reference BSP's board is taken out or changed, one at a
-//! time, and the check finds each.
+//! Every instance, connection, export and parameter of the second reference BSP's board is removed or changed, one at a
+//! time, and the check finds each change.
 //!
-//! A part of them is tried at all times, all of them by `cargo xtask test bsp-all`.
+//! A part of the changes is tried at all times, all of them by `cargo xtask test bsp-all`.
 
 mod common;
 
@@ -13,16 +13,16 @@ use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::layout::Layout;
 
 const BOARD: &str = "board.qsys";
-const STREAM: &str = "[port]\nkind = \"stream\"";
+const STREAM: &str = "[port]\nkind = \"tlp\"";
 
-/// A change of the file: what it is, the bytes, and what stands there then.
+/// A change of the file: its name, the bytes, and the new text.
 struct Mutation {
     name: String,
     at: Range<usize>,
     to: String,
 }
 
-/// Bytes of the elements of a tag that stand directly in the system.
+/// Returns the bytes of the elements of a tag that are direct children of the system.
 fn elements(text: &str, tag: &str) -> Vec<Range<usize>> {
     let (open, close) = (format!("\n <{tag}"), format!("</{tag}>"));
     let mut found = Vec::new();
@@ -40,19 +40,19 @@ fn elements(text: &str, tag: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Bytes of the value of an attribute behind a place.
+/// Returns the bytes of the value of an attribute in a range.
 fn value(text: &str, within: &Range<usize>, attribute: &str) -> Option<Range<usize>> {
     let key = format!("{attribute}=\"");
     let at = text[within.clone()].find(&key)? + within.start + key.len();
     Some(at..at + text[at..within.end].find('"')?)
 }
 
-/// A value that is another: a number by one more, a word by a letter.
+/// Returns a different value: a number plus one, or a word with another letter.
 fn other(old: &str) -> String {
     match old.parse::<i64>() {
         Ok(number) => (number + 1).to_string(),
         Err(_) if old.starts_with("0x") => {
-            // Of a list the first.
+            // For a list, changes the first number.
             let (number, others) = old.split_at(old.find(',').unwrap_or(old.len()));
             let number = u64::from_str_radix(&number[2..], 16).unwrap();
             format!("{:#06x}{others}", number + 0x10_0000)
@@ -61,7 +61,7 @@ fn other(old: &str) -> String {
     }
 }
 
-/// The parameters of an element: their bytes and names.
+/// Returns the parameters of an element: their bytes and names.
 fn parameters(text: &str, element: &Range<usize>) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
     let mut from = element.start;
@@ -139,10 +139,10 @@ fn mutations(text: &str) -> Vec<Mutation> {
     found
 }
 
-/// What changes nothing, or what the check leaves to whoever tunes the board.
+/// Reports whether a change has no effect, or is one that the check leaves to users who tune the board.
 fn is_harmless(name: &str) -> bool {
-    // What is gone has Platform Designer's default, which these had (Platform Designer user guide 683364, connections:
-    // base 0, priority 1, no default slave, number 0), or that of the bridge that was put in.
+    // Without the parameter Platform Designer uses its default. These had the default (Platform Designer user guide
+    // 683364, connections: base 0, priority 1, no default slave, number 0), or that of the new bridge.
     let default = [
         "→ peerlane_bar0.s0: baseAddress gone",
         ": arbitrationPriority gone",
@@ -174,7 +174,7 @@ fn is_harmless(name: &str) -> bool {
     ];
     let of_bridge = name.starts_with("module peerlane_bar0: ")
         && ["MAX_", "PIPELINE_"].iter().any(|word| name.contains(word));
-    // The shares of the block's own connections may be tuned, and the bridge to it may be wider than it must be.
+    // The shares of the block's own connections may be tuned, and the bridge to the block may be wider than necessary.
     let of_block = ["copier.", "→ peerlane_bar0."]
         .iter()
         .any(|word| name.contains(word));
@@ -204,7 +204,7 @@ fn try_each(config: &str, step: usize) {
         new.replace_range(at.clone(), to);
         assert_ne!(new, text, "{name}");
         fs::write(&path, new).unwrap();
-        // What cannot be read is found, too.
+        // A file that cannot be read counts as found.
         let found = structure(&layout).map_or(true, |findings| {
             findings.0.iter().any(|f| f.level == Level::Bad)
         });
@@ -224,7 +224,7 @@ fn try_each(config: &str, step: usize) {
 
 #[test]
 fn a_part_of_every_mutation_is_found() {
-    // No divisor of how they come, so that each kind has some.
+    // Not a divisor of the elements' order, so that each kind occurs.
     try_each("", 23);
     try_each(STREAM, 29);
 }

@@ -1,4 +1,4 @@
-//! What `peerlane extend` writes, seen by another XML parser.
+//! The output of `peerlane extend`, read by another XML parser.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn instances(platform: &Path, kind: &str) -> usize {
         .sum()
 }
 
-/// Files that differ, and files that are new.
+/// Returns the files that differ, and the new files.
 fn differences(before: &Path, after: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let (before, after) = (snapshot(before), snapshot(after));
     let name = |p: &PathBuf| p.to_str().unwrap().to_string();
@@ -128,7 +128,7 @@ fn only_the_intended_elements_of_the_vendor_system_change() {
             "reset reset_controller_pcie.reset_out dma_0.pcie_reset",
         ])
     );
-    // What the old block had and the new one keeps.
+    // Connections of the old block that the new one takes over.
     for kept in [
         "avalon pipe_stage_host_ctrl.m0 dma_0.csr 0xc800",
         "avalon pipe_stage_host_ctrl.m0 dma_0.s_nondma 0x00010000",
@@ -182,7 +182,7 @@ fn only_the_intended_elements_of_the_vendor_system_change() {
             0
         )
     );
-    // And of those three, these parameters.
+    // In these, only these parameters.
     let changed: BTreeSet<String> = parameters(&new, hip)
         .difference(&parameters(&gone, hip))
         .cloned()
@@ -217,7 +217,7 @@ fn line_ends_of_the_vendor_files_stay() {
     ] {
         let before = fs::read_to_string(work.input(file)).unwrap();
         let after = fs::read_to_string(work.output(file)).unwrap();
-        // All lines that are in the output and not in the input, by their own bytes.
+        // All lines that are in the output and not in the input, byte for byte.
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for line in before.split_inclusive('\n') {
             *known.entry(line).or_default() += 1;
@@ -237,7 +237,7 @@ fn line_ends_of_the_vendor_files_stay() {
             );
         }
     }
-    // The notes of Platform Designer have line ends of their own; new entries follow them.
+    // Platform Designer's notes have their own line ends; new entries use the same.
     let after = fs::read_to_string(work.output("acl_iface_system.qsys")).unwrap();
     assert!(after.contains("   element dma_0.chan\r\n   {\r\n"));
     assert!(after.contains("\n   end=\"dma_0.chan\">\n"));
@@ -372,7 +372,7 @@ fn links_inside_the_bsp_are_kept() {
     let work = Work::new();
     let link = work.input("scripts/again.tcl");
     std::os::unix::fs::symlink("post_flow.tcl", &link).unwrap();
-    // Where a file that is rewritten is a link, what it leads to is rewritten: the link stays.
+    // If a file to rewrite is a link, its target is rewritten, and the link stays.
     let (spec, moved) = (work.input("board_spec.xml"), work.input("real_spec.xml"));
     fs::rename(&spec, &moved).unwrap();
     std::os::unix::fs::symlink("real_spec.xml", &spec).unwrap();
@@ -388,7 +388,7 @@ fn links_inside_the_bsp_are_kept() {
     );
 }
 
-/// The vendor's driver and tools must not take the board for theirs, and `aoc` finds it beside the vendor's.
+/// The vendor's driver and tools must not accept the board as theirs, and `aoc` finds it next to the vendor's.
 #[test]
 fn the_board_has_an_identity_of_its_own() {
     let parse = |path: PathBuf| fs::read_to_string(path).unwrap();
@@ -433,7 +433,7 @@ fn the_board_has_an_identity_of_its_own() {
         );
         assert_eq!(value(&system, "device_id_hwtcl").as_deref(), Some(device));
         assert_eq!(value(&system, "vendor_id_hwtcl").as_deref(), Some("4466"));
-        // In JSON as documents have them, and as the record is read again.
+        // JSON has the IDs in the spelling of the documents, and the record is read again.
         let subsystem: u16 = subsystem.parse().unwrap();
         let id = format!("\"subsystem_device\": \"{subsystem:#06x}\"");
         let record = fs::read_to_string(hardware.join("iface/peerlane/build.json")).unwrap();
@@ -443,7 +443,7 @@ fn the_board_has_an_identity_of_its_own() {
         );
         let record = Build::read(&Layout::find(&work.out).unwrap()).unwrap();
         assert_eq!(record.config, report.config);
-        // In a system of its own in this BSP.
+        // This BSP has the version in a separate system.
         let status = parse(hardware.join("iface/board_status.qsys"));
         assert_eq!(value(&status, "VERSION_ID").as_deref(), Some(version));
         assert!(
@@ -460,10 +460,10 @@ fn the_board_has_an_identity_of_its_own() {
             report.changes
         );
     }
-    // The name alone may stay.
+    // Only the name may stay.
     let work = Work::new();
     let report = work.extend("[identity]\nboard_suffix = \"\"").unwrap();
-    // The report is about a board, not about a directory that may be called anything.
+    // The report names the board, not the directory, which may have any name.
     assert_ne!(work.bsp.file_name().unwrap(), "peerlane_ref");
     assert!(
         report
@@ -483,7 +483,7 @@ fn the_board_has_an_identity_of_its_own() {
     );
 }
 
-/// Links into the board's directory follow it to its new name, and those within it stay as they are.
+/// Links into the board's directory are adapted to its new name; those within it stay unchanged.
 #[test]
 fn links_through_the_boards_directory_follow_its_name() {
     let work = Work::new();
@@ -512,11 +512,11 @@ fn links_through_the_boards_directory_follow_its_name() {
     );
 }
 
-/// For programs: what is left to do is a list, and nothing is in both.
+/// For programs: the JSON lists the tasks, and no note is in both lists.
 #[test]
 fn the_json_report_lists_what_is_to_do() {
     let work = Work::of(&reference_net());
-    let report = work.extend("[port]\nkind = \"stream\"\ngen = 3").unwrap();
+    let report = work.extend("[port]\nkind = \"tlp\"\ngen = 3").unwrap();
     let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     let list = |name: &str| {
         let all = json[name].as_array().unwrap_or_else(|| panic!("{name}"));

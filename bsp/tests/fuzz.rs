@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use peerlane_bsp::config::COMMENTED_DEFAULT;
 use peerlane_bsp::fuzz;
 
-/// What the formats have in common, and where they break.
+/// Words that the formats share and that are likely to break a reader.
 const WORDS: [&str; 24] = [
     "\"",
     "<",
@@ -48,18 +48,18 @@ impl Random {
         usize::try_from(self.0 >> 16).unwrap() % bound.max(1)
     }
 
-    /// A part of a text, a line or a few bytes.
+    /// Returns a range of a text: a line or a few bytes.
     fn part(&mut self, of: &[u8]) -> std::ops::Range<usize> {
         let start = self.below(of.len());
         let most = [4, 40, 400][self.below(3)];
         start..(start + 1 + self.below(most)).min(of.len())
     }
 
-    /// What stands between quotes somewhere.
+    /// Returns the range of a value in quotes.
     fn quoted(&mut self, of: &[u8]) -> std::ops::Range<usize> {
         let mut at = self.below(of.len());
         let next = |from: usize| of[from..].iter().position(|&b| b == b'"').map(|n| from + n);
-        // Attributes of XML begin behind a =.
+        // Attributes of XML have a = before the quote.
         while let Some(quote) = next(at) {
             at = quote + 1;
             if quote > 0 && of[quote - 1] == b'=' {
@@ -103,7 +103,7 @@ impl Random {
                     continue;
                 }
                 _ => {
-                    // Another number in place of one.
+                    // Another number.
                     let digits = data[part.start..].iter().position(u8::is_ascii_digit);
                     let start = part.start + digits.unwrap_or(0);
                     let length = data[start..]

@@ -1,4 +1,4 @@
-//! What the vendor ships compiled comes into a project in many ways: each is taken out of the copy, or refused.
+//! The vendor's compiled files come into a project in many ways: each is removed from the copy, or refused.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn net() -> Work {
     Work::of(&reference_net())
 }
 
-/// The assignments of a partition that is imported.
+/// Returns the assignments of a partition that is imported.
 fn partition(file: &str) -> String {
     format!(
         "set_global_assignment -name PARTITION_NETLIST_TYPE POST_FIT -section_id \"{SECTION}\"\n\
@@ -23,7 +23,7 @@ fn partition(file: &str) -> String {
     )
 }
 
-/// The reference BSP with a compiled partition.
+/// Makes the reference BSP with a compiled partition.
 fn with_partition() -> Work {
     let work = Work::new();
     work.put(QXP, "compiled");
@@ -31,7 +31,7 @@ fn with_partition() -> Work {
     work
 }
 
-/// Nothing of the output imports, and the file is not in it.
+/// Checks that no file of the output imports, and that the file is not in it.
 fn is_out(work: &Work, files: &[&str], compiled: &str) {
     let report = work.sound("");
     for file in files {
@@ -103,7 +103,7 @@ fn settings_and_partition_in_the_platforms_directory() {
     let text = fs::read_to_string(work.out.join("common/partitions.tcl")).unwrap();
     assert!(!text.contains("IMPORT_FILE"), "{text}");
     assert!(!work.out.join("common/shell.qxp").exists());
-    // Without the platform, it cannot be changed.
+    // A script outside the platform cannot be changed.
     let alone = Work::new();
     alone.put(
         "../../common/partitions.tcl",
@@ -150,7 +150,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
             &[words, &format!("top.qsf:{}", lines + 1)],
         );
     }
-    // A loop over other assignments is the vendor's business.
+    // A loop over other assignments concerns only the vendor.
     let work = Work::new();
     work.append(
         "top.qsf",
@@ -193,7 +193,7 @@ fn the_name_of_the_compiled_file() {
 #[test]
 fn every_revision_is_looked_at() {
     let persona = "persona/base.root_partition.personax";
-    // Which revisions the project file names does not matter, nor how.
+    // The revisions in the project file, and their spelling, do not matter.
     for projects in [
         vec![("top.qpf", "PROJECT_REVISION = \"base\"\n")],
         vec![("top.qpf", "PROJECT_REVISION = \"top\"\n")],
@@ -224,7 +224,7 @@ fn every_revision_is_looked_at() {
             "{projects:?}: {script}"
         );
     }
-    // One that only a command names, and one whose ending is in capitals.
+    // A revision that only a command names, and one whose file ending is in capitals.
     let work = net();
     fs::copy(work.input("top.qsf"), work.input("kernel_flow.qsf")).unwrap();
     work.edit(
@@ -268,7 +268,7 @@ fn a_persona_that_sourced_tcl_imports() {
 
 #[test]
 fn the_fragment_is_taken_in_once_and_always() {
-    // Settings that take in another revision's have it from there.
+    // Settings that include another revision's get the fragment from there.
     let work = net();
     work.put(
         "top.qsf",
@@ -277,7 +277,7 @@ fn the_fragment_is_taken_in_once_and_always() {
     work.sound("");
     assert!(!work.made("top.qsf").contains(FRAGMENT));
     assert!(work.made("base.qsf").contains(FRAGMENT));
-    // Constraints in a body that may not be run.
+    // Constraints in a body that may not run.
     let line = "set_global_assignment -name SDC_FILE top.sdc\n";
     let work = Work::new();
     work.edit(
@@ -291,7 +291,7 @@ fn the_fragment_is_taken_in_once_and_always() {
         text.contains(&format!("}}\nset_global_assignment -name {FRAGMENT}\n")),
         "{text}"
     );
-    // Constraints that come by another file.
+    // Constraints that come from another file.
     let work = Work::new();
     let other = "set_global_assignment -name SOURCE_TCL_SCRIPT_FILE sdc.tcl\n";
     work.edit(
@@ -321,7 +321,7 @@ fn the_fragment_is_taken_in_once_and_always() {
     );
 }
 
-/// What a step does with an import's name decides: it waits, or it is said.
+/// The use of an import's name in a step decides: the step waits, or is noted.
 #[test]
 fn steps_wait_where_they_can() {
     let wait = "if {[file exists scripts/peerlane/imports_on]} { ";
@@ -456,7 +456,7 @@ fn a_command_that_imports_is_refused() {
     );
 }
 
-/// A path of the vendor's own tree: the copy would take in the vendor's file, with the import in it.
+/// A path into the vendor's own tree: the copy would include the vendor's file, with the import in it.
 #[test]
 fn absolute_paths_into_the_vendors_tree() {
     let work = with_partition();
@@ -485,7 +485,7 @@ fn absolute_paths_into_the_vendors_tree() {
     );
 }
 
-/// The last look goes by words alone, through all files.
+/// The last search looks for words alone, in all files.
 #[test]
 fn names_of_imports_that_stay_are_said() {
     let work = net();
@@ -504,7 +504,7 @@ fn names_of_imports_that_stay_are_said() {
         "{:?}",
         told(&report).collect::<Vec<_>>()
     );
-    // With a step that runs who knows what, it may be that.
+    // A step with an unknown script may run that file.
     work.append("scripts/pre_flow.tcl", "source [lindex $quartus(args) 3]\n");
     fs::remove_dir_all(&work.out).unwrap();
     let error = work.refused("");
@@ -515,7 +515,7 @@ fn names_of_imports_that_stay_are_said() {
     );
 }
 
-/// An import of Quartus Prime Pro names its partition by `-to`, and is none of the script's.
+/// An import of Quartus Prime Pro names its partition by `-to`, and the script does not handle it.
 #[test]
 fn an_import_of_quartus_prime_pro() {
     let work = Work::new();

@@ -20,7 +20,7 @@ fn system_of(bsp: &Path) -> &'static str {
     }
 }
 
-/// Lines that differ.
+/// Returns the lines that differ.
 fn differences(before: &str, after: &str) -> Vec<String> {
     let old: Vec<&str> = before.lines().collect();
     let new = after.lines().filter(|line| !old.contains(line));
@@ -51,7 +51,7 @@ fn the_limit_is_set_where_it_is_asked_for() {
     }
 }
 
-/// What the design needs of the interconnect is said before anything else.
+/// The design's requirement on the interconnect comes first in the report.
 #[test]
 fn a_limit_that_is_too_high_is_said_first() {
     for (config, words) in [
@@ -122,7 +122,7 @@ fn another_limit_than_the_one_asked_for_is_found() {
     }
 }
 
-/// A board that is made new has no stages beside the block, whoever asks.
+/// A new board has no stages in the system with the block, and at most two in the top system.
 #[test]
 fn a_new_board_has_none() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Malformed BSPs: each is refused with the place and a remedy, or extended soundly; in ten seconds, without a panic,
-//! and nothing is left behind.
+//! Malformed BSPs: each is refused with the place and a hint, or extended correctly; in ten seconds, without a panic,
+//! and without leftover files.
 
 mod common;
 
@@ -21,18 +21,18 @@ use peerlane_bsp::layout::Layout;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// What must come of an input.
+/// Expected outcome for an input.
 enum Want {
-    /// An error whose place has the first, and which has the second.
+    /// An error; the first word is in its place, the second in its text.
     Error(&'static str, &'static str),
-    /// A sound copy.
+    /// A correct copy.
     Sound,
     /// Either.
     Any,
 }
 use Want::{Any, Error as Refused, Sound};
 
-/// An input, and how it is spoilt.
+/// An input, and the way to corrupt it.
 struct Case {
     name: &'static str,
     config: &'static str,
@@ -49,7 +49,7 @@ fn case(name: &'static str, want: Want, spoil: impl Fn(&Work) + Send + 'static) 
     }
 }
 
-/// A file with other content.
+/// Makes a case with other content of a file.
 fn content(
     name: &'static str,
     want: Want,
@@ -62,7 +62,7 @@ fn content(
     })
 }
 
-/// Another text in place of one.
+/// Makes a case with a replaced text.
 fn change(
     name: &'static str,
     want: Want,
@@ -74,7 +74,7 @@ fn change(
     case(name, want, move |w| w.edit(file, from, &to))
 }
 
-/// Text before the connections of the system.
+/// Makes a case with text before the connections of the system.
 fn more(name: &'static str, want: Want, text: impl Into<String>) -> Case {
     let text = text.into();
     case(name, want, move |w| {
@@ -86,7 +86,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Extends, and checks what came out; whatever ends after ten seconds does not end.
+/// Extends, and checks the outcome. The test fails if this takes more than ten seconds.
 fn outcome(case: &Case) -> Result<(), Error> {
     let work = Work::new();
     (case.spoil)(&work);
@@ -117,7 +117,7 @@ fn outcome(case: &Case) -> Result<(), Error> {
     result.map(|_| ())
 }
 
-/// The input, but for what cannot be read.
+/// Counts the files of the input, without unreadable ones.
 fn snapshot_of_files(work: &Work) -> usize {
     let odd = walk(&work.bsp).any(|kind| !kind.is_file() && !kind.is_dir());
     if odd {
@@ -324,7 +324,7 @@ fn files_of_odd_kinds_and_sizes() {
                 std::os::unix::fs::symlink("/dev/zero", w.input("endless.qsys")).unwrap();
             },
         ),
-        // No system that the design has a part of.
+        // The design does not use this system.
         case("a link to nothing", Sound, |w| {
             std::os::unix::fs::symlink("nowhere", w.input("gone.qsys")).unwrap();
         }),
@@ -380,7 +380,7 @@ fn systems_that_cannot_be() {
              value=\"17\"/></module>\n"
         )
     };
-    // Every bridge leads to every one.
+    // Every bridge leads to every other.
     let maze: String = (0..30)
         .map(|n| {
             bridge(n)
@@ -447,7 +447,7 @@ fn systems_that_cannot_be() {
             Any,
             module("altera_avalon_mm_bridge", "bar_pipe"),
         ),
-        // What is put in after it, and what is taken out, meet.
+        // An insertion after a connection meets the removal of the connection.
         change(
             "the DMA's clock from a bridge that goes",
             Refused("acl_iface_system.qsys", ""),
@@ -633,7 +633,7 @@ fn settings_and_specifications() {
     ]);
 }
 
-/// What is no UTF-8 comes out as it went in.
+/// Bytes that are not UTF-8 stay unchanged.
 #[test]
 fn foreign_bytes_are_kept() {
     let work = Work::new();
@@ -659,7 +659,7 @@ fn foreign_bytes_are_kept() {
     assert!(made.windows(11).any(|t| t == b"<!-- \xb5s -->"));
 }
 
-/// Directories may be called anything.
+/// Directories may have any name.
 #[test]
 fn directories_that_are_not_utf_8() {
     let mut work = Work::new();
@@ -682,7 +682,7 @@ fn directories_that_are_not_utf_8() {
     assert_eq!(findings.errors(), 0, "{:#?}", findings.0);
 }
 
-/// Errors name a file as it was given, by a link or relative to here.
+/// Errors name a file as it was given, by a link or relative to the current directory.
 #[test]
 fn places_are_as_given() {
     let work = Work::new();
@@ -693,7 +693,7 @@ fn places_are_as_given() {
     let want = door.join("hardware/peerlane_ref/system.qsys");
     assert_eq!(error.place.path, want, "{}", error.paragraph());
     assert!(error.place.line.is_some());
-    // A fault of the input that only the check of the copy finds: there is no copy to look at.
+    // A fault of the input that only the check of the copy finds: then the copy does not exist any more.
     let work = Work::new();
     work.edit(SYSTEM, "end=\"status.s\"", "end=\"nowhere.s\"");
     let error = work.refused("");

@@ -1,5 +1,5 @@
-//! Files that a BSP names and does not have are said, all of them, with what names each: first in a report, last in a
-//! refusal.
+//! All files that a BSP names but does not have are reported, with the place that names each: first in a report, last
+//! in a refusal.
 
 mod common;
 
@@ -11,14 +11,14 @@ use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
 
-/// The line of a file that has a text, from 1.
+/// Returns the line of a file that has a text, from 1.
 fn line(work: &Work, file: &str, text: &str) -> usize {
     let source = fs::read_to_string(work.input(file)).unwrap();
     let at = source.lines().position(|line| line.contains(text));
     at.unwrap_or_else(|| panic!("no {text:?} in {file}")) + 1
 }
 
-/// A BSP that extends, and names files that it does not have in every way.
+/// Makes a BSP that can be extended, and names missing files in every way.
 fn lacking() -> (Work, Vec<String>) {
     let work = Work::of(&reference_net());
     work.append(
@@ -94,7 +94,7 @@ fn the_check_begins_with_them() {
             .iter()
             .any(|f| f.test == "files" && f.level != Level::Good)
     );
-    // What is lost later is a fault, and comes before what follows from it.
+    // A file that is lost later is a fault, and precedes the faults that follow from it.
     for file in ["top.v", "board.qsys", "top_post.sdc"] {
         fs::remove_file(work.output(file)).unwrap();
     }
@@ -115,7 +115,7 @@ fn the_check_begins_with_them() {
     assert!(bad.len() > 4 && !notes(&work).is_empty());
 }
 
-/// The block's component, without which hardly anything can be judged, does not hide what else is missing.
+/// The block's component, without which nearly nothing can be checked, does not hide other missing files.
 #[test]
 fn the_component_and_others() {
     let work = Work::of(&reference_net());
@@ -138,20 +138,20 @@ fn the_component_and_others() {
     }
 }
 
-/// A refusal is about the fault, with its place and its remedy. What is missing is a note below it.
+/// A refusal is about the fault, with its place and its hint. Missing files are a note below it.
 #[test]
 fn an_error_ends_with_them() {
     let work = Work::of(&reference_net());
     for file in ["top.v", "top_post.sdc"] {
         fs::remove_file(work.input(file)).unwrap();
     }
-    // As it is, it is extended.
+    // The unchanged BSP is extended.
     let mut want = work.sound("").missing_in_input;
     want.sort();
     assert_eq!(want.len(), 4, "{want:#?}");
     fs::remove_dir_all(&work.out).unwrap();
 
-    // Scripts of the flow say nothing of the design.
+    // Scripts of the flow do not describe the design.
     work.append(
         "top.qsf",
         "set_global_assignment -name POST_FLOW_SCRIPT_FILE \"quartus_sh:scripts/gone.tcl\"\n",
@@ -183,7 +183,7 @@ fn an_error_ends_with_them() {
     said.sort();
     assert_eq!(said, want, "as many as the report has");
 
-    // A component that is not there may well be why something is wrong.
+    // A missing component may well be the reason for a fault.
     fs::write(work.input("top.v"), "module top; endmodule\n").unwrap();
     fs::write(work.input("top_post.sdc"), "").unwrap();
     fs::create_dir_all(work.input("scripts")).unwrap();
@@ -193,7 +193,7 @@ fn an_error_ends_with_them() {
         "</library>",
         " <component name=\"gone\" file=\"gone_hw.tcl\" version=\"1.0\" />\n</library>",
     );
-    // What was read from a file that is there, is not for want of another.
+    // A faulty value in an existing file is not caused by a missing file.
     let error = work.refused("");
     assert!(
         error.details[0].contains("in 1 place. They are not the cause"),
@@ -216,7 +216,7 @@ fn an_error_ends_with_them() {
         error.details[0].contains("in 1 place. They are not the cause"),
         "{error:?}"
     );
-    let stream = "[port]\nkind = \"stream\"\n";
+    let stream = "[port]\nkind = \"tlp\"\n";
     let rates = "name=\"gen123_lane_rate_mode_hwtcl\" value=\"Gen2 (5.0 Gbps)\"";
     fs::write(&qsys, whole.replace(rates, &rates.replace("Gen2", "Gen9"))).unwrap();
     let error = work.refused(stream);
@@ -233,13 +233,14 @@ fn an_error_ends_with_them() {
         "{error:?}"
     );
 
-    // What has nothing to do with the files of the BSP stays alone.
+    // An error that is unrelated to the BSP's files has no such note.
     let error = work.extend("channels = 3").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
     assert!(error.details.is_empty(), "{error:?}");
 }
 
-/// A compiled file that the extension takes out of the settings is missed neither in the report nor in a refusal.
+/// A compiled file that the extension removes from the settings is reported as missing neither in the report nor in a
+/// refusal.
 #[test]
 fn imports_are_not_among_them() {
     let work = Work::of(&reference_net());

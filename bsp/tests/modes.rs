@@ -1,4 +1,4 @@
-//! Permissions: those of the vendor's tree, but that the owner of the copy may write all of it.
+//! Permissions: those of the vendor's tree, except that the owner of the copy may write all of it.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn set(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// All of a tree, from the inside out, relative to its root.
+/// Returns all paths of a tree, from the inside to the outside, relative to its root.
 fn all(root: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     let mut next = 0;
@@ -32,7 +32,7 @@ fn all(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Where a path of the vendor's tree stands in the copy.
+/// Returns the path in the copy for a path of the vendor's tree.
 fn moved(path: &Path) -> PathBuf {
     match path.strip_prefix("hardware/peerlane_net") {
         Ok(inside) => Path::new("hardware/peerlane_net_peerlane").join(inside),
@@ -50,7 +50,7 @@ fn files_and_directories_keep_their_permissions() {
         ("hardware/peerlane_net/scripts", 0o511),
         ("hardware/peerlane_net/scripts/tool.sh", 0o555),
         ("hardware/peerlane_net/scripts/post_flow.tcl", 0o755),
-        // Three that the extension changes.
+        // Three files that the extension changes.
         ("hardware/peerlane_net/top.qsf", 0o440),
         ("hardware/peerlane_net/scripts/pre_flow.tcl", 0o750),
         ("hardware/peerlane_net/board.qsys", 0o664),
@@ -62,7 +62,7 @@ fn files_and_directories_keep_their_permissions() {
     let mut compared = 0;
     for path in all(&work.bsp) {
         let (old, new) = (work.bsp.join(&path), work.out.join(moved(&path)));
-        // The root is a directory like any other; what was compiled is left out.
+        // The root has the mode of a new directory; compiled files are left out.
         if path.as_os_str().is_empty() || !new.exists() {
             continue;
         }
@@ -75,7 +75,7 @@ fn files_and_directories_keep_their_permissions() {
     assert_eq!(mode(&work.out), 0o755);
 }
 
-/// A tree in which nobody may write extends; the copy is the owner's, and the way back has the vendor's permissions.
+/// A read-only tree can be extended; the owner may write the copy, and `revert` restores the vendor's permissions.
 #[test]
 fn a_tree_that_may_only_be_read() {
     let work = Work::of(&reference_net());
@@ -103,7 +103,7 @@ fn a_tree_that_may_only_be_read() {
     for (path, want) in &before {
         assert_eq!(mode(&out.join(path)), *want, "{}", path.display());
     }
-    // So that the temporary directory can go, whoever runs this.
+    // So that any user can remove the temporary directory.
     for tree in [&work.bsp, &out] {
         for path in all(tree).iter().rev() {
             set(&tree.join(path), 0o700);

@@ -1,4 +1,4 @@
-//! `irq = "msix"`: what it changes in a BSP, where it is refused, and what `peerlane check` finds.
+//! `irq = "msix"`: its changes in a BSP, its refusals, and the faults that `peerlane check` finds.
 
 mod common;
 
@@ -13,7 +13,7 @@ use peerlane_bsp::layout::Layout;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// What MSI-X changes beside everything else.
+/// The changes of MSI-X, in addition to all others.
 #[test]
 fn msix_takes_the_kernels_interrupt_and_the_hard_ips_capability() {
     let Some(bsp) = vendor_bsp() else { return };
@@ -75,14 +75,14 @@ fn the_capability_names_the_bar_that_the_table_is_in() {
     let work = Work::new();
     let report = work.extend("irq = \"msix\"\nchannels = 64").unwrap();
     let text = fs::read_to_string(work.output(SYSTEM)).unwrap();
-    // The registers of this BSP are behind BAR 2; 64 channels take 256 KiB, at a multiple of that.
+    // The registers of this BSP are at BAR 2; 64 channels take 256 KiB, at a multiple of that.
     for want in [
         "end=\"dma_engine.chan\">\n  <parameter name=\"arbitrationPriority\" value=\"1\" />\n  \
          <parameter name=\"baseAddress\" value=\"0x00040000\" />",
         "name=\"msix_table_bir_hwtcl\" value=\"2\"",
         "name=\"msix_pba_bir_hwtcl\" value=\"2\"",
         "name=\"msix_table_size_hwtcl\" value=\"65\"",
-        // Behind the channels (0x40000 to 0x80000) and the table (32 KiB).
+        // After the channels (0x40000 to 0x80000) and the table (32 KiB).
         "name=\"msix_table_offset_hwtcl\" value=\"557056\"",
     ] {
         assert!(text.contains(want), "{want}");
@@ -102,7 +102,7 @@ fn the_capability_names_the_bar_that_the_table_is_in() {
     }
 }
 
-/// Every way in which a BSP may not have MSI-X to give away; each error shows the way back.
+/// Every reason why a BSP may have no MSI-X for the block; each error names the way back.
 #[test]
 fn msix_that_the_bsp_does_not_allow() {
     const MSIX: &str = "irq = \"msix\"";
@@ -167,14 +167,14 @@ fn msix_that_the_bsp_does_not_allow() {
         work.edit(SYSTEM, &from, &to);
         let words: Vec<_> = words.into_iter().chain(["irq = \"rxm\""]).collect();
         expect(&work.refused(MSIX), ErrorKind::Unsupported, &words);
-        // What the remedy says works, where it is not refused for its own sake.
+        // The hint works, unless the kind is refused in any case.
         if to != "altera_pcie_cv_hip_avmm" {
             work.extend("").unwrap();
         }
     }
 }
 
-/// Of an MSI-X build: the capability, the conduits, and that no interrupt is left without a vector.
+/// MSI-X builds: the capability, the conduits, and that every interrupt has a vector.
 #[test]
 fn interrupts_that_would_not_arrive() {
     let kernel = "start=\"dma_engine.kernel_irq\"";
@@ -226,7 +226,7 @@ fn interrupts_that_would_not_arrive() {
         let work = extended_with("irq = \"msix\"");
         finds_in(&work, SYSTEM, from, to, test, words);
     }
-    // As newer versions of Platform Designer write the number.
+    // The number as newer versions of Platform Designer write it.
     let work = extended_with("irq = \"msix\"");
     edit(
         &work.output(SYSTEM),

@@ -20,7 +20,7 @@ fn work() -> Work {
     Work::of(&reference_net())
 }
 
-/// Extends, and has the result checked.
+/// Extends, and checks the result.
 fn sound(work: &Work, config: &str) -> Report {
     let report = work.extend(config).unwrap();
     let findings = check(&Layout::find(&work.out).unwrap()).unwrap();
@@ -48,7 +48,7 @@ fn only_the_intended_elements_change() {
             "avalon peerlane_bar0.m0 flash_pipe.s0 0x10000000",
             "clock endpoint.coreclkout peerlane_bar0.clk",
             "reset endpoint_reset.reset_out peerlane_bar0.reset",
-            // The registers and the window where they were in the BAR, the new slaves above.
+            // The registers and the window stay where they were in the BAR, the new slaves are above.
             "avalon host_pipe.m0 copier.csr 0xc800",
             "avalon host_pipe.m0 copier.s_nondma 0x00010000",
             "avalon host_pipe.m0 copier.chan 0x00020000",
@@ -123,7 +123,7 @@ fn every_configuration_gives_a_sound_one() {
     }
 }
 
-/// Puts a connection in before the first.
+/// Adds a connection before the first.
 fn connect(work: &Work, start: &str, end: &str, base: &str) {
     let more = format!(
         " <connection kind=\"avalon\" version=\"14.0\" start=\"{start}\" end=\"{end}\">\n  \
@@ -138,11 +138,11 @@ fn connect(work: &Work, start: &str, end: &str, base: &str) {
     .unwrap();
 }
 
-/// A clock crossing that others use, too, stays for them; what it covered of the BAR stays theirs.
+/// A clock crossing that others use, too, stays for them, with its range of the BAR.
 #[test]
 fn a_crossing_with_another_slave_stays() {
     let work = work();
-    // 2 KiB at a free place, the second of them for the other slave.
+    // 2 KiB at a free place; the other slave has the second of them.
     let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
     let at = text.find("name=\"cross_control\">").unwrap();
     let (head, rest) = text.split_at(at);
@@ -189,7 +189,7 @@ fn one_crossing_for_registers_and_window() {
             "name=\"ADDRESS_WIDTH\" value=\"17\"",
             1,
         );
-    // The window above the registers, both behind the bridge at 0x20000, and something right above it.
+    // The window above the registers, both on the bridge at 0x20000, and a slave directly above the bridge.
     let at = text.find("end=\"copier.s_nondma\"").unwrap();
     let moved = text[at..].replacen("0x0000", "0x00010000", 1);
     let text = format!("{}{moved}", &text[..at]);
@@ -207,11 +207,11 @@ fn one_crossing_for_registers_and_window() {
     assert_eq!((places["csr"], places["s_nondma"]), (0x2_0000, 0x3_0000));
     let text = fs::read_to_string(work.output(SYSTEM)).unwrap();
     assert!(!text.contains("name=\"cross_control\""));
-    // That of the window leads nowhere now, but it was so before.
+    // The window's crossing leads nowhere now, but it did so already in the input.
     assert!(text.contains("name=\"cross_window\""));
 }
 
-/// A crossing right behind the BAR: there is no bridge in the hard IP's clock, so one is put in.
+/// A crossing directly at the BAR: no bridge is in the hard IP's clock, so the extension adds one.
 #[test]
 fn a_bar_that_goes_into_the_memorys_clock_at_once() {
     let work = work();
@@ -257,7 +257,7 @@ fn the_flash_alone_away_from_0_gets_a_bridge_of_its_own() {
         "start=\"endpoint.Rxm_BAR0\"\n   end=\"flash_pipe.s0\"",
         "start=\"endpoint.Rxm_BAR2\"\n   end=\"flash_pipe.s0\"",
     );
-    // The BAR's size is not known: its slave stays as it is.
+    // The BAR's size is not known: its slave stays unchanged.
     let unknown = Work::of(&work.bsp);
     let report = unknown.sound("");
     let words = "endpoint.Rxm_BAR2 keeps its slaves as they are";
@@ -344,7 +344,7 @@ fn kinds_are_found_where_they_are() {
     ] {
         assert!(!note.contains(ours), "{note}");
     }
-    // One that nobody defines in the input is a note, too; one that is new in the output is not.
+    // A kind that is undefined in the input is a note, too; a new undefined kind in the output is a fault.
     let odd = self::work();
     common::edit(
         &odd.input(SYSTEM),
@@ -409,7 +409,7 @@ fn the_persona_is_neither_imported_nor_there() {
     }
 }
 
-/// The same import in a file that the settings source, by either way, and in what that sources.
+/// The same import in files that the settings source directly or indirectly, in either way.
 #[test]
 fn an_import_in_tcl_that_the_settings_source() {
     let import = "set_global_assignment -name INPUT_PERSONA persona/base.root_partition.personax -section_id Top";
@@ -459,7 +459,7 @@ fn an_import_in_a_script_of_the_flow() {
     fs::create_dir(work.input("incremental_db")).unwrap();
     fs::write(work.input("incremental_db/top.db"), "old").unwrap();
     let report = sound(&work, "");
-    // It waits until the imports are on again, and is needed then.
+    // It waits until the imports are on again, and then it is needed.
     let after = fs::read_to_string(work.output("scripts/import.tcl")).unwrap();
     let (flow, held) = (
         "execute_flow -incremental_compilation_import",

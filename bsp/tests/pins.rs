@@ -1,4 +1,4 @@
-//! Device, pins and timing constraints of an extended BSP are the vendor's, and the check looks at that by itself.
+//! Device, pins and timing constraints of an extended BSP are the vendor's; the check compares them itself.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::{Work, reference_net};
 const TEST: &str = "pins and constraints";
 const PINS: &str = "pins/pins.tcl";
 
-/// A BSP with pins in a revision, in a file that both revisions source by a link, and in a loop.
+/// Makes a BSP with pins in a revision, in a file that both revisions source by a link, and in a loop.
 fn net() -> Work {
     let work = Work::of(&reference_net());
     work.put(
@@ -231,7 +231,7 @@ fn what_is_lost_or_changed_is_found() {
     planted.all_were_found();
 }
 
-/// Which of many differences are named, and that the others are counted.
+/// Of many differences some are listed, and the others are counted.
 #[test]
 fn many_differences_are_summed_up() {
     let work = net();
@@ -247,13 +247,13 @@ fn many_differences_are_summed_up() {
     assert!(found[12].1.starts_with("88 more settings"), "{found:#?}");
 }
 
-/// What the extension advises, and what Quartus does to a settings file by itself, is no fault.
+/// Changes that the extension recommends, and those that Quartus itself makes to a settings file, are not faults.
 #[test]
 fn what_may_differ() {
     let work = extended();
     let path = work.output("top.qsf");
     let text = fs::read_to_string(&path).unwrap();
-    // The same in another order and spelling, with the remarks gone, as `export_assignments` writes it.
+    // The same settings in another order and spelling, without the remarks, as `export_assignments` writes them.
     let mut lines: Vec<String> = (text.lines())
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
         .map(|line| {

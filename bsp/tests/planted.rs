@@ -1,4 +1,4 @@
-//! What is planted in an extended BSP is found, or at least said.
+//! Faults that a test injects into an extended BSP are found, or at least noted.
 
 mod common;
 
@@ -23,8 +23,8 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
     text.replacen(from, to, 1)
 }
 
-/// A BAR's slave takes no more than the BAR. That its master gives the offset in the BAR with several slaves, or with
-/// one that is not at 0, is not known of every Quartus: a note.
+/// A BAR's slave takes no more than the BAR. If the master has several slaves, or one that is not at 0, it is a note:
+/// that it gives the offset in the BAR is not known of every Quartus.
 #[test]
 fn the_receive_side() {
     let work = extended_net();
@@ -197,7 +197,7 @@ fn avalon_connections() {
     planted.all_were_found();
 }
 
-/// The vendor's software must not take the board for the vendor's.
+/// The vendor's software must not accept the board as the vendor's.
 #[test]
 fn identity() {
     let mut planted = Planted::new(extended_net());
@@ -270,7 +270,7 @@ fn identity() {
     planted.all_were_found();
 }
 
-/// What the extension does not set is as it was.
+/// Parameters that the extension does not set are unchanged.
 #[test]
 fn parameters() {
     let mut planted = Planted::new(extended_net());
@@ -334,7 +334,7 @@ fn parameters() {
     planted.all_were_found();
 }
 
-/// What the result is compared with is verified first.
+/// The stored files of the vendor are verified before the comparison.
 #[test]
 fn the_vendors_file_that_was_kept() {
     let work = extended_net();
@@ -347,12 +347,12 @@ fn the_vendors_file_that_was_kept() {
     assert_eq!(error.kind, ErrorKind::Inconsistent, "{error}");
     let place = "peerlane/vendor/hardware/peerlane_net/board.qsys";
     assert!(error.paragraph().contains(place), "{error}");
-    // Gone: nothing to compare with.
+    // A missing stored file: the comparison is not possible.
     fs::remove_file(&kept).unwrap();
     let error = refusal(&work);
     assert_eq!(error.kind, ErrorKind::Inconsistent, "{error}");
     assert!(error.paragraph().contains(place), "{error}");
-    // A file that the extension does not change is kept, too.
+    // A file that the extension does not change is stored, too.
     let work = extended_net();
     let path = work.output("system.qsys");
     let system = fs::read_to_string(&path).unwrap();
@@ -461,7 +461,7 @@ fn the_vendors_persona_put_back() {
     planted.all_were_found();
 }
 
-/// What a settings file sources by whatever name is read, and a `.qip` file too.
+/// Files that a settings file sources by any name are read, `.qip` files too.
 #[test]
 fn imports_in_files_that_are_sourced() {
     let mut planted = Planted::new(extended_net());
@@ -491,7 +491,7 @@ fn imports_in_files_that_are_sourced() {
     planted.all_were_found();
 }
 
-/// What cannot be read is said, and not called free of imports.
+/// Unreadable parts are noted, and not reported as free of imports.
 #[test]
 fn what_cannot_be_read() {
     let work = extended_net();
@@ -515,7 +515,7 @@ fn what_cannot_be_read() {
     }
 }
 
-/// Scripts of the flow, of any kind, take nothing compiled but where it was made anew.
+/// Scripts of the flow, of any kind, use no compiled files except those that were made again.
 #[test]
 fn steps_of_scripts() {
     let mut planted = Planted::new(extended_net());
@@ -559,7 +559,7 @@ fn steps_of_scripts() {
         );
         fs::remove_file(planted.work.output("scripts").join(file)).unwrap();
     }
-    // Where it waits it is right, and where nothing is run by it.
+    // A step that waits is right, and so is text that nothing runs.
     let path = planted.work.output("scripts/pre_flow.tcl");
     let text = fs::read_to_string(&path).unwrap();
     let waits = "if {[file exists scripts/peerlane/imports_on]} { exec quartus_cdb --import_design }\n\
@@ -570,7 +570,7 @@ fn steps_of_scripts() {
     planted.all_were_found();
 }
 
-/// Every revision that may be compiled has the block's settings, whoever names it.
+/// Every revision that may be compiled has the block's settings, with any place that names it.
 #[test]
 fn revisions() {
     let mut planted = Planted::new(extended_net());
@@ -639,7 +639,7 @@ fn revisions() {
     planted.all_were_found();
 }
 
-/// What the vendor compiled, put back without an import.
+/// Files that the vendor compiled are put back without an import.
 #[test]
 fn compiled_files() {
     let mut planted = Planted::new(extended_net());
@@ -676,7 +676,7 @@ fn compiled_files() {
     planted.all_were_found();
 }
 
-/// A compiled core of the vendor's that nothing imports is named, and is no fault.
+/// A compiled core of the vendor's that nothing imports is noted, and is not a fault.
 #[test]
 fn a_core_that_the_vendor_bought() {
     let work = Work::of(&reference_net());
@@ -694,7 +694,7 @@ fn a_core_that_the_vendor_bought() {
     );
 }
 
-/// The specification is the vendor's, but for the board's name and the resources that the block adds to.
+/// The specification is the vendor's, except the board's name and the resources that the block adds to.
 #[test]
 fn the_boards_specification() {
     let mut planted = Planted::new(extended_net());
@@ -758,7 +758,7 @@ fn a_reset_of_another_clock_domain() {
     planted.all_were_found();
 }
 
-/// A text of a parameter is one in any spelling of XML.
+/// A parameter's text counts in any spelling of XML.
 #[test]
 fn addresses_in_any_spelling() {
     let mut planted = Planted::new(extended_net());
@@ -788,7 +788,7 @@ fn addresses_in_any_spelling() {
     planted.all_were_found();
 }
 
-/// Systems that are no part of the design are not looked at: backups, templates, anything by that ending.
+/// Systems that do not belong to the design are not read: backups, templates, other files with the ending.
 #[test]
 fn systems_off_the_search_path() {
     let work = Work::of(&reference_net());
@@ -808,7 +808,7 @@ fn systems_off_the_search_path() {
     assert_eq!(faults(&work), []);
 }
 
-/// What the vendor led through an instance of a kind that nobody here knows is said, and is no fault.
+/// Connections of the vendor's through an instance of an unknown kind are noted, and are not a fault.
 #[test]
 fn resets_and_interrupts_through_unknown_kinds() {
     let work = Work::of(&reference_net());
@@ -846,7 +846,7 @@ fn resets_and_interrupts_through_unknown_kinds() {
         work.extend("").unwrap();
         assert_eq!(faults(&work), [], "{kind}");
         let said = notes(&work);
-        // What the driver must know of it: the number at the hard IP.
+        // The driver needs the interrupt's number at the hard IP.
         let line = Board::read(&work.out).map(|board| board.line.unwrap().block);
         let tested = !said
             .iter()
@@ -861,7 +861,7 @@ fn resets_and_interrupts_through_unknown_kinds() {
     assert_eq!(other, (false, None));
 }
 
-/// The SDK takes the platform for what the vendor's was, though the file that it would go by is gone.
+/// The SDK assumes the type of the vendor's platform, although the file by which it decides is gone.
 #[test]
 fn automigration() {
     let mut planted = Planted::new(extended_net());
@@ -931,7 +931,7 @@ fn regions() {
         let line = member(entity);
         let words = format!("{gone} is gone");
         planted.fault(gone, "top.qsf", |s| s + &line, ("regions", &words));
-        // As the vendor had it, in Tcl that the settings take in.
+        // As in the vendor's BSP, in Tcl that the settings include.
         planted.fault(gone, "ip_include.tcl", |s| s + &line, ("regions", &words));
         let star = line.replace("system:system_inst|system_board:board", "*");
         planted.fault(gone, "top.qsf", |s| s + &star, ("regions", &words));
@@ -939,7 +939,7 @@ fn regions() {
     planted.all_were_found();
 }
 
-/// What a script puts together cannot be called wrong, nor sound without a word.
+/// Members that a script computes are not faults, but they are noted.
 #[test]
 fn regions_of_scripts() {
     let work = extended_net();
@@ -963,7 +963,7 @@ fn regions_of_scripts() {
     }
 }
 
-/// A region that is smaller than the block by itself.
+/// A region that is smaller than the block alone.
 #[test]
 fn a_small_region_is_said() {
     let work = Work::of(&reference_net());

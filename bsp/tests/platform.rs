@@ -1,4 +1,4 @@
-//! A platform whose boards share directories: files of the design outside of the hardware directory, and links.
+//! A platform whose boards share directories: files of the design outside the hardware directory, and links.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn a_system_in_a_shared_directory_is_changed_in_the_copy() {
             .any(|f| f == "common/iface/acl_iface_system.qsys"),
         "{files:?}"
     );
-    // What the vendor had is kept.
+    // The vendor's files are stored.
     let kept = work.out.join("peerlane/vendor/common/iface").join(SYSTEM);
     let kept = fs::read_to_string(kept).unwrap();
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_linked_system() {
     work.rename(SYSTEM, "../../common/acl_iface_system.qsys");
     symlink("../../common/acl_iface_system.qsys", work.input(SYSTEM)).unwrap();
     work.sound("");
-    // The link stays one, and what it leads to has the block.
+    // The link stays a link, and its target has the block.
     assert!(work.output(SYSTEM).is_symlink());
     assert!(work.made(SYSTEM).contains(BLOCK));
     assert!(
@@ -86,7 +86,7 @@ fn linked_settings_of_a_revision() {
     assert_eq!(work.made("base.qsf").matches(line).count(), 1);
 }
 
-/// The board's version in a system of its own that boards share.
+/// The board's version is in a separate system that boards share.
 #[test]
 fn the_version_in_a_shared_directory() {
     let work = Work::of(&reference_net());
@@ -120,7 +120,7 @@ fn the_version_in_a_shared_directory() {
 
 const ENVIRONMENT: &str = "board_env.xml";
 
-/// The text of an element, and an attribute, by another XML parser.
+/// Returns the text of an element, and an attribute, read by another XML parser.
 fn told(work: &Work, tag: &str) -> Vec<String> {
     let text = fs::read_to_string(work.out.join(ENVIRONMENT)).unwrap();
     let document = roxmltree::Document::parse(&text).unwrap();
@@ -133,7 +133,7 @@ fn told(work: &Work, tag: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a platform needs besides the board's directory is written where there was nothing.
+/// The files that a platform needs in addition to the board's directory are written if they are missing.
 #[test]
 fn a_boards_directory_becomes_a_platform() {
     let work = Work::of(&reference_net().join("hardware/peerlane_net"));
@@ -142,7 +142,7 @@ fn a_boards_directory_becomes_a_platform() {
     let document = roxmltree::Document::parse(&text).unwrap();
     let root = document.root_element();
     assert_eq!(root.attribute("name"), Some("peerlane_net_peerlane"));
-    // As the project says.
+    // As in the project.
     assert_eq!(root.attribute("version"), Some("14.0"));
     let hardware = root
         .children()
@@ -158,7 +158,7 @@ fn a_boards_directory_becomes_a_platform() {
     ] {
         assert!(work.out.join(file).is_file(), "{file}");
     }
-    // What the library's own tests compare with it.
+    // The library's own tests compare the same header.
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mmd/include/peerlane_ext.h");
     let written = fs::read(work.out.join("linux64/include/peerlane_ext.h"));
     assert!(written.unwrap() == fs::read(header).unwrap());
@@ -180,7 +180,8 @@ fn a_boards_directory_becomes_a_platform() {
     );
 }
 
-/// A utility runs from where it lies: without its program it says what is missing, with it the command.
+/// Checks that a utility runs from its place: without the program it names the missing file, with it it runs the
+/// command.
 fn runs(utility: &Path, command: &str) {
     let program = utility.with_file_name("peerlane-aocl");
     let work = tempfile::tempdir().unwrap();
@@ -209,7 +210,7 @@ fn runs(utility: &Path, command: &str) {
     }
 }
 
-/// The vendor's library and utilities are for a DMA that is gone: nothing leads to them, and they are kept.
+/// The vendor's library and utilities are for a DMA that is gone: nothing leads to them, and they are stored.
 #[test]
 fn the_vendors_runtime_is_set_aside() {
     for (version, before, links) in [
@@ -375,8 +376,8 @@ fn what_the_platform_needs_may_not_be_taken() {
     }
 }
 
-/// A BSP without board_env.xml: the version that Quartus last saved the settings with comes before that of the systems,
-/// and both before the one that the project was made with. All are in one line where they differ.
+/// A BSP without board_env.xml: the version of Quartus that last saved the settings precedes that of the systems, and
+/// both precede the one that the project was made with. If they differ, one line has all of them.
 #[test]
 fn the_version_is_that_of_the_settings() {
     let lone = || {
@@ -439,7 +440,7 @@ fn the_version_is_that_of_the_settings() {
             .any(|note| note.contains("board_env.xml says"))
     );
 
-    // Without that of the settings the systems'.
+    // Without the settings' version, the systems' counts.
     let work = lone();
     for file in ["base.qsf", "top.qsf"] {
         work.edit(
@@ -451,7 +452,7 @@ fn the_version_is_that_of_the_settings() {
     work.sound("");
     assert_eq!(said(&work), "14.0");
 
-    // None that the library knows.
+    // A version that the library does not know.
     let work = lone();
     for file in ["base.qsf", "top.qsf"] {
         work.edit(

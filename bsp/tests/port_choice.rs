@@ -1,4 +1,4 @@
-//! The port to PCIe that a board gets: the stream of packets where it can have it, else `Txs`, unless the file asks for one.
+//! The board's port to PCIe: the stream of packets if possible, else `Txs`, unless the file asks for one.
 
 mod common;
 
@@ -14,21 +14,21 @@ use peerlane_bsp::error::{ErrorKind, Place};
 use peerlane_bsp::extend::report::Report;
 use peerlane_bsp::layout::Layout;
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const TXS: &str = "[port]\nkind = \"txs\"\n";
 const SYSTEM: &str = "acl_iface_system.qsys";
 
-/// The check finds no fault in the output, whose record has the port of the report.
+/// Checks that the check finds no fault in the output, and that the record has the port of the report.
 fn is_sound(out: &Path, report: &Report) {
     let layout = Layout::find(out).unwrap();
     let findings = check(&layout).unwrap().0;
     let bad: Vec<_> = findings.iter().filter(|f| f.level == Level::Bad).collect();
     assert!(bad.is_empty(), "{bad:#?}");
     let build = Build::read(&layout).unwrap();
-    assert_eq!(build.config.streams(), report.config.streams());
+    assert_eq!(build.config.has_tlp_port(), report.config.has_tlp_port());
     let text = fs::read_to_string(out.join("peerlane-report.md")).unwrap();
     assert!(text.contains("## The port to PCIe"), "{text}");
-    let own = if report.config.streams() {
+    let own = if report.config.has_tlp_port() {
         "| stream (this board's) |"
     } else {
         "`Txs` (this board's) |"
@@ -36,7 +36,7 @@ fn is_sound(out: &Path, report: &Report) {
     assert!(text.contains(own), "{text}");
 }
 
-/// Extends with no configuration.
+/// Extends without a configuration.
 fn by_itself(bsp: &Path) -> (Work, Report) {
     let work = Work::of(bsp);
     let report = work
@@ -56,7 +56,7 @@ fn a_board_of_stratix_v_gets_the_stream() {
     for bsp in bsps {
         let (work, report) = by_itself(&bsp);
         assert!(
-            report.config.streams(),
+            report.config.has_tlp_port(),
             "{}: {}",
             bsp.display(),
             report.notes[0]
@@ -66,7 +66,7 @@ fn a_board_of_stratix_v_gets_the_stream() {
             "{}",
             report.notes[0]
         );
-        // The same as where it is asked for.
+        // The same result as with an explicit key.
         let asked = Work::of(&bsp);
         let other = asked.extend_by_itself(STREAM).unwrap();
         assert_eq!(other.build_id, report.build_id);
@@ -75,11 +75,11 @@ fn a_board_of_stratix_v_gets_the_stream() {
     }
     let work = Work::new();
     let report = work.extend_by_itself(TXS).unwrap();
-    assert!(!report.config.streams() && report.notes[0].contains("as the configuration asks"));
+    assert!(!report.config.has_tlp_port() && report.notes[0].contains("as the configuration asks"));
     is_sound(&work.out, &report);
 }
 
-/// Arria V GZ has the hard IP of Stratix V under a name of its own.
+/// Arria V GZ has the hard IP of Stratix V under another name.
 #[test]
 fn a_board_of_arria_v_gz_gets_the_stream() {
     let work = Work::new();
@@ -94,18 +94,18 @@ fn a_board_of_arria_v_gz_gets_the_stream() {
         "\"INTENDED_DEVICE_FAMILY\" value=\"Arria V GZ\"",
     );
     let report = work.extend_by_itself("").unwrap();
-    assert!(report.config.streams(), "{}", report.notes[0]);
+    assert!(report.config.has_tlp_port(), "{}", report.notes[0]);
     is_sound(&work.out, &report);
 }
 
-/// The hard IP of Cyclone V and Arria V has no streaming form that is known here.
+/// No streaming form of the hard IP of Cyclone V and Arria V is known here.
 #[test]
 fn another_family_gets_txs() {
     for kind in ["altera_pcie_cv_hip_avmm", "altera_pcie_av_hip_avmm"] {
         let work = Work::new();
         work.edit(SYSTEM, "altera_pcie_sv_hip_avmm", kind);
         let report = work.extend_by_itself("").unwrap();
-        assert!(!report.config.streams());
+        assert!(!report.config.has_tlp_port());
         assert!(report.notes[0].contains(kind), "{}", report.notes[0]);
         is_sound(&work.out, &report);
         let other = Work::new();
@@ -124,8 +124,8 @@ fn another_family_gets_txs() {
     );
 }
 
-/// `gen` asks for the stream, with `kind` or without it: a board that has none is refused by the line of `gen`, and no remedy
-/// leads to another error about these keys.
+/// `gen` asks for the stream, with `kind` or without it. A board without a stream is refused at the line of `gen`, and
+/// no hint leads to another error about these keys.
 #[test]
 fn a_generation_that_no_port_has_is_refused_by_its_key() {
     let board = || {
@@ -140,15 +140,21 @@ fn a_generation_that_no_port_has_is_refused_by_its_key() {
             .unwrap_err();
         assert_eq!(error.place, Place::line("c.toml", 2), "{error}");
         assert!(
-            error.what.starts_with(&format!(
-                "port.gen = {asked} asks for a streaming port, but"
-            )),
+            error
+                .what
+                .starts_with(&format!("port.gen = {asked} asks for a TLP port, but")),
             "{error}"
         );
         assert!(error.what.contains("altera_pcie_cv_hip_avmm"), "{error}");
         assert_eq!(error.remedy, "Leave port.gen out of the configuration.");
-        // The remedy is one.
-        assert!(!work.extend_by_itself("[port]\n").unwrap().config.streams());
+        // The hint works.
+        assert!(
+            !work
+                .extend_by_itself("[port]\n")
+                .unwrap()
+                .config
+                .has_tlp_port()
+        );
     }
     let error = board().refused(&format!("{STREAM}gen = 3\n"));
     assert_eq!(
@@ -157,7 +163,7 @@ fn a_generation_that_no_port_has_is_refused_by_its_key() {
     );
     let error = board().refused(STREAM);
     assert!(error.remedy.contains("port.kind out"), "{error:?}");
-    // What else stands against it.
+    // Further reasons against it.
     let work = Work::new();
     let line = "<parameter name=\"lane_mask_hwtcl\" value=\"x8\" />";
     let two = "<parameter name=\"use_ast_parity\" value=\"1\" /><parameter name=\"a_new_one\" value=\"7\" />";
@@ -170,7 +176,7 @@ fn a_generation_that_no_port_has_is_refused_by_its_key() {
     );
 }
 
-/// A real board of Cyclone V is extended once its link is one that has a port of 128 bits.
+/// A real board of Cyclone V is extended after its link is set to one with a port of 128 bits.
 #[test]
 fn a_real_board_of_cyclone_v_is_extended_at_another_link() {
     let Some(c5p) = fixture("c5p-18.1") else {
@@ -190,15 +196,15 @@ fn a_real_board_of_cyclone_v_is_extended_at_another_link() {
     let report = work
         .extend_by_itself("")
         .unwrap_or_else(|e| panic!("{}", e.message()));
-    assert!(!report.config.streams());
+    assert!(!report.config.has_tlp_port());
     is_sound(&work.out, &report);
 }
 
-/// docs/bsp.md has the comparison of the ports that every report has.
+/// docs/fpga/README.md has the comparison of the ports that every report has.
 #[test]
 fn the_document_compares_the_ports_as_the_report_does() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let document = fs::read_to_string(root.join("../docs/bsp.md")).unwrap();
+    let document = fs::read_to_string(root.join("../docs/fpga/README.md")).unwrap();
     let section = peerlane_bsp::extend::port::section(&Config::default());
     let rows: Vec<_> = section.lines().filter(|l| l.starts_with("| ")).collect();
     for row in &rows[2..] {
@@ -207,7 +213,8 @@ fn the_document_compares_the_ports_as_the_report_does() {
     assert!(rows.len() > 6, "{section}");
 }
 
-/// A board that cannot have it gets `Txs` with every reason, and is refused with them where the file asks for it.
+/// A board that cannot have the stream gets `Txs` with every reason, and is refused with them if the file asks for the
+/// stream.
 #[test]
 fn all_reasons_are_told() {
     let spoilt = || {
@@ -219,13 +226,13 @@ fn all_reasons_are_told() {
     };
     let work = spoilt();
     let report = work.extend_by_itself("").unwrap();
-    assert!(!report.config.streams());
+    assert!(!report.config.has_tlp_port());
     let note = &report.notes[0];
     for word in [
         "use_ast_parity",
         "a_new_one",
         "acl_iface_system.qsys:",
-        "kind = \"stream\"",
+        "kind = \"tlp\"",
     ] {
         assert!(note.contains(word), "{word}: {note}");
     }
@@ -242,12 +249,12 @@ fn all_reasons_are_told() {
     );
 }
 
-/// A streaming port must have all that the file asks for.
+/// A TLP port must satisfy all keys of the file.
 #[test]
 fn keys_of_the_file_choose_too() {
     let work = Work::new();
     let report = work.extend_by_itself("irq = \"rxm\"").unwrap();
-    assert!(!report.config.streams());
+    assert!(!report.config.has_tlp_port());
     assert!(
         report.notes[0].contains("irq = \"rxm\""),
         "{}",
@@ -257,11 +264,11 @@ fn keys_of_the_file_choose_too() {
     for config in ["irq = \"msix\"", "[port]\ngen = 3"] {
         let work = Work::new();
         let report = work.extend_by_itself(config).unwrap();
-        assert!(report.config.streams(), "{config}");
+        assert!(report.config.has_tlp_port(), "{config}");
     }
 }
 
-/// A parameter that no description has is left out with a note where its value switches nothing on.
+/// An unknown parameter whose value switches nothing on is left out with a note.
 #[test]
 fn an_unknown_parameter_that_is_off_is_a_note() {
     let work = Work::of(&reference_net());
@@ -269,7 +276,7 @@ fn an_unknown_parameter_that_is_off_is_a_note() {
     let new = "<parameter name=\"of_quartus_99_hwtcl\" value=\"0\" />";
     work.edit("board.qsys", line, &format!("{line}\n  {new}"));
     let report = work.extend_by_itself("").unwrap();
-    assert!(report.config.streams(), "{}", report.notes[0]);
+    assert!(report.config.has_tlp_port(), "{}", report.notes[0]);
     let mut notes = report.notes.iter();
     assert!(
         notes.any(|note| note.contains("of_quartus_99_hwtcl = 0")),
@@ -280,7 +287,7 @@ fn an_unknown_parameter_that_is_off_is_a_note() {
     assert!(!work.made("board.qsys").contains("of_quartus_99"));
 }
 
-/// A receive buffer without the room for completions gets one that has it, with either port, and the check sees it.
+/// A receive buffer without room for the completions gets one with room, with either port, and the check compares it.
 #[test]
 fn the_receive_buffer_gets_room() {
     for (config, test) in [(STREAM, "packets"), (TXS, "parameters")] {
@@ -309,7 +316,7 @@ fn the_receive_buffer_gets_room() {
                 fs::write(work.output(SYSTEM), &made).unwrap();
             }
         }
-        // A division that has the room is the vendor's choice.
+        // A division with room is the vendor's choice.
         let work = Work::new();
         edit(
             &work.input(SYSTEM),
@@ -337,7 +344,7 @@ fn a_new_board_gets_the_stream() {
             config,
         })
         .unwrap();
-        assert_eq!(report.config.streams(), streams);
+        assert_eq!(report.config.has_tlp_port(), streams);
         is_sound(&out, &report);
     }
 }

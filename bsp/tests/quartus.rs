@@ -1,5 +1,5 @@
-//! What Quartus and the OpenCL SDK are told of the extended board: figures by the device's family, the platform's type, the
-//! regions of the floor plan.
+//! Facts about the extended board for Quartus and the OpenCL SDK: figures by the device's family, the platform's type,
+//! the regions of the floor plan.
 
 mod common;
 
@@ -15,13 +15,13 @@ fn net() -> Work {
     Work::of(&reference_net())
 }
 
-/// The notes of a report with some words.
+/// Returns the notes of a report with some words.
 fn said<'a>(report: &'a Report, words: &str) -> Vec<&'a str> {
     let all = common::told(report).map(String::as_str);
     all.filter(|note| note.contains(words)).collect()
 }
 
-/// The reference BSP for another device, with the hard IP of its family.
+/// Makes the reference BSP for another device, with the hard IP of its family.
 fn cyclone() -> Work {
     let work = net();
     for revision in REVISIONS {
@@ -44,7 +44,7 @@ fn memory_blocks_are_those_of_the_family() {
     let stratix = first.sound("");
     let work = cyclone();
     let report = work.sound("");
-    // A block of half the bits, so more of them; never more than twice as many.
+    // Blocks of half the bits, so more of them; never more than twice as many.
     let (large, small) = (stratix.resources.rams, report.resources.rams);
     assert!(large < small && small <= 2 * large, "{large} {small}");
     assert_eq!(stratix.resources.ffs, report.resources.ffs);
@@ -60,7 +60,7 @@ fn memory_blocks_are_those_of_the_family() {
         work.made("board_spec.xml")
             .contains(&format!("<rams num=\"{}\"/>", 500 + small))
     );
-    // The Verilog asks for blocks that the device has.
+    // The Verilog asks for memory blocks that the device has.
     for (work, has, lacks) in [
         (&first, "\"M20K, no", "M10K"),
         (&work, "\"M10K, no", "M20K"),
@@ -95,7 +95,7 @@ fn memory_blocks_are_those_of_the_family() {
     assert_eq!(said(&report, "says FAMILY").len(), 0);
 }
 
-/// A family that nothing here was made for is said, also where the device would be known.
+/// An unsupported family is noted, even if the device is known.
 #[test]
 fn a_family_that_is_not_known_is_said() {
     let work = net();
@@ -115,8 +115,8 @@ fn a_family_that_is_not_known_is_said() {
     );
 }
 
-/// The block has no port of 64 bits, which is all that Gen1 x4 has. Other links have one of 128 bits (Stratix V Avalon-MM user
-/// guide 683411, "System Settings"), and with that the same board is extended.
+/// The block has no port of 64 bits, which is all that Gen1 x4 has. Other links have one of 128 bits (Stratix V
+/// Avalon-MM user guide 683411, "System Settings"); with such a link the same board is extended.
 #[test]
 fn a_port_of_64_bits_is_refused_with_its_link() {
     let narrow = |rate: &str, lanes: &str| {
@@ -200,12 +200,12 @@ fn the_platforms_type_is_told_outright() {
         .iter()
         .filter(|c| c.what == "platform_type auto → s5_net");
     assert_eq!(told.count(), 1);
-    // Told by the vendor already.
+    // Set by the vendor already.
     let work = net();
     work.edit(file, "platform_type=\"auto\"", "platform_type=\"none\"");
     work.sound("");
     assert!(work.made(file).contains("platform_type=\"none\""));
-    // Not at all.
+    // Not set.
     let work = net();
     let text = std::fs::read_to_string(work.input(file)).unwrap();
     let (before, rest) = text.split_once("    <auto_migrate").unwrap();
@@ -216,7 +216,7 @@ fn the_platforms_type_is_told_outright() {
         work.made(file)
             .contains("    <auto_migrate platform_type=\"s5_net\">\n      <include fixes=\"\"/>")
     );
-    // The SDK would not tell it by a file: of another family, or too old.
+    // The SDK would not find the type by a file: another family, or too old.
     let work = net();
     work.edit(
         "top.qsf",
@@ -267,7 +267,7 @@ fn the_type_of_a_platform_with_a_partition() {
 
 const WAY: &str = "system:system_inst|system_board:board|";
 
-/// The members of regions that a file of the copy has.
+/// Returns the members of regions in a file of the copy.
 fn members(work: &Work, file: &str) -> Vec<String> {
     let text = work.made(file);
     let lines = text
@@ -300,12 +300,12 @@ fn members_of_regions_follow_the_instances() {
             members(&work, revision),
             [
                 "altera_avalon_mm_bridge:host_pipe",
-                // Beside the one behind it.
+                // Next to the member that follows it.
                 "altera_avalon_mm_bridge:peerlane_bar0",
                 "peerlane_dma:copier",
             ]
         );
-        // Everything else of the regions as it was.
+        // Other settings of the regions stay.
         for setting in [
             "LL_ORIGIN X0_Y1",
             "LL_WIDTH 116",
@@ -339,7 +339,7 @@ fn members_of_regions_follow_the_instances() {
     let msix = net();
     msix.sound("irq = \"msix\"");
     assert_eq!(members(&msix, "top.qsf")[2], "peerlane_dma_msix:copier");
-    // The place is said once, for both revisions, with what to enlarge.
+    // The place is named once, for both revisions, with the setting to enlarge.
     let size = said(
         &report,
         "board_region (116 × 24, X0_Y1, LOCKED; revision base, top)",
@@ -358,7 +358,7 @@ fn members_of_regions_follow_the_instances() {
             assert!(size[0].contains(&place), "{place}: {}", size[0]);
         }
     }
-    // Quartus sizes it, or does not look at it.
+    // Quartus sizes it, or ignores it.
     for (from, to) in [
         ("LL_AUTO_SIZE OFF", "LL_AUTO_SIZE ON"),
         ("LL_ENABLED ON", "LL_ENABLED OFF"),
@@ -431,7 +431,7 @@ fn members_in_tcl_that_is_taken_in() {
 
 #[test]
 fn members_that_scripts_put_together() {
-    // The element is written out, the way there is not.
+    // The element is written out, the way to it is a pattern.
     let work = net();
     work.append(
         "top.qsf",
@@ -442,7 +442,7 @@ fn members_that_scripts_put_together() {
         work.made("top.qsf")
             .contains("\"$env(WAY)|peerlane_dma:copier\"")
     );
-    // All of it is known.
+    // The whole path is known.
     let work = net();
     work.append(
         "top.qsf",
@@ -453,7 +453,7 @@ fn members_that_scripts_put_together() {
         work.made("top.qsf")
             .contains(&format!("-to {{{WAY}peerlane_dma:copier}} -section_id r"))
     );
-    // Some of several members, and a pattern by the old entity: said, and left alone.
+    // Some of several members, and a pattern by the old entity: noted, and left unchanged.
     for line in [
         format!(
             "foreach m {{kernels:k x:cross_control}} {{ set_instance_assignment -name LL_MEMBER_OF r -to \"{WAY}$m\" -section_id r }}\n"

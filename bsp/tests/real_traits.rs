@@ -1,5 +1,5 @@
-//! Traits that real boards have, in small systems of our own: refusals give the real reason, faults of the vendor's are
-//! reported, too, and the report can be read.
+//! Traits of real boards, in small systems of our own: refusals give the real reason, faults of the vendor's are
+//! reported, too, and the report is readable.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn net() -> Work {
     Work::of(&reference_net())
 }
 
-/// The board without its `acl_dma`, which is of another kind, and without its PCIe hard IP where that is asked for.
+/// Makes the board without its `acl_dma`, which gets another kind, and optionally without its PCIe hard IP.
 fn without_dma(replace: &[(&str, &str)]) -> Work {
     let work = net();
     let mut text = fs::read_to_string(work.input(BOARD)).unwrap();
@@ -31,7 +31,7 @@ fn without_dma(replace: &[(&str, &str)]) -> Work {
     work
 }
 
-/// A kind that an .ip file describes, as Quartus Prime Pro writes its instance.
+/// Returns an instance that an .ip file describes, as Quartus Prime Pro writes it.
 fn generic(name: &str, class: &str, more: &str) -> String {
     format!(
         " <module name=\"{name}\" kind=\"altera_generic_component\" version=\"1.0\" enabled=\"1\">\n  <parameter \
@@ -102,7 +102,7 @@ fn a_specification_without_systems_is_told() {
     assert!(!error.paragraph().contains("no board_spec.xml"), "{error}");
 }
 
-/// A base of the vendor's on top of another, and one that is no number.
+/// Two of the vendor's slaves at one base, and a base that is not a number.
 #[test]
 fn addresses_that_cannot_be_are_refused() {
     let base = |end: &str, value: &str| {
@@ -139,12 +139,12 @@ fn addresses_that_cannot_be_are_refused() {
     );
 }
 
-/// A test that found a fault of the vendor's claims no success.
+/// A test that found a fault of the vendor's does not report success.
 #[test]
 fn what_the_vendor_has_wrong_is_not_called_right() {
     let work = Work::new();
     let text = fs::read_to_string(work.input(SYSTEM)).unwrap();
-    // The CRA, 16 KiB, at no multiple of its size.
+    // The CRA, 16 KiB, not at a multiple of its size.
     let at = text.find("end=\"host_link.Cra\"").unwrap();
     let (head, rest) = text.split_at(at);
     let moved = rest.replacen("value=\"0x8000\"", "value=\"0xa000\"", 1);
@@ -167,7 +167,7 @@ fn what_the_vendor_has_wrong_is_not_called_right() {
     assert_eq!(of(proved(&work)), []);
 }
 
-/// AOCL 14.0 and later have another kind, whose span is known.
+/// The kernels' interface of AOCL 14.0 and later has another kind, whose span is known.
 #[test]
 fn the_kernels_interface_of_later_sdks_is_known() {
     let work = net();
@@ -232,7 +232,8 @@ fn the_report_can_be_read() {
     assert!(!text.contains("## Files added"));
 }
 
-/// Up to 17.0 `--board NAME`, from 17.1 on `-board=NAME` (release notes of the SDK 17.1): the notes say what the README does.
+/// Up to 17.0 `--board NAME`, since 17.1 `-board=NAME` (release notes of the SDK 17.1): the notes agree with the
+/// README.
 #[test]
 fn the_command_in_the_notes_is_that_of_the_sdk() {
     for (sdk, says) in [

@@ -1,4 +1,4 @@
-//! What an error or a finding says to do fits the kind of the file that it is about, and whose file it is.
+//! The hint of an error or a diagnostic fits the kind of the file that it is about, and the owner of the file.
 
 mod common;
 
@@ -9,7 +9,7 @@ use peerlane_bsp::check::{Level, structure};
 use peerlane_bsp::config::Config;
 use peerlane_bsp::layout::Layout;
 
-/// Every fault of the check about a file, with its remedy.
+/// Returns every fault of the check about a file, with its hint.
 fn remedies(work: &Work) -> Vec<(String, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
@@ -99,7 +99,7 @@ fn findings() {
             !all.is_empty() && all.iter().all(good),
             "{file}: {found:#?}"
         );
-        // Systems alone are mended there.
+        // Platform Designer fixes only systems.
         let designer = found
             .iter()
             .filter(|(_, said)| said.contains("Platform Designer"));
@@ -108,7 +108,7 @@ fn findings() {
             "{file}: {found:#?}"
         );
     }
-    // What is not there is not to be mended.
+    // A missing file is put back, not fixed.
     fs::remove_file(work.output("../../board_env.xml")).unwrap();
     let found = remedies(&work);
     let (_, said) = (found.iter())
@@ -117,7 +117,7 @@ fn findings() {
     assert!(said.starts_with("Put it back"), "{found:#?}");
 }
 
-/// Files that cannot be read: of the vendor's, of the result, and of whoever runs the command.
+/// Files that cannot be read: of the vendor's BSP, of the result, and of the user.
 #[test]
 fn errors() {
     for (file, content, input, result) in [

@@ -1,4 +1,4 @@
-//! The check reads the result anew: whatever is spoilt in an extended BSP, it finds.
+//! The check reads the result again, and finds each corruption of an extended BSP.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::{Work, extended_with};
 const SYSTEM: &str = "acl_iface_system.qsys";
 const STATUS: &str = "iface/board_status.qsys";
 
-/// A change of a file, the test that must find it, and what it must say.
+/// A change of a file, the test that must find it, and the words of the diagnostic.
 struct Mutation {
     name: &'static str,
     file: &'static str,
@@ -21,7 +21,7 @@ struct Mutation {
     words: &'static str,
 }
 
-/// `file: from → to` must be found by `test`, saying `words`.
+/// Makes a mutation: `test` must find `file: from → to`, with `words`.
 const fn mutation(
     name: &'static str,
     file: &'static str,
@@ -43,7 +43,7 @@ fn clock(from: &str, to: &str) -> String {
     format!("start=\"{from}\"\n   end=\"{to}\"")
 }
 
-/// Spoils one BSP with each, and mends it again.
+/// Corrupts one BSP with each mutation, and restores it.
 fn each_is_found(work: &Work, mutations: &[Mutation]) {
     assert_eq!(faults(work), []);
     let mut missed = Vec::new();
@@ -674,14 +674,14 @@ fn leak(text: String) -> &'static str {
     text.leak()
 }
 
-/// A figure of the extended board's resources, as its file has it.
+/// Returns a figure of the extended board's resources, as its file has it.
 fn num(work: &Work, name: &str) -> &'static str {
     let text = fs::read_to_string(work.output("board_spec.xml")).unwrap();
     let at = text.find(&format!("{name} num=\"")).unwrap();
     leak(text[at..].split("/>").next().unwrap().to_string())
 }
 
-/// The compiled shell of the vendor's is told from one that was compiled anew.
+/// The vendor's compiled shell is distinguished from one that was compiled again.
 #[test]
 fn an_import_of_the_vendors_partition() {
     let work = Work::new();

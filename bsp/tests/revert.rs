@@ -1,4 +1,4 @@
-//! `peerlane revert` gives the vendor's tree back as it was, and an extended one is not extended again.
+//! `peerlane revert` restores the vendor's tree unchanged, and an extended BSP is not extended again.
 
 mod common;
 
@@ -15,10 +15,10 @@ use peerlane_bsp::config::Config;
 use peerlane_bsp::error::{Error, ErrorKind};
 use peerlane_bsp::revert::{Edit, Options, Reverted, revert};
 
-/// What is at a path: permissions, and content or where a link leads.
+/// Permissions of a path, and its content or the target of a link.
 type Thing = (u32, Vec<u8>);
 
-/// Everything in a directory, and the directory itself: empty directories and permissions, too.
+/// Returns everything in a directory, and the directory itself: empty directories and permissions, too.
 fn everything(root: &Path) -> BTreeMap<PathBuf, Thing> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];
@@ -65,7 +65,7 @@ fn back(work: &Work, without_edits: bool) -> Result<(PathBuf, Reverted), Error> 
     done.map(|reverted| (out, reverted))
 }
 
-/// Extends, has the result checked, and gives the vendor's tree back.
+/// Extends, checks the result, and restores the vendor's tree.
 fn there_and_back(work: &Work) {
     let before = everything(&work.bsp);
     work.sound("");
@@ -87,12 +87,12 @@ fn every_bsp_comes_back_byte_for_byte() {
     }
 }
 
-/// Also the board's directory alone comes back as what it was.
+/// A board's directory alone is restored, too.
 #[test]
 fn a_boards_directory_comes_back() {
     let mut work = Work::of(&reference_net().join("hardware/peerlane_net"));
     there_and_back(&work);
-    // Where it lies in a platform, nothing of that is changed.
+    // If it lies in a platform, no other part of the platform changes.
     work = Work::of(&reference_net());
     let platform = work.bsp.clone();
     let before = everything(&platform);
@@ -113,7 +113,7 @@ fn whatever_a_tree_can_have_comes_back() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     };
-    // Compiled, and left out: with directories that have nothing in them.
+    // Compiled files, which are left out, with directories that have nothing else in them.
     put(
         &work.input("incremental_db/compiled_partitions/x.cdb"),
         b"\0\xff",
@@ -122,12 +122,12 @@ fn whatever_a_tree_can_have_comes_back() {
     fs::create_dir_all(work.input("db/empty/inner")).unwrap();
     put(&work.input("db/top.cdb"), b"x");
     symlink("nowhere", work.input("db/gone")).unwrap();
-    // The runtime.
+    // The vendor's runtime.
     put(&work.bsp.join("linux64/lib/libpeerlane_mmd.so"), b"\x7fELF");
     put(&work.bsp.join("linux64/libexec/install"), b"#!/bin/sh\n");
     mode(&work.bsp.join("linux64/libexec/install"), 0o755);
     put(&work.bsp.join("linux64/driver/aclpci.c"), b"int x;\n");
-    // Names.
+    // Unusual names.
     for name in [
         &b"\xff\xfe.txt"[..],
         b"100%.txt",
@@ -176,7 +176,7 @@ fn edits_are_named_and_left_behind_only_if_asked() {
     assert!(everything(&out) == before);
     let edits: Vec<Edit> = reverted.edits.iter().map(|(_, edit)| *edit).collect();
     assert_eq!(edits, [Edit::Added, Edit::Removed, Edit::Changed]);
-    // A board's directory that is gone is no hindrance.
+    // A missing board's directory does not prevent it.
     fs::remove_dir_all(work.output("")).unwrap();
     let (out, _) = back(&work, true).unwrap();
     assert!(everything(&out) == before);
@@ -224,7 +224,7 @@ fn what_cannot_be_reverted_is_refused() {
     assert!(!free.exists());
 }
 
-/// Whoever changes what is kept, or the record of it, is found out by the check and by the way back.
+/// The check and `revert` find changes of the stored files and of their record.
 #[test]
 fn damage_to_what_is_kept_is_found() {
     let work = Work::new();
@@ -273,7 +273,7 @@ fn damage_to_what_is_kept_is_found() {
     fs::write(&extra, "x").unwrap();
     assert!(has(&faults(&work), "had no such file"));
     fs::remove_file(&extra).unwrap();
-    // All that is kept, of another BSP.
+    // The stored files of another BSP.
     let other = Work::new();
     other.append("top.v", "// other\n");
     other.extend("").unwrap();
@@ -285,7 +285,7 @@ fn damage_to_what_is_kept_is_found() {
     ));
 }
 
-/// Every way in which something extended can be given as a vendor's BSP.
+/// Every way to give an extended BSP as a vendor's BSP.
 #[test]
 fn nothing_is_extended_twice() {
     let system = "acl_iface_system.qsys";

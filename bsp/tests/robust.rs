@@ -1,5 +1,4 @@
-//! The rewriting of a system, when something of it is missing or given twice: an error or a sound system,
-//! never a panic.
+//! Rewriting a system with missing or duplicate elements gives an error or a correct system, never a panic.
 
 mod common;
 
@@ -13,7 +12,7 @@ use peerlane_bsp::system::qsys::System;
 use peerlane_bsp::system::site::Site;
 use peerlane_bsp::system::xml::{Document, Edits};
 
-/// Rewrites a changed system with each kind of interrupt; gives how many were extended.
+/// Rewrites a changed system with each kind of interrupt; returns the number of successes.
 fn attempt(path: &Path, text: String) -> usize {
     let irqs = [Irq::Rxm, Irq::Msix].into_iter();
     irqs.map(|irq| attempt_with(path, text.clone(), irq)).sum()
@@ -47,7 +46,7 @@ fn attempt_with(path: &Path, text: String, irq: Irq) -> usize {
     1
 }
 
-/// Takes out and doubles every element; takes out every parameter too if `children` says so.
+/// Removes and doubles every element; removes every parameter too if `children` is true.
 fn every_element_of(bsp: &Path, children: bool) {
     let path: PathBuf = Layout::find(bsp)
         .unwrap()

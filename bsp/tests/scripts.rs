@@ -1,4 +1,4 @@
-//! The Tcl that an extended BSP gives to Quartus, under stand-ins for its programs.
+//! The Tcl that an extended BSP gives to Quartus, under mocks of its programs.
 
 mod common;
 
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use common::{Work, text};
 
-/// The constraints, under a stand-in for the Timing Analyzer that knows the registers of the Verilog: of a
-/// Quartus that takes the skew from a clock's period, and of one that does not.
+/// The constraints, under a mock of the Timing Analyzer that knows the registers of the Verilog: with a Quartus that
+/// takes the skew from a clock's period, and with one that does not.
 #[test]
 fn the_constraints_reach_every_synchroniser() {
     constraints_under(
@@ -33,7 +33,7 @@ fn constraints_under(set_max_skew: &str, warns: bool) {
     let work = Work::new();
     work.extend("").unwrap();
     let own = work.output("iface/peerlane");
-    // Each module with a first stage, and how wide that is.
+    // Each module with a first stage, and the width of that stage.
     let mut widths = Vec::new();
     for entry in fs::read_dir(&own).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -106,7 +106,7 @@ fn constraints_under(set_max_skew: &str, warns: bool) {
         said.contains(&format!("delay {}", registers.len())),
         "{said}"
     );
-    // The order of resets and pointers holds where the BSP's own constraints cut the paths, too.
+    // The order of resets and pointers holds even if the BSP's own constraints cut the paths.
     assert!(
         said.contains(&format!("order {}", registers.len())),
         "{said}"
@@ -115,10 +115,10 @@ fn constraints_under(set_max_skew: &str, warns: bool) {
     assert!(!said.contains("critical"), "{said}");
 }
 
-/// A stand-in for Quartus.
+/// A mock of Quartus.
 const QUARTUS: &str = include_str!("common/quartus.tcl");
 
-/// The script of an extended BSP, run in a directory; whether it came to its end, and what it did.
+/// Runs the script of an extended BSP in a directory; returns whether it succeeded, and its output.
 fn rebuild(
     work: &Work,
     place: &std::path::Path,
@@ -190,7 +190,7 @@ fn the_script_turns_the_import_of_a_partition_on_and_off() {
     }
 }
 
-/// Revision "base" is compiled, and what it makes is collected; whatever fails is the end.
+/// Revision "base" is compiled, and its results are collected; the first failure ends the script.
 #[test]
 fn the_script_compiles_the_base_revision() {
     let work = Work::of(&common::reference_net());
@@ -244,7 +244,7 @@ fn the_script_compiles_the_base_revision() {
     assert!(board.join(persona).is_file() && board.join("base.aocx").is_file());
 }
 
-/// An archive that a step of the flow takes is not made anew: that is said, and the imports stay off without it.
+/// An archive that a step of the flow uses is not made again: the script says so, and the imports stay off without it.
 #[test]
 fn an_archive_that_the_script_does_not_make_is_asked_for() {
     let work = Work::of(&common::reference_net());

@@ -1,6 +1,6 @@
-//! Real systems under the mock of Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that
-//! Quartus generated for them: every interface, port, width, unit, span and base. The systems are fixtures, which are
-//! no part of the project; without them the tests are skipped with a message.
+//! Real systems under the mock of Platform Designer (`tcl/elaborate.tcl`), compared with the `.sopcinfo` that Quartus
+//! generated for them: every interface, port, width, unit, span and base. The systems are fixtures, which do not belong
+//! to the project; without them the tests are skipped with a message.
 
 mod common;
 
@@ -40,11 +40,11 @@ const DIFFERENCES: [(&str, &str); 1] = [(
     "the connection leaves two components: Quartus lists the slave at kernel_interface.kernel_cra, not at the bridge inside",
 )];
 
-/// The facts of a system: of each instance, a line each.
+/// The facts of a system: one line for each fact of an instance.
 #[derive(Default)]
 struct Facts {
     instances: BTreeMap<String, BTreeSet<String>>,
-    /// Of each master its slaves: interface, base and span.
+    /// The slaves of each master: interface, base and span.
     slaves: BTreeMap<String, BTreeSet<(String, u128, u128)>>,
     unknown: BTreeSet<String>,
 }
@@ -57,7 +57,7 @@ impl Facts {
     }
 }
 
-/// Properties that are compared, with the value of an interface that does not say it, by type and side.
+/// Returns the properties to compare, with the value of an interface without the property, by type and side.
 fn compared(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         "avalon start" => &[
@@ -76,7 +76,7 @@ fn compared(kind: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// The mock's elaboration.
+/// Returns the mock's elaboration.
 fn elaborated(file: &Path) -> (Facts, Vec<String>) {
     let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tcl/elaborate.tcl");
     let tclsh = peerlane_tools::Cache::open().unwrap().tclsh().unwrap();
@@ -140,7 +140,7 @@ fn children<'a, 'i: 'a>(node: Node<'a, 'i>, name: &'a str) -> impl Iterator<Item
     node.children().filter(move |c| c.has_tag_name(name))
 }
 
-/// Type and side of an interface, as a component declares it.
+/// Returns type and side of an interface, as a component declares it.
 fn kind(generated: &str) -> String {
     let (kind, side) = generated.rsplit_once('_').unwrap();
     let side = match side {
@@ -169,7 +169,7 @@ impl<'a, 'i> Generated<'a, 'i> {
         }
     }
 
-    /// Facts of all modules, under the names that `name` gives them.
+    /// Returns the facts of all modules, under the names that `name` gives them.
     fn facts(&self, name: impl Fn(&str) -> String) -> Facts {
         let mut facts = Facts::default();
         for (module, (_, node)) in &self.modules {
@@ -207,8 +207,8 @@ impl<'a, 'i> Generated<'a, 'i> {
         facts
     }
 
-    /// All modules that Quartus connected, by themselves: also those of which the SDK's components consist. In the
-    /// commands of qsys-script.
+    /// Returns all modules that Quartus connected, also the parts of the SDK's components, in the commands of
+    /// qsys-script.
     fn script(&self) -> String {
         let mut script = String::from("create_system parts\n");
         let root = (self.connections[0].parent().unwrap().children())
@@ -272,7 +272,7 @@ impl<'a, 'i> Generated<'a, 'i> {
     }
 }
 
-/// Compares an elaboration with Quartus's: gives the differences, and the number of facts that agree.
+/// Compares an elaboration with Quartus's: returns the differences, and the number of facts that agree.
 fn compare(ours: &Facts, real: &Facts) -> (Vec<String>, usize) {
     let mut differences = Vec::new();
     let mut agree = 0;
@@ -376,7 +376,7 @@ fn real_systems_elaborate_as_quartus_elaborated_them() {
                 "{}: {differences:#?}",
                 file.display()
             );
-            // Something was compared.
+            // At least one instance was compared.
             let compared = ours.instances.len() - ours.unknown.len();
             println!("{}: {compared} instances, {agree} facts", file.display());
             assert!(

@@ -1,4 +1,4 @@
-//! A streaming port: which boards can have it, what they become, and what is said of the others.
+//! A TLP port: the boards that can have it, their changes, and the refusals of other boards.
 
 mod common;
 
@@ -17,7 +17,7 @@ use peerlane_bsp::system::hip_parameters::is_parameter;
 use peerlane_bsp::system::qsys::{Module, System};
 use peerlane_bsp::system::xml::Document;
 
-/// Parameters that are set anew, or that stand for such.
+/// Parameters that the extension sets, or whose meaning such a parameter takes over.
 const SET: [&str; 5] = [
     "gen123_lane_rate_mode_hwtcl",
     "extend_tag_field_hwtcl",
@@ -26,7 +26,7 @@ const SET: [&str; 5] = [
     "SLAVE_ADDRESS_MAP_",
 ];
 
-/// Every system of a BSP with such a hard IP in it.
+/// Returns every system of a BSP with such a hard IP in it.
 fn systems(bsp: &Path) -> Vec<System> {
     let mut found = Vec::new();
     let mut open = vec![bsp.to_path_buf()];
@@ -44,7 +44,7 @@ fn systems(bsp: &Path) -> Vec<System> {
     found
 }
 
-/// The BAR that has a size.
+/// Returns the requirements with the only BAR that has a size.
 fn wanted(hip: &Module) -> Wanted {
     let size = |bar: &u32| hip.number(&format!("SLAVE_ADDRESS_MAP_{bar}")).unwrap_or(0);
     let bar = (0..6).find(|bar| size(bar) != 0).expect("a BAR");
@@ -70,7 +70,7 @@ fn every_parameter_of_quartus_16_is_known() {
     let hip = systems[0].modules.iter().find(|m| is_hip(m)).unwrap();
     let all: Vec<_> = hip.element.children("parameter").collect();
     assert!(all.len() > 200, "{}", all.len());
-    // A part of its parameters stands in the file: those that are not derived.
+    // The file has only a part of its parameters: those that are not derived.
     let generated = fs::read_to_string(dir.join("pcie_hip_avmm.sopcinfo")).unwrap();
     let document = roxmltree::Document::parse(&generated).unwrap();
     let mut modules = document.descendants().filter(|n| n.has_tag_name("module"));
@@ -86,7 +86,7 @@ fn every_parameter_of_quartus_16_is_known() {
         .map(|n| n.attribute("name").unwrap().to_string());
     let set: Vec<_> = set.collect();
     assert!(set.len() > all.len(), "{}", set.len());
-    // Those that Platform Designer itself gives each instance.
+    // Parameters that Platform Designer itself gives each instance.
     let own = ["deviceFamily", "generateLegacySim"];
     let written = all.iter().map(|p| p.attribute("name").unwrap().to_string());
     for name in written
@@ -111,7 +111,7 @@ fn every_parameter_of_every_board_is_known() {
             for hip in system.modules.iter().filter(|m| is_hip(m)) {
                 let mut problems = Problems::default();
                 let made = streaming(system, hip, wanted(hip), &mut problems);
-                problems.settle("a streaming port").unwrap();
+                problems.settle("a TLP port").unwrap();
                 let made = made.unwrap();
                 assert!(made.unknown.is_empty(), "{:?}", made.unknown);
                 for old in hip.element.children("parameter") {
@@ -124,7 +124,7 @@ fn every_parameter_of_every_board_is_known() {
                     let dropped = made.dropped.iter().any(same);
                     let set = SET.iter().any(|set| name.starts_with(set));
                     let times = [kept, dropped, set].iter().filter(|&&is| is).count();
-                    // The rate is set to what it was.
+                    // The rate is set to its old value.
                     let rate = name == SET[0] && kept;
                     assert!(times == 1 || rate, "{name}={value}: {times}");
                 }
@@ -142,14 +142,14 @@ fn refused(work: &Work, config: &str) -> Error {
         board: None,
     };
     let error = extend(&options).expect_err("refused");
-    // Nothing is left.
+    // No files are left.
     let around = work.out.parent().unwrap();
     assert_eq!(fs::read_dir(around).unwrap().count(), 0);
     error
 }
 
 const SYSTEM: &str = "acl_iface_system.qsys";
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 
 #[test]
 fn a_board_gets_a_streaming_port() {
@@ -162,7 +162,7 @@ fn a_board_gets_a_streaming_port() {
         let mut entries = report.bar_after.entries.iter();
         entries.find(|e| e.slave == slave).map(|e| e.base)
     };
-    // Where the vendor's BSP has them.
+    // The places of the vendor's BSP.
     assert_eq!(place("dma_engine.csr"), Some(0x3000));
     assert_eq!(place("dma_engine.s_nondma"), Some(0x1_0000));
     assert_eq!(place("dma_engine.Cra"), Some(0x8000));
@@ -184,7 +184,7 @@ fn a_board_gets_a_streaming_port() {
     ] {
         assert!(!system.contains(gone), "{gone} is still there");
     }
-    // What the board has outside is as it was.
+    // Exports of the board are unchanged.
     let before = fs::read_to_string(work.input(SYSTEM)).unwrap();
     let exports = |text: &str| {
         let lines = text.split("<interface").skip(1).map(|rest| {
@@ -197,8 +197,8 @@ fn a_board_gets_a_streaming_port() {
     assert_eq!(exports(&system), exports(&before));
 }
 
-/// The Avalon-ST variant brings its clock out as it is, and boards of the vendors' have AUTO_GLOBAL_CLOCK OFF: the block
-/// puts it on a global network, and all that the bridge's clock fed is fed from there.
+/// The Avalon-ST variant's clock output is not on a global network, and vendors' boards have AUTO_GLOBAL_CLOCK OFF. The
+/// block puts the clock on a global network, and feeds everything that the bridge's clock fed.
 #[test]
 fn the_clock_is_on_a_global_network() {
     for (work, file, hip, dma) in [
@@ -229,7 +229,7 @@ fn the_clock_is_on_a_global_network() {
 #[test]
 fn gen_3_has_256_bits() {
     let work = Work::new();
-    let report = work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+    let report = work.sound("[port]\nkind = \"tlp\"\ngen = 3\n");
     assert_eq!(report.port_bits, 256);
     let system = work.made(SYSTEM);
     for (name, value) in [
@@ -240,7 +240,7 @@ fn gen_3_has_256_bits() {
         let line = format!("<parameter name=\"{name}\" value=\"{value}\" />");
         assert!(system.contains(&line), "{line}");
     }
-    // What the board has may be written down; another one but Gen3 is none that it can be set to.
+    // The board's own generation may be given; of the others only Gen3 can be set.
     let as_it_is = Work::new().sound(&format!("{STREAM}gen = 2\n"));
     assert_eq!(as_it_is.port_bits, Work::new().sound(STREAM).port_bits);
     let error = refused(&Work::new(), &format!("{STREAM}gen = 1\n"));
@@ -252,7 +252,7 @@ fn gen_3_has_256_bits() {
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
 }
 
-/// With Peerlane's own component of the hard IP, which Quartus's of 13.1 would refuse.
+/// With Peerlane's own component of the hard IP; Quartus's component of 13.1 would refuse it.
 #[test]
 fn a_board_that_is_configured_over_pcie_stays_so() {
     let work = Work::of(&reference_net());
@@ -271,7 +271,7 @@ fn a_board_that_is_configured_over_pcie_stays_so() {
         readme.contains("for configuration over PCIe (CvP)"),
         "{readme}"
     );
-    // Spoilt, it is found.
+    // The check finds a corrupted value.
     finds_in(
         &work,
         "board.qsys",
@@ -304,7 +304,7 @@ fn a_board_that_is_configured_over_pcie_stays_so() {
 #[test]
 fn gen_3_has_no_configuration_over_pcie() {
     let work = Work::of(&reference_net());
-    let report = work.sound("[port]\nkind = \"stream\"\ngen = 3\n");
+    let report = work.sound("[port]\nkind = \"tlp\"\ngen = 3\n");
     let system = work.made("board.qsys");
     assert!(system.contains("kind=\"peerlane_pcie_hip\""));
     assert!(system.contains("<parameter name=\"CONFIGURATION_OVER_PCIE\" value=\"0\" />"));
@@ -324,7 +324,7 @@ fn gen_3_has_no_configuration_over_pcie() {
     }
 }
 
-/// A wider stream has half the clock, and another version of Quartus may describe the hard IP otherwise.
+/// A wider stream has half the clock, and another version of Quartus may describe the hard IP in another way.
 #[test]
 fn the_clock_and_the_version_are_told() {
     let work = Work::new();
@@ -360,8 +360,8 @@ fn the_vendors_board_gets_a_streaming_port() {
     }
 }
 
-/// The BAR of a network card's board has 512 MiB, and its flash memory stands in the upper half: the block's slaves
-/// have room below.
+/// The BAR of a network card's board has 512 MiB, and its flash memory is in the upper half: the block's slaves have
+/// room below.
 #[test]
 fn a_large_bar_stays_as_large() {
     let work = Work::of(&reference_net());
@@ -371,13 +371,13 @@ fn a_large_bar_stays_as_large() {
 
 #[test]
 fn a_place_that_is_taken_is_refused() {
-    // At 0x4000 the reference BSP has the kernels.
+    // The reference BSP has the kernels at 0x4000.
     let error = refused(&Work::new(), &format!("{STREAM}[bar]\nchan_base = 0x0\n"));
     assert_eq!(error.kind, ErrorKind::Config, "{error}");
     assert!(error.to_string().contains("bar.chan_base"), "{error}");
 }
 
-/// The registers are inside of the block, where the host alone comes.
+/// The registers are inside the block, and only the host reaches them.
 #[test]
 fn a_second_master_of_the_registers_is_refused() {
     let work = Work::new();
@@ -402,7 +402,7 @@ fn a_second_master_of_the_registers_is_refused() {
     );
 }
 
-/// What hangs on the hard IP and would have no place.
+/// Connections of the hard IP that would have no place.
 #[test]
 fn what_would_be_lost_is_named() {
     let connection = |kind: &str, start: &str, end: &str| {
@@ -438,13 +438,13 @@ fn what_would_be_lost_is_named() {
         fs::write(&path, format!("{}{line}{}", &before[..end], &before[end..])).unwrap();
         let error = refused(&work, STREAM);
         assert!(error.to_string().contains(word), "{line}: {error}");
-        // The line that leads there, not the hard IP's.
+        // The line of that connection, not the hard IP's.
         let at = before[..end].lines().count() + 1;
         if !word.contains("interrupts") {
             assert_eq!(error.place.line, Some(at), "{line}: {error}");
         }
     }
-    // What the other variant has, too, may be used.
+    // An interface that the other variant has, too, may be used.
     let work = Work::new();
     let path = work.input(SYSTEM);
     let before = fs::read_to_string(&path).unwrap();
@@ -454,7 +454,7 @@ fn what_would_be_lost_is_named() {
     work.sound(STREAM);
 }
 
-/// Every way in which such a board can be spoilt is found.
+/// The check finds every corruption of such a board.
 #[test]
 fn what_is_spoilt_is_found() {
     let connection = |kind: &str, start: &str, end: &str| {
@@ -520,11 +520,11 @@ fn what_is_spoilt_is_found() {
             "packets",
             "completion_timeout_hwtcl",
         ),
-        // Said of the vendor's as it would be: it has no dma_engine.coreclkout.
+        // The comparison is with the converted system: the vendor's own has no dma_engine.coreclkout.
         (
             from("dma_engine.coreclkout", "kernels.clk", "ddr.afi_clk"),
             "wiring",
-            "with a streaming port it must have that of dma_engine.coreclkout",
+            "with a TLP port it must have that of dma_engine.coreclkout",
         ),
         // Not on a global network.
         (
@@ -575,7 +575,7 @@ fn what_is_spoilt_is_found() {
             "packets",
             "host_link.tx_cred and dma_engine.tx_cred",
         ),
-        // What the old hard IP had.
+        // Interfaces of the old hard IP.
         (
             led("control_pipe.m0", "dma_engine.Cra", "host_link.Cra"),
             "packets",
@@ -662,7 +662,7 @@ fn what_is_spoilt_is_found() {
                 "kind=\"altera_pcie_sv_hip_avmm\"".into(),
             ),
             "packets",
-            "has no packets for the block's streaming port",
+            "has no packets for the block's TLP port",
         ),
     ];
     for conduit in [
@@ -681,7 +681,7 @@ fn what_is_spoilt_is_found() {
         );
         faults.push((gone(&ends.0, &ends.1), "packets", conduit));
     }
-    // A slave of the board's at a place of the block's.
+    // A slave of the board at a place of the block's.
     let status = connection("avalon", "control_pipe.m0", "status.s");
     assert!(whole.contains(&status), "{whole}");
     let at = whole.find(&status).unwrap();

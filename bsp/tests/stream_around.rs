@@ -1,5 +1,5 @@
-//! A board with a streaming port beyond its system: constraints, what names the other hard IP, the driver's table, the
-//! picture, and requirements to the interconnect.
+//! A board with a TLP port beyond its system: constraints, names of the other hard IP, the driver's table, the picture,
+//! and requirements on the interconnect.
 
 mod common;
 
@@ -10,16 +10,16 @@ use peerlane_bsp::diagram::Diagram;
 use peerlane_bsp::driver;
 
 const SYSTEM: &str = "acl_iface_system.qsys";
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 
-/// The constraints under a stand-in for the Timing Analyzer that has these registers and pins; what it is told.
+/// Runs the constraints under a mock of the Timing Analyzer that has these registers and pins; returns its commands.
 fn constraints(registers: &str, pins: &str) -> String {
     let work = Work::new();
     work.sound(STREAM);
     constraints_of(&work, registers, pins)
 }
 
-/// Those of a board.
+/// Runs the constraints of a board.
 fn constraints_of(work: &Work, registers: &str, pins: &str) -> String {
     let settings = work.made("iface/peerlane/peerlane.qsf");
     assert!(settings.contains("SDC_FILE iface/peerlane/peerlane_pcie.sdc\n"));
@@ -79,7 +79,7 @@ fn the_hard_ips_paths_are_cut() {
         );
     }
     assert_eq!(said.lines().count(), 6, "{said}");
-    // Where nothing is as it should be, that is told.
+    // If nothing is as expected, a message says so.
     let said = constraints("", "");
     assert!(said.contains("message -type critical_warning"), "{said}");
     assert_eq!(said.matches("critical_warning").count(), 2, "{said}");
@@ -126,7 +126,7 @@ fn the_driver_and_the_picture_know_it() {
             assert!(picture.contains(words), "{words}");
         }
     }
-    // A place that was moved in Platform Designer is another board.
+    // A slave that was moved in Platform Designer makes another board.
     let work = Work::new();
     work.sound(STREAM);
     let path = work.output(SYSTEM);
@@ -138,10 +138,10 @@ fn the_driver_and_the_picture_know_it() {
     assert!(error.to_string().contains("was built for"), "{error}");
 }
 
-/// Gen3 has a PLL more that sends, and so an interface more for their controller.
+/// Gen3 has one transmit PLL more, and so one more interface for their controller.
 #[test]
 fn the_transceivers_controller_has_an_interface_for_each() {
-    const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+    const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";
     let count = |n: u32| format!("name=\"number_of_reconfig_interfaces\" value=\"{n}\"");
     for (config, before, after) in [(GEN_3, 10, 11), (STREAM, 10, 10), (STREAM, 11, 11)] {
         let work = Work::of(&reference_net());
@@ -152,7 +152,7 @@ fn the_transceivers_controller_has_an_interface_for_each() {
             "{config}{before}"
         );
     }
-    // Outside of the system, somebody has to see to it.
+    // If the controller is outside the system, a user must change it.
     let work = Work::new();
     let export = " <interface name=\"to_lanes\" internal=\"host_link.reconfig_to_xcvr\" type=\"conduit\" dir=\"end\" />\n";
     work.edit(SYSTEM, "</system>", &format!("{export}</system>"));
@@ -162,7 +162,7 @@ fn the_transceivers_controller_has_an_interface_for_each() {
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
 }
 
-/// A board whose kernels do not interrupt the host keeps that.
+/// A board whose kernels do not interrupt the host stays so.
 #[test]
 fn the_kernels_need_not_interrupt() {
     let work = Work::new();
@@ -202,7 +202,7 @@ fn requirements_to_the_interconnect_follow() {
     assert!(made.contains(&lines[2]));
 }
 
-/// An export may name the ports inside, and those of the other variant and of the block have names of their own
+/// An export may name the ports inside. The ports of the other variant and of the block have other names
 /// (`nreset_status` of `altera_pcie_sv_hip_avmm` is the port `reset_status`, ACDS 13.1).
 #[test]
 fn named_ports_of_exports_follow() {
@@ -241,8 +241,8 @@ fn named_ports_of_exports_follow() {
     finds_in(&work, SYSTEM, &reset, &spoilt, "wiring", "out_link_up");
 }
 
-/// Which of the hard IP's two reset controllers there is (`update_default_value_hidden_parameter_common`, ACDS 13.1): only
-/// the soft one has the registers that the constraints want.
+/// The hard IP has one of two reset controllers (`update_default_value_hidden_parameter_common`, ACDS 13.1): only the
+/// soft one has the registers that the constraints need.
 #[test]
 fn the_sequencers_registers_are_missed_only_where_it_is() {
     let rate =
@@ -274,7 +274,7 @@ fn the_sequencers_registers_are_missed_only_where_it_is() {
     }
 }
 
-/// Links of half the rate have a clock of 125 MHz, by which a read without an answer must be given up as early.
+/// Links of half the rate have a clock of 125 MHz, and an unanswered read must time out after the same time.
 #[test]
 fn the_block_knows_a_slow_clock() {
     let rate =
@@ -297,7 +297,7 @@ fn the_block_knows_a_slow_clock() {
         });
         files.sort();
         assert!(!files.is_empty());
-        // Without the head, which has BUILD_ID.
+        // Without the header, which has BUILD_ID.
         let text = |path: &std::path::PathBuf| {
             let text = fs::read_to_string(path).unwrap();
             text.lines()
@@ -319,7 +319,7 @@ fn the_block_knows_a_slow_clock() {
     assert_eq!((fast_clock, fast_told), (250_000_000, false));
     assert_eq!((slow_clock, slow_told), (125_000_000, true));
     assert_ne!(fast, slow);
-    // Another clock than the link's is found.
+    // A clock other than the link's is found.
     finds_in(
         &work,
         "iface/peerlane/build.json",

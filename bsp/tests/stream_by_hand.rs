@@ -1,4 +1,4 @@
-//! Gen3 with a streaming port: what `extend` does itself, what is left to a person, and what the check says of either.
+//! Gen3 with a TLP port: the changes of `extend`, the tasks for a user, and the check's results for both.
 
 mod common;
 
@@ -8,8 +8,8 @@ use common::{Work, edit, finds_in, reference_net};
 use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::layout::Layout;
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
-const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
+const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";
 const BOARD: &str = "board.qsys";
 const SYSTEM: &str = "acl_iface_system.qsys";
 const SPECIFICATION: &str = "board_spec.xml";
@@ -19,7 +19,7 @@ fn findings(work: &Work) -> Vec<Finding> {
     check(&Layout::find(&work.out).unwrap()).unwrap().0
 }
 
-/// The check of a platform finds no fault.
+/// Checks that the check of a platform finds no fault.
 fn is_sound(work: &Work) {
     let bad: Vec<_> = (findings(work).into_iter())
         .filter(|f| f.level == Level::Bad)
@@ -27,7 +27,7 @@ fn is_sound(work: &Work) {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// The notes of the check that have all words.
+/// Counts the notes of the check that have all words.
 fn notes(work: &Work, words: &[&str]) -> usize {
     let all = findings(work).into_iter();
     all.filter(|f| f.level == Level::Note && words.iter().all(|word| f.what.contains(word)))
@@ -60,7 +60,7 @@ fn the_fix_that_forces_it_is_excluded() {
             );
         }
     }
-    // Where there is no element, or no list in it.
+    // If there is no element, or no list in it.
     let element = "<auto_migrate platform_type=\"auto\">\n      <include fixes=\"\"/>\n      \
                    <exclude fixes=\"\"/>\n    </auto_migrate>";
     for was in [
@@ -88,7 +88,7 @@ fn the_fix_that_forces_it_is_excluded() {
     assert!(!work.made(SPECIFICATION).contains("cvphrcfix"));
 }
 
-/// A specification without `<compile>` may get one for it.
+/// A specification without `<compile>` may get one for this.
 #[test]
 fn a_place_for_the_exclusion_may_be_added() {
     let work = Work::new();
@@ -103,7 +103,7 @@ fn a_place_for_the_exclusion_may_be_added() {
     let at = told.find("<compile><").unwrap();
     let element = &told[at..told.find("</compile>").unwrap() + "</compile>".len()];
     assert_eq!(notes(&work, &["cvphrcfix"]), 1);
-    // At either end.
+    // At the beginning and at the end.
     for place in ["  <device ", "</board>"] {
         edit(
             &work.output(SPECIFICATION),
@@ -123,7 +123,7 @@ fn a_place_for_the_exclusion_may_be_added() {
         "automigration",
         "cvphrcfix",
     );
-    // Nothing else.
+    // Nothing else may be added.
     fs::write(work.output(SPECIFICATION), &made).unwrap();
     finds_in(
         &work,
@@ -135,8 +135,8 @@ fn a_place_for_the_exclusion_may_be_added() {
     );
 }
 
-/// Where the controller is in the system and nothing else holds it, the driver that starts the equalisation is put in, as in
-/// Altera's example (`pcie_de_gen3_x8_ast256`, ACDS 13.1).
+/// If the controller is in the system and has no other user, the extension adds the driver that starts the
+/// equalisation, as in Altera's example (`pcie_de_gen3_x8_ast256`, ACDS 13.1).
 #[test]
 fn the_driver_of_the_equalisation_is_put_in() {
     let work = Work::of(&reference_net());
@@ -151,7 +151,7 @@ fn the_driver_of_the_equalisation_is_put_in() {
     }
     assert!(!report.to_do.iter().any(|note| note.contains(DRIVER)));
     assert_eq!(notes(&work, &[DRIVER]), 0);
-    // Each of its connections is looked at.
+    // Each of its connections is checked.
     let own = "pcie_reconfig_driver";
     for (what, words) in [
         ("start=\"copier.hip_status_drv\"", "hip_status_drv"),
@@ -203,7 +203,7 @@ fn the_driver_of_the_equalisation_is_put_in() {
     assert!(!work.made(BOARD).contains(DRIVER));
 }
 
-/// Another master that holds the controller, or another user of the link's speed, keeps its place: a person decides.
+/// Another master of the controller, or another user of the link's speed, stays: a user decides.
 #[test]
 fn a_controller_that_is_held_is_left() {
     let connection = "<connection\n   kind=\"conduit\"\n   version=\"14.0\"\n   start=\"endpoint.reconfig_to_xcvr\"";
@@ -237,7 +237,7 @@ fn a_controller_that_is_held_is_left() {
     }
 }
 
-/// What a person puts in by the report is right, and the note on it goes.
+/// A driver that a user adds by the report is right, and its note disappears.
 #[test]
 fn a_driver_that_a_person_puts_in_is_right() {
     let work = Work::new();
@@ -260,7 +260,7 @@ fn a_driver_that_a_person_puts_in_is_right() {
     }
     assert_eq!(notes(&work, &[DRIVER]), 1);
     let made = work.made(SYSTEM);
-    // Where the connection to an end starts.
+    // Returns the start of the connection to an end.
     let start_of = |end: &str| {
         let (before, _) = made.split_once(&format!("end=\"{end}\"")).unwrap();
         let (_, start) = before.rsplit_once("start=\"").unwrap();
@@ -305,7 +305,7 @@ fn a_driver_that_a_person_puts_in_is_right() {
     );
     is_sound(&work);
     assert_eq!(notes(&work, &[DRIVER, "not"]), 0);
-    // A kind of nobody is still a fault, with a remedy for a file of the BSP's own.
+    // An undefined kind is still a fault, with a hint for a file of the BSP's own.
     edit(&work.output(SYSTEM), DRIVER, "some_driver");
     let all = findings(&work);
     let bad = |f: &&Finding| f.level == Level::Bad && f.what.contains("some_driver");

@@ -1,5 +1,4 @@
-//! The component of a block with a streaming port: what it declares is what its Verilog has, and what the hard IP has on
-//! the other side.
+//! The component of a block with a TLP port: its declarations fit its Verilog and the hard IP on the other side.
 
 mod common;
 
@@ -12,7 +11,7 @@ use peerlane_bsp::extend::component::ip_files;
 use peerlane_bsp::generator;
 use tempfile::TempDir;
 
-/// The files of a block of this width behind a BAR, and the component as Platform Designer sees it.
+/// Makes the files of a block of this width at a BAR, and the component as Platform Designer sees it.
 fn made(port_bits: u32, bar: u32) -> (TempDir, Component) {
     let (config, board) = streaming(port_bits, bar);
     let modules = generator::generate(&config, board).unwrap();
@@ -27,7 +26,7 @@ fn made(port_bits: u32, bar: u32) -> (TempDir, Component) {
     (dir, component)
 }
 
-/// Name, direction and bits of each port that a module's header declares, read here by the simplest means.
+/// Returns name, direction and bits of each port that a module's header declares, with a minimal reader.
 fn ports(verilog: &str, module: &str) -> BTreeMap<String, (String, u32)> {
     let start = verilog.find(&format!("module {module} ")).unwrap();
     let header = &verilog[start..start + verilog[start..].find(");").unwrap()];
@@ -72,7 +71,7 @@ fn every_port_of_the_verilog_is_declared_once() {
             );
         }
         assert!(real.is_empty(), "not declared: {real:?}");
-        // What the host reaches of the board has the BAR's name.
+        // The master to the board's slaves has the BAR's name.
         let board = component.interfaces.get(&format!("Rxm_BAR{bar}"));
         assert_eq!(board.map(String::as_str), Some("avalon start"));
         for gone in ["csr", "chan", "att", "msix", "txs", "dma_irq", "intx"] {
@@ -81,7 +80,7 @@ fn every_port_of_the_verilog_is_declared_once() {
     }
 }
 
-/// Synthesis reads the comment between the two marks and not what stands between the others (Quartus II handbook volume 1,
+/// Synthesis reads the comment between the two marks and not the text between the others (Quartus II handbook volume 1,
 /// QII51008, "translate_off and translate_on", "read_comments_as_HDL"); a simulator does the contrary.
 #[test]
 fn synthesis_sees_a_global_buffer_and_simulation_a_wire() {
@@ -90,7 +89,7 @@ fn synthesis_sees_a_global_buffer_and_simulation_a_wire() {
     assert_eq!(kind("coreclkout_hip"), Some("clock end"));
     assert_eq!(kind("coreclkout"), Some("clock start"));
     let text = fs::read_to_string(dir.path().join("ip/peerlane_dma_stream.v")).unwrap();
-    // The end of power is acknowledged.
+    // The turn-off of power is acknowledged.
     assert!(text.contains("assign pme_to_cr = pme_to_sr;"));
     let (mut synthesis, mut simulation) = (String::new(), String::new());
     let (mut hidden, mut shown) = (false, false);
@@ -124,9 +123,9 @@ fn synthesis_sees_a_global_buffer_and_simulation_a_wire() {
     assert!(simulation.contains(wire) && !simulation.contains("coreclkout_buffer"));
 }
 
-/// The other side, as the hard IP has it with 128 bits (component `altera_pcie_sv_hip_ast` of ACDS 13.1 as an endpoint,
-/// without parity, byte enables and tracking of overflows; with `use_tx_cons_cred_sel_hwtcl`): "+" is an input of the hard
-/// IP, "-" an output.
+/// The other side: the hard IP with 128 bits (component `altera_pcie_sv_hip_ast` of ACDS 13.1 as an endpoint, without
+/// parity, byte enables and tracking of overflows; with `use_tx_cons_cred_sel_hwtcl`). "+" is an input of the hard IP,
+/// "-" an output.
 const HARD_IP: [(&str, &str); 10] = [
     (
         "rx_st",

@@ -1,4 +1,4 @@
-//! Gen3 with a streaming port: what the transceivers and the reset controller need for it.
+//! Gen3 with a TLP port: the needs of the transceivers and the reset controller.
 
 mod common;
 
@@ -9,8 +9,8 @@ use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::extend::report::Change;
 use peerlane_bsp::layout::Layout;
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
-const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
+const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";
 const BOARD: &str = "board.qsys";
 
 fn parameter(name: &str, value: &str) -> String {
@@ -28,7 +28,7 @@ fn the_hard_reset_controller_is_not_forced() {
     assert!(work.made(BOARD).contains(&not) && !work.made(BOARD).contains(&forced));
     let change = |c: &&Change| c.what.contains("force_hrc 1 → 0") && c.why.contains("soft reset");
     assert_eq!(report.changes.iter().filter(change).count(), 1);
-    // It is done.
+    // The extension does it.
     let told = |note: &&String| note.contains("force_hrc");
     assert_eq!(
         report.notes.iter().filter(told).count(),
@@ -44,8 +44,8 @@ fn the_hard_reset_controller_is_not_forced() {
     assert!(!report.notes.iter().any(|note| note.contains("cvphrcfix")));
 }
 
-/// Receivers at 8 GT/s are adapted by a block of the transceivers' controller, which Altera's driver starts (Stratix V
-/// Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver Reconfiguration Controller").
+/// A block of the transceivers' controller adapts receivers at 8 GT/s. Altera's driver starts it (Stratix V Avalon-ST
+/// Interface for PCIe 683093, "Connecting the Transceiver Reconfiguration Controller").
 #[test]
 fn the_receivers_are_adapted() {
     let on = parameter("enable_adce", "1");
@@ -63,7 +63,7 @@ fn the_receivers_are_adapted() {
         let made = work.made(BOARD);
         assert_eq!(made.matches("enable_adce").count(), 1, "{was}");
         assert!(made.contains(&on), "{was}: {made}");
-        // The driver that starts it is in, too.
+        // The driver that starts it is there, too.
         assert!(made.contains("altera_pcie_reconfig_driver"));
         assert!(
             !report
@@ -80,7 +80,7 @@ fn the_receivers_are_adapted() {
             "enable_adce of lane_tuner",
         );
     }
-    // Not before.
+    // Not below Gen3.
     let work = Work::of(&reference_net());
     let report = work.sound(STREAM);
     assert!(!work.made(BOARD).contains("enable_adce"));
@@ -90,7 +90,7 @@ fn the_receivers_are_adapted() {
             .iter()
             .any(|note| note.contains("equalisation"))
     );
-    // Outside of the system, or not there, somebody has to see to it.
+    // If the controller is outside the system, or missing, a user must act.
     let work = Work::new();
     let report = work.sound(GEN_3);
     let to_do = &report.to_do;
@@ -98,7 +98,7 @@ fn the_receivers_are_adapted() {
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
 }
 
-/// A controller that serves others, too, has its interfaces in groups.
+/// A controller that serves other IP too has its interfaces in groups.
 #[test]
 fn groups_of_a_shared_controller_are_told() {
     let count = |n: u32| parameter("number_of_reconfig_interfaces", &n.to_string());
@@ -115,7 +115,7 @@ fn groups_of_a_shared_controller_are_told() {
             .all(|word| note.contains(word))
     };
     assert_eq!(to_do.iter().filter(told).count(), 1, "{to_do:#?}");
-    // The check says so until it is done.
+    // The check reports it until it is done.
     let open = |work: &Work| findings(work, Level::Note, &["gui_split_sizes", "has 11 interfaces"]);
     assert_eq!(open(&work).len(), 1);
     let wrong = |work: &Work| findings(work, Level::Bad, &["lane_tuner"]);
@@ -126,14 +126,14 @@ fn groups_of_a_shared_controller_are_told() {
     )
     .unwrap();
     assert_eq!((open(&work), wrong(&work)), (vec![], vec![]));
-    // Another's group stays.
+    // The group of other IP stays.
     fs::write(
         work.output(BOARD),
         made.replace(&groups, &parameter("gui_split_sizes", "11,3")),
     )
     .unwrap();
     assert_eq!(wrong(&work).len(), 1);
-    // As many as before: nothing is to be done.
+    // With the same number as before there is no task.
     let work = Work::of(&reference_net());
     work.edit(BOARD, &count(11), &format!("{}{groups}", count(14)));
     let report = work.sound(STREAM);
@@ -145,7 +145,7 @@ fn groups_of_a_shared_controller_are_told() {
     );
 }
 
-/// Findings of the check with all these words.
+/// Returns the diagnostics of the check with all these words.
 fn findings(work: &Work, level: Level, words: &[&str]) -> Vec<Finding> {
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let all = all.into_iter().filter(|f| f.level == level);
@@ -153,7 +153,7 @@ fn findings(work: &Work, level: Level, words: &[&str]) -> Vec<Finding> {
         .collect()
 }
 
-/// Where the vendor's hard IP is at Gen3, it stays there, with or without the key.
+/// A vendor's hard IP at Gen3 stays there, with or without the key.
 #[test]
 fn a_board_at_gen_3_stays_there() {
     let rate = |rate: &str| parameter("gen123_lane_rate_mode_hwtcl", rate);
@@ -210,7 +210,7 @@ fn the_controller_has_enough_interfaces() {
     assert!(work.made(BOARD).contains(&count(10)));
 }
 
-/// What the extension put in must be there.
+/// The driver that the extension added must stay.
 #[test]
 fn the_driver_stays_in() {
     let work = Work::of(&reference_net());
@@ -234,7 +234,7 @@ fn the_driver_stays_in() {
     assert!(findings(&work, Level::Note, &["What to do"]).is_empty());
 }
 
-/// The driver may be beside a controller outside: then what it needs leads out of every system.
+/// The driver may be outside with the controller: then its connections lead out of every system.
 #[test]
 fn a_driver_outside_is_reached() {
     let work = Work::new();
@@ -274,7 +274,7 @@ fn a_driver_outside_is_reached() {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// An export that the vendor's board has is missed, and is not taken for the vendor's own fault.
+/// A lost export of the vendor's board is a fault, and not one of the vendor's.
 #[test]
 fn an_export_that_is_gone_is_a_fault() {
     let work = Work::of(&reference_net());
@@ -289,7 +289,7 @@ fn an_export_that_is_gone_is_a_fault() {
     assert!(findings(&work, Level::Note, &words).is_empty());
 }
 
-/// What leads nowhere is said to lead to nothing.
+/// An end that leads nowhere is reported as such.
 #[test]
 fn nothing_is_called_so() {
     let work = Work::of(&reference_net());
@@ -332,7 +332,7 @@ fn a_wrong_hard_ip_is_told_once() {
     }
 }
 
-/// The Quartus that compiles the board may be another one than its hard IP is of.
+/// The Quartus that compiles the board may have another version than the hard IP.
 #[test]
 fn the_quartus_of_the_sdk_is_told() {
     let told = |notes: &[String], version: &str| {
@@ -350,7 +350,7 @@ fn the_quartus_of_the_sdk_is_told() {
     assert_eq!(told(&to_do, "14.1"), 1, "{to_do:#?}");
 }
 
-/// The driver that was put in stays as it was: at the controller's first register, with its reset.
+/// The new driver stays unchanged: at the controller's first register, with its reset.
 #[test]
 fn the_driver_is_held() {
     let work = Work::of(&reference_net());

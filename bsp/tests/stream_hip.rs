@@ -1,6 +1,6 @@
-//! Our own component of the hard IP, under a stand-in for Platform Designer, with a stand-in for what Quartus has of the
-//! hard IP: it takes everything from there, and gives configuration over PCIe (CvP) back behind the validation that
-//! refuses it.
+//! Peerlane's own component of the hard IP, under a mock of Platform Designer and with mocks of Quartus's files for the
+//! hard IP. It takes everything from these files, and enables configuration over PCIe (CvP) again after the validation
+//! that refuses it.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use peerlane_bsp::extend::component;
 use tempfile::TempDir;
 
-/// Commands of Platform Designer: what is set is told by `told`.
+/// Commands of Platform Designer; `told` prints the settings.
 const PLATFORM_DESIGNER: &str = r#"
 package provide qsys 13.1
 foreach name {set_module_property set_fileset_property set_interface_property} { proc $name args {} }
@@ -74,7 +74,7 @@ const STEPS: [&str; 28] = [
     "add_pcie_hip_port_cseb",
 ];
 
-/// A tree like Quartus's, with what the component takes of it, in our own words.
+/// Makes a tree like Quartus's, with mocks of the files that the component uses.
 fn quartus(dir: &Path) {
     let put = |path: &str, text: &str| {
         let path = dir.join("ip/altera").join(path);
@@ -100,7 +100,7 @@ proc set_pcie_cvp_parameters_common {} { puts "clock of the core: [get_parameter
 "#;
     let hip = "altera_pcie/altera_pcie_sv_hip_ast";
     put(&format!("{hip}/pcie_sv_parameters.tcl"), parameters);
-    // Names are from this directory on.
+    // Names are relative to this directory.
     put(&format!("{hip}/more.tcl"), &steps);
     put(&format!("{hip}/pcie_sv_port.tcl"), "source more.tcl\n");
     put(
@@ -119,7 +119,7 @@ proc set_pcie_cvp_parameters_common {} { puts "clock of the core: [get_parameter
     fs::create_dir_all(dir.join("quartus")).unwrap();
 }
 
-/// What is said of the component with these parameters, and whether it came to its end.
+/// Runs the component with these parameters; returns whether it succeeded, and its output.
 fn run(dir: &TempDir, parameters: &[&str]) -> (bool, String) {
     let own = dir.path().join("board");
     fs::create_dir_all(&own).unwrap();
@@ -179,8 +179,8 @@ fn it_gives_configuration_over_pcie_back() {
     assert!(good && said.contains("cvp of the Verilog: 0"), "{said}");
 }
 
-/// Later versions have a step for the Verilog, which names the files from where Quartus's component is and asks for the
-/// environment, and constraints in files of their own: those of `altera_pcie_avgz_hip_ast` 18.1 and the files that 16.0
+/// Later versions have a step for the Verilog, which names the files relative to Quartus's component and asks for the
+/// environment, and constraints in separate files: those of `altera_pcie_avgz_hip_ast` 18.1 and the files that 16.0
 /// generated (`maccoymerrell/Rowhammer_StratixV_FPGA`, `pcie_hip_avmm/synthesis/submodules`).
 #[test]
 fn a_later_quartus_brings_its_own_files() {
@@ -248,7 +248,7 @@ proc add_simverilog_sv_ast_common_fileset {} { add_quartus_sv_ast_common_fileset
             "{file}: {said}"
         );
     }
-    // The step alone says which there are.
+    // Only the step determines the files.
     assert!(!said.contains("file altpcie_rs_hip.v"), "{said}");
     assert_eq!(constraints(&said), ["pipen1b", "rs_serdes"]);
     let (_, said) = run(
@@ -279,7 +279,7 @@ proc add_simverilog_sv_ast_common_fileset {} { add_quartus_sv_ast_common_fileset
         ],
     );
     assert_eq!(constraints(&said), ["pipen1b"]);
-    // A file that the step names and that is not there stops it, and not a word less.
+    // A missing file that the step names stops it with a message.
     fs::remove_file(hip.join("altpcie_hip_eq_dprio.v")).unwrap();
     let (good, said) = run(&dir, &[]);
     assert!(

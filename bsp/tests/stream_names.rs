@@ -1,5 +1,5 @@
-//! Paths through the hard IP: with a streaming port a level of the hierarchy is gone (`altera_s5_a2p`, the Avalon-ST variant
-//! inside of the Avalon-MM one), and settings, constraints and scripts that name what is inside must follow.
+//! Paths through the hard IP: with a TLP port a level of the hierarchy is gone (`altera_s5_a2p`, the Avalon-ST variant
+//! inside the Avalon-MM one). Settings, constraints and scripts that name parts of it must be converted.
 
 mod common;
 
@@ -10,9 +10,9 @@ use peerlane_bsp::check::{Finding, check};
 use peerlane_bsp::error::ErrorKind;
 use peerlane_bsp::layout::Layout;
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
 const ABOVE: &str = "system:system_inst|system_board:board";
-/// The vendors' module for configuration over PCIe stands inside of the hard IP.
+/// The vendors' module for configuration over PCIe is inside the hard IP.
 const OLD: &str = "altpcie_sv_hip_avmm_hwtcl:endpoint|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|\
                    altpcie_hip_256_pipen1b:altpcie_hip_256_pipen1b|cvp_update_reset:r";
 const NEW: &str = "altpcie_sv_hip_ast_hwtcl:endpoint|altpcie_hip_256_pipen1b:altpcie_hip_256_pipen1b|cvp_update_reset:r";
@@ -23,7 +23,7 @@ fn partition(path: &str) -> String {
     )
 }
 
-/// A board whose reset partition for configuration over PCIe is where the vendors' boards have it.
+/// Makes a board whose reset partition for configuration over PCIe is where the vendors' boards have it.
 fn board() -> Work {
     let work = Work::of(&reference_net());
     for file in ["base.qsf", "top.qsf"] {
@@ -58,7 +58,7 @@ fn the_partition_for_configuration_over_pcie_follows() {
         !to_do.iter().any(|note| note.contains("altera_s5_a2p")),
         "{to_do:#?}"
     );
-    // Spoilt, it is found.
+    // The check finds a corrupted path.
     finds_in(
         &work,
         "base.qsf",
@@ -69,7 +69,7 @@ fn the_partition_for_configuration_over_pcie_follows() {
     );
 }
 
-/// How lines are written, and how they are written afterwards.
+/// Lines before and after the conversion.
 const LINES: [(&str, &str); 9] = [
     (
         "set_output_delay -clock {system_inst|board|endpoint|altera_s5_a2p|altpcie_hip_256_pipen1b|x|coreclkout} 1 [get_ports leds*]",
@@ -108,7 +108,7 @@ const LINES: [(&str, &str); 9] = [
         "set_false_path -from {b|altpcie_sv_hip_*_hwtcl:endpoint|r}",
     ),
 ];
-/// What cannot be done surely.
+/// Lines that cannot be converted with certainty.
 const UNSURE: [&str; 7] = [
     "set_false_path -from {*altera_s5_a2p*}",
     "set_false_path -from {*end*|altera_s5_a2p|r}",
@@ -122,7 +122,7 @@ const UNSURE: [&str; 7] = [
 #[test]
 fn constraints_follow_or_are_told() {
     let work = Work::of(&reference_net());
-    // A comment is none of them.
+    // A comment does not count.
     let mut text = "\n# altera_s5_a2p was here\nset hip system_inst|board|endpoint\n".to_string();
     for line in LINES.iter().map(|(old, _)| old).chain(&UNSURE) {
         text += &format!("{line}\n");
@@ -143,7 +143,7 @@ fn constraints_follow_or_are_told() {
         assert!(note.contains(&format!("top.sdc:{at}")), "{line}: {note}");
     }
     assert!(made.contains("# altera_s5_a2p was here"));
-    // The check tells of the same lines.
+    // The check names the same lines.
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let is = |f: &&Finding| f.test == "to do" && f.place.ends_with("top.sdc");
     let notes: Vec<_> = all.iter().filter(is).map(|f| f.what.as_str()).collect();
@@ -166,7 +166,7 @@ fn constraints_follow_or_are_told() {
     );
 }
 
-/// A script of the flow, too: what it takes apart must be there.
+/// A script of the flow is converted, too: the names that it takes apart must exist.
 #[test]
 fn scripts_follow() {
     let work = Work::of(&reference_net());
@@ -179,7 +179,7 @@ fn scripts_follow() {
     );
 }
 
-/// A partition that cannot be followed would be lost without a word, so it is refused.
+/// A partition that cannot be converted would be lost without a message, so it is refused.
 #[test]
 fn a_partition_that_cannot_follow_is_refused() {
     let work = board();
@@ -188,7 +188,7 @@ fn a_partition_that_cannot_follow_is_refused() {
     let error = work.refused(STREAM);
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
     assert!(error.remedy.contains("Remove the partition"), "{error}");
-    // Another one needs its path.
+    // Another pattern needs its path.
     let pattern = board();
     pattern.edit(
         "base.qsf",
@@ -228,7 +228,7 @@ fn many_paths_are_one_row() {
     assert!(longest < 2500, "{longest}");
 }
 
-/// Without a streaming port nothing of it changes.
+/// Without a TLP port these lines do not change.
 #[test]
 fn without_a_streaming_port_all_stays() {
     let work = board();

@@ -1,4 +1,4 @@
-//! The reset that the component of a streaming port gives to the board, from the pins of the hard IP.
+//! The reset that the component of a TLP port gives to the board, from the pins of the hard IP.
 
 mod common;
 
@@ -10,7 +10,7 @@ use peerlane_verilated::{Direction, Model, Port};
 const TOP: &str = "peerlane_dma_stream";
 const BLOCK: &str = "peerlane_dma";
 
-/// The component with an empty block in it, for that has no part in the reset.
+/// Makes the component with an empty block in it, which has no part in the reset.
 fn component() -> Design {
     let (config, board) = streaming(128, 0);
     let modules = generator::generate(&config, board).unwrap().into_iter();
@@ -41,7 +41,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// All is well, but that `hotrst_exit` stands so.
+    /// Makes a rig in which all is well, with this level of `hotrst_exit`.
     fn new(hotrst_exit: u64) -> Self {
         let library = peerlane_block::library_of(TOP, &component()).unwrap();
         let input = |name| library.port_as(name, Direction::Input, 1).unwrap();
@@ -76,8 +76,7 @@ impl Rig {
     }
 }
 
-/// No design of Altera's for Stratix V takes `hotrst_exit` from the hard IP. So it may stand low for ever, and nobody would
-/// know.
+/// No design of Altera's for Stratix V uses `hotrst_exit` of the hard IP. So it may be low for ever, without any sign.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn the_board_leaves_its_reset_whatever_hotrst_exit_says() {

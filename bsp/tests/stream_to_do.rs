@@ -1,4 +1,4 @@
-//! Gen3 with a streaming port: what is left to a person is in the report and a note of the check, until it is done.
+//! Gen3 with a TLP port: the report and a note of the check have each task for the user until it is done.
 
 mod common;
 
@@ -8,10 +8,10 @@ use common::{Work, edit, reference_net, vendor_bsp};
 use peerlane_bsp::check::{Finding, Level, check};
 use peerlane_bsp::layout::Layout;
 
-const STREAM: &str = "[port]\nkind = \"stream\"\n";
-const GEN_3: &str = "[port]\nkind = \"stream\"\ngen = 3\n";
+const STREAM: &str = "[port]\nkind = \"tlp\"\n";
+const GEN_3: &str = "[port]\nkind = \"tlp\"\ngen = 3\n";
 
-/// What the check says is to do; there is no fault.
+/// Returns the tasks of the check; fails on a fault.
 fn to_do(work: &Work) -> Vec<Finding> {
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let bad: Vec<_> = all.iter().filter(|f| f.level == Level::Bad).collect();
@@ -20,7 +20,7 @@ fn to_do(work: &Work) -> Vec<Finding> {
     notes.filter(|f| f.test == "to do").collect()
 }
 
-/// Where the notes with a word stand: file and line.
+/// Returns the places of the notes with a word: file and line.
 fn places(work: &Work, word: &str) -> Vec<(String, Option<usize>)> {
     let all = to_do(work).into_iter().filter(|f| f.what.contains(word));
     let name = |f: &Finding| f.place.file_name().unwrap().to_string_lossy().into_owned();
@@ -29,7 +29,7 @@ fn places(work: &Work, word: &str) -> Vec<(String, Option<usize>)> {
     places
 }
 
-/// Takes the lines with a word out of a file.
+/// Removes the lines with a word from a file.
 fn without(work: &Work, file: &str, word: &str) {
     let text = work.made(file);
     let left: Vec<_> = text.lines().filter(|line| !line.contains(word)).collect();
@@ -37,7 +37,7 @@ fn without(work: &Work, file: &str, word: &str) {
     fs::write(work.output(file), left.join("\n") + "\n").unwrap();
 }
 
-/// No note asks for what configuration over PCIe leaves behind.
+/// Checks that no note asks for the removal of leftovers of configuration over PCIe.
 #[track_caller]
 fn nothing_of_cvp(work: &Work) {
     for word in [
@@ -49,7 +49,7 @@ fn nothing_of_cvp(work: &Work) {
     ] {
         assert_eq!(places(work, word), [], "{word}");
     }
-    // Nor does it miss what was asked for.
+    // The requested removals are not reported as lost.
     let all = check(&Layout::find(&work.out).unwrap()).unwrap().0;
     let missed = all.iter().filter(|f| {
         let names = ["CVP", "_REVISION", "REVISION_TYPE"];
@@ -58,12 +58,12 @@ fn nothing_of_cvp(work: &Work) {
     assert_eq!(missed.count(), 0, "{all:#?}");
 }
 
-/// Each setting of configuration over PCIe, with its line; and the steps that make a core alone.
+/// Each setting of configuration over PCIe, with its line, and the steps that make a core alone.
 #[test]
 fn the_list_for_configuration_over_pcie_is_whole() {
     let work = Work::of(&reference_net());
     let report = work.sound(GEN_3);
-    // Lines are those of the copy, which a person edits.
+    // Lines are those of the copy, which a user edits.
     let line = |file: &str, word: &str| {
         let text = work.made(file);
         1 + text.lines().position(|line| line.contains(word)).unwrap()
@@ -95,7 +95,7 @@ fn the_list_for_configuration_over_pcie_is_whole() {
         assert_eq!(told, [("pack_fpga_bin.tcl".into(), Some(line(pack, word)))]);
     }
     assert!(note.contains("INPUT_PERSONA"), "{note}");
-    // The check ticks them off.
+    // The check removes notes on finished tasks.
     assert_eq!(places(&work, "CVP_MODE").len(), 2);
     assert_eq!(places(&work, "ENABLE_CVP_CONFDONE").len(), 2);
     assert_eq!(
@@ -116,7 +116,7 @@ fn the_list_for_configuration_over_pcie_is_whole() {
             without(&work, file, word);
         }
     }
-    // It goes with the type.
+    // It disappears with the type.
     assert_eq!(places(&work, "BASE_REVISION").len(), 1);
     without(&work, "top.qsf", "BASE_REVISION");
     edit(&work.output(pack), " .acl.core.rbf $revision.core.rbf", "");
@@ -131,7 +131,8 @@ fn the_list_for_configuration_over_pcie_is_whole() {
     nothing_of_cvp(&work);
 }
 
-/// What the report lists at Gen2, too: the import that waits for the base's compile, and a constraint of a bridge that is gone.
+/// Tasks that the report lists at Gen2, too: the import that waits for the base's compile, and a constraint of a
+/// removed bridge.
 #[test]
 fn imports_that_are_off_and_bridges_that_are_gone_are_told() {
     let work = Work::of(&reference_net());
@@ -144,7 +145,7 @@ fn imports_that_are_off_and_bridges_that_are_gone_are_told() {
     let line = work.made("top_post.sdc").lines().count();
     assert_eq!(places(&work, bridge), [("top_post.sdc".into(), Some(line))]);
     assert_eq!(to_do(&work).len(), 2, "{:#?}", to_do(&work));
-    // As the script does it, with what a compile has made.
+    // As the script does it, with the result of a compile.
     let made = work.output("persona/base.root_partition.personax");
     fs::create_dir_all(made.parent().unwrap()).unwrap();
     fs::write(made, "made anew").unwrap();
@@ -152,14 +153,15 @@ fn imports_that_are_off_and_bridges_that_are_gone_are_told() {
     fs::write(work.output("top.qsf"), text).unwrap();
     without(&work, "top_post.sdc", "cross_to_endpoint");
     assert_eq!(to_do(&work), []);
-    // Where each kernel's compile is one of the whole board, the import stays off.
+    // If each kernel's compile is one of the whole board, the import stays off.
     let work = Work::of(&reference_net());
     work.sound(GEN_3);
     assert_eq!(places(&work, import), []);
     assert_eq!(places(&work, bridge).len(), 1);
 }
 
-/// The module that holds a reset while a core is loaded: a revision that is compiled whole needs the one that passes it on.
+/// The module that holds a reset while a core is loaded: a revision that is compiled whole needs the version that
+/// passes the reset on.
 #[test]
 fn a_reset_that_is_always_0_has_to_go() {
     let work = Work::of(&reference_net());
@@ -182,13 +184,13 @@ fn a_reset_that_is_always_0_has_to_go() {
     assert_eq!(places(&work, told), [("top.qsf".into(), Some(line))]);
     edit(&work.output("top.qsf"), "reset_zero.v", "reset.v");
     assert_eq!(places(&work, told), []);
-    // Configuration over PCIe takes it.
+    // Configuration over PCIe uses it.
     let work = Work::of(&reference_net());
     work.sound(STREAM);
     assert_eq!(places(&work, told), []);
 }
 
-/// Settings that are off and macros are named, too, so that nobody has to search for them.
+/// Settings that are off and macros are named, too, so that the user does not have to search for them.
 #[test]
 fn settings_that_are_off_and_macros_are_named() {
     let work = Work::of(&reference_net());
@@ -216,7 +218,7 @@ fn settings_that_are_off_and_macros_are_named() {
         assert!(note.contains(&words), "{words}: {note}");
     }
     assert!(!note.contains("LANES=8"), "{note}");
-    // The check tells what may have to go, and no more.
+    // The check names lines that may have to go, and no others.
     assert_eq!(places(&work, "CONFDONE"), []);
     assert_eq!(
         places(&work, "VERILOG_MACRO"),
@@ -224,7 +226,7 @@ fn settings_that_are_off_and_macros_are_named() {
     );
 }
 
-/// Steps 2 and 3 of the README: what is imported with a persona falls away at Gen3, and a partition does not.
+/// Steps 2 and 3 of the README: the import with a persona is gone at Gen3, that of a partition is not.
 #[test]
 fn the_base_compile_falls_away_with_the_persona_alone() {
     let steps = |work: &Work| {
@@ -273,7 +275,7 @@ fn the_base_compile_falls_away_with_the_persona_alone() {
     assert!(shipped.unwrap().contains("on again"), "{shipped:?}");
 }
 
-/// What was taken out above does not move the lines that a person is led to; the report says whose lines are where.
+/// Removed lines do not shift the line numbers that the user gets; the report says which file each number belongs to.
 #[test]
 fn lines_to_act_on_are_those_of_the_copy() {
     let work = Work::of(&reference_net());
@@ -289,7 +291,7 @@ fn lines_to_act_on_are_those_of_the_copy() {
         let vendors = line(fs::read_to_string(work.input(file)).unwrap());
         (vendors, line(work.made(file)))
     };
-    // A line of the vendor's is gone above this one.
+    // A line of the vendor's above this one is gone.
     let (vendors, here) = moved("top.qsf", "REVISION_TYPE");
     let notes = report.to_do.join("\n");
     assert!(
@@ -298,7 +300,7 @@ fn lines_to_act_on_are_those_of_the_copy() {
     );
 }
 
-/// The rules of quartus.ini are looked for.
+/// The rules of quartus.ini are searched.
 #[test]
 fn rules_of_the_ini_are_named_where_they_are() {
     let rule = "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule=on";
@@ -321,8 +323,8 @@ fn rules_of_the_ini_are_named_where_they_are() {
     assert!(!common::told(&report).any(|note| note.contains("quartus.ini")));
 }
 
-/// Cells of the transceivers that were placed for another generation.
-/// Where the device says its grades, nobody has to look them up.
+/// If the device's part number gives its speed grades, the report names them, so the user does not have to look them
+/// up.
 #[test]
 fn the_devices_grades_are_told_at_gen_3() {
     let grades = |part: &str, config: &str| {
@@ -342,11 +344,12 @@ fn the_devices_grades_are_told_at_gen_3() {
             "top.qsf:3: the device 5SGXEA7K3F40C4N has the speed grade 4 of the fabric and 3 of the transceivers"
         )
     );
-    // Nothing is made up.
+    // The report guesses nothing.
     assert_eq!(grades("5SGXEA7", GEN_3), None);
     assert_eq!(grades("5SGXEA7K3F40C4N", STREAM), None);
 }
 
+/// Places of the transceivers' cells of a compile at another generation are named.
 #[test]
 fn places_of_the_transceivers_are_told() {
     let place = "set_location_assignment CHANNELPLL_X0_Y23_N34 -to \"system:system_inst|system_board:board|\
@@ -369,7 +372,7 @@ fn places_of_the_transceivers_are_told() {
         report.to_do
     );
     assert_eq!(places(&work, "set_location_assignment").len(), 1);
-    // Taken out, as the note says, they are no fault.
+    // When they are removed, as the note says, this is not a fault.
     without(&work, "top.qsf", "CHANNELPLL");
     assert_eq!(places(&work, "set_location_assignment"), []);
     let work = Work::of(&reference_net());
@@ -401,7 +404,7 @@ fn constraints_that_match_nothing_are_told() {
     assert_eq!(places(&work, "altera_s5_a2p"), []);
 }
 
-/// A controller outside of the system, and what leads there.
+/// A controller outside the system, with its connections.
 #[test]
 fn the_vendors_board_is_told_what_is_left() {
     let Some(bsp) = vendor_bsp() else { return };
@@ -448,7 +451,7 @@ fn the_readme_leads_to_the_list() {
     assert!(!readme.contains("treaming") && readme.contains("\"What to do\""));
 }
 
-/// Files and partitions have to do with configuration over PCIe only where they are those of `cvp_update_reset`.
+/// Files and partitions belong to configuration over PCIe only if they are those of `cvp_update_reset`.
 #[test]
 fn other_files_are_no_settings_of_cvp() {
     let work = Work::of(&reference_net());
@@ -463,7 +466,7 @@ fn other_files_are_no_settings_of_cvp() {
     );
 }
 
-/// A step that puts the vendor's Verilog in the place of the hard IP's, as BSPs for `s5_net` have it.
+/// A step that replaces the hard IP's Verilog by the vendor's, as BSPs for `s5_net` have it.
 #[test]
 fn patches_of_the_hard_ip_are_told() {
     const INTO: &str = "system/synthesis/submodules/";

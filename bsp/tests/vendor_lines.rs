@@ -1,4 +1,5 @@
-//! Settings of the whole project and of LogicLock regions: what is not the vendor's any more is told, with his line.
+//! Settings of the whole project and of LogicLock regions: each difference from the vendor's is reported, with the
+//! vendor's line.
 
 mod common;
 
@@ -10,7 +11,8 @@ use peerlane_bsp::error::ErrorKind;
 
 const BOARD: &str = "system:system_inst|system_board:board";
 
-/// A region with several rectangles that has the whole board in it, and one that has only a bridge of it.
+/// Makes a BSP with a region of several rectangles that contains the whole board, and one that contains only a bridge
+/// of it.
 fn net() -> Work {
     let work = Work::of(&reference_net());
     let region = |name: &str, member: &str| {
@@ -39,13 +41,13 @@ fn net() -> Work {
     work
 }
 
-/// Where a text stands in a vendor's file.
+/// Returns the line of a text in a vendor's file.
 fn line(work: &Work, text: &str) -> usize {
     let all = fs::read_to_string(work.input("top.qsf")).unwrap();
     all.lines().position(|line| line.contains(text)).unwrap() + 1
 }
 
-/// A change of a file is no fault, and told with these words.
+/// Checks that a change of a file is not a fault, and is reported with these words.
 fn noted(work: &Work, (from, to): (&str, &str), test: &str, words: &str) {
     let path = work.output("top.qsf");
     let before = fs::read_to_string(&path).unwrap();
@@ -59,7 +61,7 @@ fn noted(work: &Work, (from, to): (&str, &str), test: &str, words: &str) {
 
 #[test]
 fn what_the_extension_changes_is_not_told() {
-    for config in ["", "irq = \"msix\"", "[port]\nkind = \"stream\"\n"] {
+    for config in ["", "irq = \"msix\"", "[port]\nkind = \"tlp\"\n"] {
         for work in [Work::new(), net()] {
             work.sound(config);
             let said = notes(&work);
@@ -91,7 +93,7 @@ fn regions_and_their_members() {
             top(rectangle)
         ),
     );
-    // A region without the block, which a person may need the room of.
+    // A region without the block, whose room a user may need.
     let small = "LL_RECT X0_Y70 -width 50 -height 40 -section_id other";
     noted(
         &work,
@@ -213,7 +215,7 @@ fn settings_of_the_project() {
             top("more.tcl")
         ),
     );
-    // Quartus writes the one, and the others mean the same.
+    // Quartus writes the first, and the others have the same meaning.
     let path = work.output("top.qsf");
     let before = fs::read_to_string(&path).unwrap();
     edit(
@@ -259,7 +261,7 @@ fn settings_of_the_project() {
     planted.all_were_found();
 }
 
-/// Half of a file would lose pins, regions and constraints without a word.
+/// A truncated file would lose pins, regions and constraints without a message.
 #[test]
 fn settings_that_were_cut_are_refused() {
     for (end, what) in [

@@ -11,7 +11,7 @@ use common::Work;
 use peerlane_tools::Cache;
 use serde_json::Value;
 
-/// The directory of the block in an extended reference BSP, and its Verilog files.
+/// Returns the directory of the block in an extended reference BSP, and its Verilog files.
 fn extended(config: &str) -> (Work, PathBuf, Vec<String>) {
     let work = Work::new();
     work.extend(config).unwrap();
@@ -22,14 +22,14 @@ fn extended(config: &str) -> (Work, PathBuf, Vec<String>) {
     (work, own, files)
 }
 
-/// Whether the outer module fits the block: every port connected, at its width.
+/// Checks that the outer module fits the block: every port connected, at its width.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn verilator_has_nothing_to_say_about_the_outer_module() {
     for (config, top) in [
         ("irq = \"msix\"", "peerlane_dma_msix"),
-        ("[port]\nkind = \"stream\"", "peerlane_dma_stream"),
-        ("[port]\nkind = \"stream\"\ngen = 3", "peerlane_dma_stream"),
+        ("[port]\nkind = \"tlp\"", "peerlane_dma_stream"),
+        ("[port]\nkind = \"tlp\"\ngen = 3", "peerlane_dma_stream"),
     ] {
         let (_work, own, files) = extended(config);
         let mut verilator = Cache::open().unwrap().verilator().unwrap().command();
@@ -44,13 +44,13 @@ fn verilator_has_nothing_to_say_about_the_outer_module() {
 
 /// A clock, or no clock of the block.
 type Clock = &'static str;
-/// What a signal is made of: a source of each clock that it depends on, by name.
+/// Sources of a signal: one for each clock that it depends on, by name.
 type Sources = BTreeMap<Clock, String>;
 
 const MEMORY: Clock = "clk";
 const PCIE: Clock = "pcie_clk";
 
-/// The clock that a port belongs to, as the component declares it.
+/// Returns the clock of a port, as the component declares it.
 fn clock_of_port(name: &str) -> Clock {
     let prefixes = ["clk", "reset", "mem_", "s_nondma"];
     match name {
@@ -94,7 +94,7 @@ impl Design {
         let clocks = BTreeMap::from([clock(MEMORY), clock(PCIE)]);
         let mut names: BTreeMap<u64, String> = BTreeMap::new();
         for (name, net) in fields(&json["netnames"]) {
-            // A register's own name rather than that of a port that it drives.
+            // A register's own name has priority over that of a port that it drives.
             for bit in bits(&net["bits"]) {
                 let known = names.entry(bit).or_insert_with(|| name.clone());
                 if name.ends_with("_q") {
@@ -145,7 +145,7 @@ impl Design {
         if let Some(known) = self.known.get(&bit) {
             return known.clone();
         }
-        // Until it is known: what is asked for again on the way adds nothing.
+        // A bit that is still in progress adds no sources.
         self.known.insert(bit, Sources::new());
         let found = if let Some(port) = self.inputs.get(&bit) {
             Sources::from([(clock_of_port(port), port.clone())])
@@ -173,7 +173,7 @@ impl Design {
         found
     }
 
-    /// The clock of the register of a name.
+    /// Returns the clock of the register with a name.
     fn clock_of(&self, name: &str) -> Clock {
         let of = |cell: &Value, port: &str| bits(&cell["connections"][port]);
         let cells = fields(&self.json["cells"]).map(|(_, cell)| cell);
@@ -182,7 +182,7 @@ impl Design {
         self.clocks[&of(found.unwrap(), "CLK")[0]]
     }
 
-    /// Each register, and the bits that it takes.
+    /// Returns each register, with the bits that it takes.
     fn registers(&self) -> Vec<(String, Vec<u64>)> {
         let mut found = Vec::new();
         for (_, cell) in fields(&self.json["cells"]) {
@@ -195,7 +195,7 @@ impl Design {
         found
     }
 
-    /// Everything that one clock takes from another: into, clock there, from.
+    /// Returns everything that one clock takes from another: register, its clock, source.
     fn crossings(&mut self) -> BTreeSet<(String, Clock, String)> {
         let mut found = BTreeSet::new();
         let cells = self.json["cells"].clone();
@@ -233,7 +233,7 @@ impl Design {
     }
 }
 
-/// The names among these for which a file of constraints gives paths more time, under a mock of the Timing Analyzer.
+/// Returns those names for which a file of constraints relaxes paths, under a mock of the Timing Analyzer.
 fn relaxed(own: &Path, file: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
     // As Quartus names them, below the block's instance.
     let path = |name: &String| format!("s|peerlane_dma_stream:d|{}", name.replace('.', "|"));
@@ -267,13 +267,13 @@ fn relaxed(own: &Path, file: &str, names: &BTreeSet<String>) -> BTreeSet<String>
     given.lines().map(|name| all[name].clone()).collect()
 }
 
-/// The constraints find crossings by the name of the register that takes them. So nothing else may cross but
-/// the words of the FIFOs, in memories that Quartus is not told to make of logic.
+/// The constraints find crossings by the name of the register that takes them. So nothing else may cross except the
+/// words of the FIFOs, in memories that Quartus is not asked to make of logic.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn every_clock_crossing_is_one_that_the_constraints_find() {
     crossings_of("irq = \"msix\"", "peerlane_dma");
-    crossings_of("[port]\nkind = \"stream\"", "peerlane_dma_stream");
+    crossings_of("[port]\nkind = \"tlp\"", "peerlane_dma_stream");
 }
 
 fn crossings_of(config: &str, top: &str) {
@@ -304,8 +304,8 @@ fn crossings_of(config: &str, top: &str) {
             first_stages.insert(into);
         }
     }
-    // Both ends of a FIFO, the window's base, the resets, the kernel's interrupt; and nothing is called so
-    // that does not cross.
+    // Both ends of a FIFO, the window's base, the resets, the kernel's interrupt; and each register of that name
+    // crosses.
     let called: BTreeSet<_> = design
         .names
         .values()
@@ -313,8 +313,8 @@ fn crossings_of(config: &str, top: &str) {
         .cloned()
         .collect();
     assert_eq!(first_stages, called);
-    // A path that has more time is one from another clock, or the hard IP's own word. No path within a clock has it: into a
-    // first stage there is none.
+    // A relaxed path comes from another clock, or is the hard IP's own word. Paths within a clock are not relaxed: no
+    // such path leads into a first stage.
     let registers = design.registers();
     let names: BTreeSet<_> = registers.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(relaxed(&own, "peerlane_dma.sdc", &names), first_stages);

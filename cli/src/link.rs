@@ -1,4 +1,4 @@
-//! The link below a port of a switch or of the root, by the port's registers in sysfs.
+//! The link below a port of a switch or of the root complex, controlled by the port's registers in sysfs.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 use crate::doctor::pci::{Bus, Port as Kind};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
-/// Link Capabilities, Control and Status, from the PCI Express capability on (PCI Express Base Specification 4.0, 7.5.3.6
-/// to 7.5.3.8).
+/// Link Capabilities, Control and Status, as offsets from the PCI Express capability (PCI Express Base Specification
+/// 4.0, 7.5.3.6 to 7.5.3.8).
 const CAPABILITIES: u64 = 0x0c;
 const CONTROL: u64 = 0x10;
 const STATUS: u64 = 0x12;
-/// Link Disable. A link that goes down with this set is no Surprise Down Error (3.2.1).
+/// Link Disable. If it is set, a link that goes down is not a Surprise Down Error (3.2.1).
 const DISABLE: u16 = 1 << 4;
-/// Data Link Layer Link Active Reporting Capable, of the capabilities; Data Link Layer Link Active, of the status.
+/// Data Link Layer Link Active Reporting Capable, in the capabilities; Data Link Layer Link Active, in the status.
 const REPORTS: u32 = 1 << 20;
 const ACTIVE: u16 = 1 << 13;
 
-/// A link is trained within a second; a device need not answer for 100 ms from then on (6.6.1).
+/// A link trains within a second; after that, a device may take 100 ms until it answers (6.6.1).
 const TRAINING: Duration = Duration::from_secs(2);
 const ANSWERS: Duration = Duration::from_millis(100);
 
-/// A port, and its configuration space.
+/// A port and its configuration space.
 #[derive(Debug)]
 pub struct Port {
     devices: PathBuf,
     slot: String,
     file: File,
     path: PathBuf,
-    /// Where its PCI Express capability is.
+    /// Offset of its PCI Express capability.
     express: u64,
-    /// The port says whether the link is up.
+    /// Whether the port reports the state of the link.
     reports: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Port {
 #[derive(Debug)]
 pub struct Disabled<'a> {
     port: &'a Port,
-    /// Until it is enabled.
+    /// Whether the link is still to be enabled again.
     is_off: bool,
 }
 
@@ -48,7 +48,7 @@ impl Port {
     /// Opens the port at a slot.
     ///
     /// # Errors
-    /// [`Error`] of kind `Unsupported` if it is none, of kind `Io` without the right to.
+    /// [`Error`] of kind `Unsupported` if the device is not such a port, of kind `Io` without the permission.
     pub fn open(root: &Path, slot: &str) -> Result<Self, Error> {
         let devices = root.join("sys/bus/pci/devices");
         let path = devices.join(slot).join("config");
@@ -100,7 +100,7 @@ impl Port {
         Ok(u16::from_le_bytes(bytes))
     }
 
-    /// Sets or clears Link Disable, and says whether it is as it was to be.
+    /// Sets or clears Link Disable, and returns whether the port accepted the value.
     fn set_disable(&self, set: bool) -> Result<bool, Error> {
         let control = self.word(CONTROL)?;
         let control = if set {
@@ -111,7 +111,7 @@ impl Port {
         let written = self
             .file
             .write_all_at(&control.to_le_bytes(), self.express + CONTROL);
-        // Under Secure Boot the kernel lets nobody write there (kernel_lockdown(7)).
+        // Under Secure Boot the kernel forbids all writes to this file (kernel_lockdown(7)).
         written.map_err(|e| {
             Error::io(
                 &self.path,
@@ -127,7 +127,7 @@ impl Port {
         std::fs::write(&path, "1").map_err(|e| Error::io(&path, "tell the kernel", &e))
     }
 
-    /// Has the kernel forget a device.
+    /// Makes the kernel remove a device.
     ///
     /// # Errors
     /// [`Error`] of kind `Io`.
@@ -135,7 +135,7 @@ impl Port {
         self.tell(slot, "remove")
     }
 
-    /// Has the kernel look for devices below the port.
+    /// Makes the kernel search for devices below the port.
     ///
     /// # Errors
     /// [`Error`] of kind `Io`.
@@ -146,7 +146,7 @@ impl Port {
     /// Disables the link.
     ///
     /// # Errors
-    /// [`Error`] of kind `Io`; of kind `Unsupported` if the port does not do it.
+    /// [`Error`] of kind `Io`; of kind `Unsupported` if the port does not implement Link Disable.
     pub fn disable(&self) -> Result<Disabled<'_>, Error> {
         let is_off = self.set_disable(true)?;
         let disabled = Disabled {
@@ -166,7 +166,7 @@ impl Port {
 }
 
 impl Disabled<'_> {
-    /// Enables the link again, and waits until it is up. Says whether it is, as far as the port does.
+    /// Enables the link again, and waits until it is up. Returns whether it is, as far as the port reports this.
     ///
     /// # Errors
     /// [`Error`] of kind `Io`.

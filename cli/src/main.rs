@@ -1,6 +1,6 @@
 //! The command `peerlane`.
 
-// Of these comments clap makes the help, where `<board>` is what it says.
+// clap generates the help from these comments; `<board>` in them is a placeholder.
 #![allow(rustdoc::invalid_html_tags)]
 
 #[macro_use]
@@ -31,14 +31,14 @@ use signals::Signals;
 #[command(name = "peerlane", version = provenance::VERSION, about, long_about = None)]
 #[command(arg_required_else_help = true)]
 struct Cli {
-    /// Say on stderr what is done; twice says each file, change and finding.
+    /// Print the steps to stderr; twice: also each file, change and finding.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,
 }
 
-/// What can be done.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 enum Command {
     Extend(extend::Args),
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
-        // It would panic where standard error is closed.
+        // An internal error would cause a panic if standard error is closed.
         .log_internal_errors(false)
         .init();
     let outcome = match &cli.command {
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a subcommand that writes files; a signal ends it when they are gone.
+/// Runs a subcommand that writes files; after a signal the program ends when the temporary files are deleted.
 fn until_interrupted(run: impl FnOnce() -> Outcome) -> Outcome {
     let signals = Signals::watch()?;
     run().inspect_err(|error| {

@@ -1,7 +1,8 @@
-//! What the command says, on standard output and standard error.
+//! Output of the command, to standard output and standard error.
 //!
-//! `println!` of the standard library panics where it cannot write. Whoever reads may have seen enough (`| head -1`):
-//! the work goes on, and its exit status is what it would have been. Where there is no room, the end says so.
+//! `println!` of the standard library panics if it cannot write. The reader may close the pipe early (`| head -1`):
+//! then the work goes on, and the exit status does not change. If there is no space left for the output, the command
+//! reports an error at its end.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write as _};
@@ -9,15 +10,15 @@ use std::sync::{Mutex, PoisonError};
 
 use peerlane_bsp::error::{self, Error, Place};
 
-/// Why something could not be said, the first time.
+/// The first output error.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Says something on standard output.
+/// Prints to standard output.
 pub fn say(text: fmt::Arguments<'_>) {
     remember(io::stdout().lock().write_fmt(text));
 }
 
-/// Says something on standard error. Where that cannot be, nobody could be told.
+/// Prints to standard error. Its own errors cannot be reported and are ignored.
 pub fn warn(text: fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_fmt(text);
 }
@@ -31,7 +32,7 @@ fn remember(written: io::Result<()>) {
     }
 }
 
-/// Ends what is said; the error if not all of it could be.
+/// Flushes the output; returns the error if not all of it could be written.
 ///
 /// # Errors
 /// [`Error`] of kind `Output`.
@@ -49,17 +50,17 @@ pub fn end() -> Result<(), Error> {
     }
 }
 
-/// As `print!`.
+/// Same as `print!`, without a panic.
 macro_rules! out {
     ($($text:tt)*) => { $crate::out::say(format_args!($($text)*)) };
 }
 
-/// As `println!`.
+/// Same as `println!`, without a panic.
 macro_rules! outln {
     ($($text:tt)*) => { $crate::out::say(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// As `eprintln!`.
+/// Same as `eprintln!`, without a panic.
 macro_rules! errln {
     ($($text:tt)*) => { $crate::out::warn(format_args!("{}\n", format_args!($($text)*))) };
 }

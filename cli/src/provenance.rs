@@ -1,10 +1,10 @@
-//! Where numbers come from: it stands in every file of results.
+//! The origin of results, which is written to every file of results.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// What `--version` says behind the program's name.
+/// The output of `--version` after the program's name.
 pub const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (commit ",
@@ -12,18 +12,18 @@ pub const VERSION: &str = concat!(
     ")"
 );
 
-/// The commit that the program was built from; none outside of a repository.
+/// Returns the commit that the program was built from; `None` outside a repository.
 pub fn commit() -> Option<&'static str> {
     Some(env!("PEERLANE_COMMIT")).filter(|commit| *commit != "unknown")
 }
 
-/// The program and the machine that made a result. The block's hash stands with the results.
+/// The program and the machine that produced a result. The block's hash is part of the results.
 #[derive(Debug, Serialize)]
 pub struct Provenance {
     /// Version of the program.
     version: &'static str,
-    /// The commit that it was built from; `unknown` outside of a repository. Changes that were not
-    /// committed are not told.
+    /// The commit that the program was built from; `unknown` outside a repository. Uncommitted changes are not
+    /// recorded.
     commit: &'static str,
     /// Whether the program was optimised.
     optimised: bool,
@@ -34,16 +34,16 @@ pub struct Provenance {
 struct Machine {
     /// Operating system and architecture, as Rust names them.
     platform: String,
-    /// Release of the kernel, where it says so.
+    /// Release of the kernel, if it can be read.
     kernel: Option<String>,
-    /// The processor, where the kernel names it.
+    /// The processor, if the kernel names it.
     processor: Option<String>,
-    /// Threads that run at the same time.
+    /// Number of threads that can run at the same time.
     threads: Option<usize>,
 }
 
 impl Provenance {
-    /// The same as names and values, for files that are no JSON.
+    /// Returns the same data as names and values, for files in formats other than JSON.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let unknown = || "unknown".to_owned();
         let machine = &self.machine;
@@ -64,7 +64,7 @@ impl Provenance {
         ]
     }
 
-    /// Of this program, on this machine.
+    /// Returns the provenance of this program on this machine.
     pub fn here() -> Self {
         let read = |file| fs::read_to_string(file).ok();
         let model = |text: String| {

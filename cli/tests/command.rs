@@ -23,7 +23,8 @@ fn help_has_examples_and_every_option() {
     }
 }
 
-/// Intel's SDK does not work there (article 000086370), so nobody finds that out after an hour of compiling.
+/// Intel's SDK does not work in such a directory (article 000086370); users should learn this before an hour of
+/// compiling.
 #[test]
 fn no_platform_is_made_where_aoc_does_not_work() {
     let work = tempfile::tempdir().unwrap();
@@ -64,7 +65,8 @@ fn no_platform_is_made_where_aoc_does_not_work() {
     );
 }
 
-/// The program says what it was built from; what it writes does, too, and the check says where that is another.
+/// The program reports the commit that it was built from; its output files record it, and the check reports a different
+/// one.
 #[test]
 fn the_version_is_known_everywhere() {
     let git = std::process::Command::new("git")
@@ -129,7 +131,7 @@ fn the_version_is_known_everywhere() {
         line.contains(&format!("(commit {}) wrote it", "0".repeat(40))),
         "{line}"
     );
-    // As it was written before commits were recorded.
+    // A file from a version that did not record commits yet.
     let line = other(&format!("  \"commit\": \"{commit}\",\n"), "");
     assert!(
         line.contains(&format!("Peerlane {version} wrote it")),
@@ -232,7 +234,7 @@ fn wrong_use_has_status_2() {
     }
 }
 
-/// Who gives no place for the output is told both ways.
+/// Without a place for the output, the error names both options.
 #[test]
 fn a_place_or_a_dry_run_is_asked_for() {
     let (code, said) = status(&["extend", "--bsp", "x"]);
@@ -242,15 +244,15 @@ fn a_place_or_a_dry_run_is_asked_for() {
         "{said}"
     );
     let (_, help) = status(&["extend", "--help"]);
-    assert!(help.contains("kind = \"stream\""), "{help}");
+    assert!(help.contains("kind = \"tlp\""), "{help}");
 }
 
-/// A board that is sound is not done where something is left to a person: the last line counts that.
+/// A correct board is not complete if steps are left to the user: the last line counts them.
 #[test]
 fn the_last_line_of_a_check_counts_what_is_to_do() {
     let work = tempfile::tempdir().unwrap();
     let (out, config) = (work.path().join("D"), work.path().join("peerlane.toml"));
-    std::fs::write(&config, "[port]\nkind = \"stream\"\ngen = 3\n").unwrap();
+    std::fs::write(&config, "[port]\nkind = \"tlp\"\ngen = 3\n").unwrap();
     let reference = common::reference().with_file_name("reference-net");
     let (code, said) = status(&[
         "extend",
@@ -277,7 +279,7 @@ fn the_last_line_of_a_check_counts_what_is_to_do() {
     );
 }
 
-/// What the command says, and its status.
+/// Returns the exit status of the command and its output.
 fn status(arguments: &[&str]) -> (Option<i32>, String) {
     let run = peerlane(arguments);
     let said = [run.stdout, run.stderr].concat();
@@ -342,9 +344,10 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
         text(&out),
     ]);
     assert_eq!(code, Some(0), "{said}");
-    // With this port the reference BSP needs no action of a person.
+    // With this port the reference BSP leaves no step to the user.
     assert!(!said.contains("\nTo do:\n"), "{said}");
-    // That stands before what is fine; with the vendor's limit it is the interconnect alone.
+    // Steps for the user are printed before the correct items; with the vendor's limit the only step is about the
+    // interconnect.
     let config = work.path().join("vendor.toml");
     std::fs::write(&config, format!("interconnect_stages = \"vendor\"\n{TXS}")).unwrap();
     let vendors = work.path().join("V");
@@ -400,7 +403,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     std::fs::write(&system, spoilt).unwrap();
     let (code, said) = status(&check);
     assert_eq!(code, Some(2), "{said}");
-    // Not on a terminal: a line each, in a form for other tools.
+    // Without a terminal: one line for each finding, in a form for other tools.
     let place = "hardware/peerlane_ref_peerlane/acl_iface_system.qsys:";
     let wrong: Vec<&str> = said.lines().filter(|l| l.contains(": wrong: ")).collect();
     assert!(!wrong.is_empty(), "{said}");
@@ -424,7 +427,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     };
     assert!(said.trim_end().ends_with(&faults), "{said}");
 
-    // The same for programs.
+    // The same as JSON, for programs.
     let json = peerlane(&["check", text(&out), "--json"]);
     assert_eq!(json.status.code(), Some(2));
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
@@ -433,7 +436,7 @@ fn a_bsp_is_extended_checked_and_told_to_the_driver() {
     let of_json = all.iter().filter(|finding| finding["state"] == "wrong");
     assert_eq!(of_json.count(), wrong.len());
 
-    // Names are those from the directory on that was given.
+    // File names are relative to the directory that was given.
     let (code, said) = status(&["check", text(system.parent().unwrap())]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains(": wrong: acl_iface_system.qsys:"), "{said}");
@@ -462,7 +465,7 @@ fn a_dry_run_without_a_place_for_temporary_files_says_so() {
     assert!(!said.contains("--out"), "{said}");
 }
 
-/// A user without a directory for the cache: an installed Tcl needs none.
+/// A user without a directory for the cache: with an installed Tcl it is not needed.
 #[test]
 fn a_check_with_an_installed_tcl_needs_no_cache() {
     if peerlane_tools::Tclsh::installed().unwrap().is_none() {
@@ -521,7 +524,7 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
         String::from_utf8(report).unwrap()
     );
 
-    // The copy of the report is asked for, and is no part of what would be made; it is not written into the BSP.
+    // The copy of the report is a requested output and not part of the platform; it is not written into the BSP.
     let copied = |report: &str| {
         let arguments = ["extend", "--bsp", bsp, "--dry-run", "--report", report];
         let (code, said) = status(&arguments);
@@ -534,7 +537,7 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
         let data = std::fs::metadata(work.path().join(file)).unwrap();
         data.permissions().mode()
     };
-    // As any new file has it.
+    // The mode is that of any new file.
     std::fs::write(work.path().join("any"), "").unwrap();
     assert_eq!(mode("copy.md"), mode("any"));
     for name in ["copy.html", "copy"] {
@@ -549,7 +552,7 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
     assert_eq!((code, copy), (Some(2), None), "{said}");
     assert!(said.contains("into the BSP"), "{said}");
 
-    // What is refused is refused here, too.
+    // A configuration that is rejected otherwise is rejected here, too.
     std::fs::write(&config, "channels = 100\n").unwrap();
     assert_eq!(run(text(&config)).status.code(), Some(2));
 }
@@ -610,7 +613,7 @@ fn what_is_unknown_of_a_board_is_listed() {
     assert!(rest.contains(": memory[1].format\n"), "{rest}");
 }
 
-/// What cannot be written is said before the work, and by the name that was given.
+/// A file that cannot be written is reported before the work, with the name that was given.
 #[test]
 fn a_file_that_cannot_be_written_is_refused_first() {
     let work = tempfile::Builder::new().prefix("place-").tempdir().unwrap();
@@ -639,7 +642,7 @@ fn a_file_that_cannot_be_written_is_refused_first() {
             );
         }
     }
-    // As root every directory may be written, so by a name that no file can have.
+    // Root may write to every directory, so the test uses a name that no file can have.
     let long = work.path().join("x".repeat(300)).join("D");
     let (code, said) = status(&["extend", "--bsp", text(&reference), "--out", text(&long)]);
     assert_eq!(code, Some(2), "{said}");
@@ -658,7 +661,7 @@ fn sizes_and_rows_are_said_in_words() {
         "{said}"
     );
     let (_, help) = status(&["bench", "rtl", "--help"]);
-    // Each row names what it refers to, and its words stand together where the terminal is narrow.
+    // Each row is understandable without the others, and its text is indented as one block on a narrow terminal.
     let rows = help.split_once("Rows:\n").unwrap().1;
     let rows = rows.split_once("\nExamples:").unwrap().0;
     for line in rows.lines().filter(|line| !line.is_empty()) {
@@ -676,8 +679,8 @@ fn sizes_and_rows_are_said_in_words() {
     assert!(help.contains(words), "{help}");
 }
 
-/// Where standard error is no terminal each row that is done is a line there. A row that is calculated needs no model
-/// of the block, and so no Verilator.
+/// If standard error is not a terminal, each finished row is one line there. A calculated row needs no model of the
+/// block, and so no Verilator.
 #[test]
 fn the_bench_says_what_it_does() {
     let run = peerlane(&["bench", "rtl", "thesis.basic", "thesis.lazy"]);

@@ -1,4 +1,4 @@
-//! `peerlane demo`, small: on Peerlane's own BSP, and on a vendor's where there is one.
+//! `peerlane demo` with little data: on Peerlane's own BSP, and on a vendor's if there is one.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{peerlane, text};
 
-/// Runs the demo with 1 MiB each way; checks what it prints and what it writes.
+/// Runs the demo with 1 MiB each way; checks its output and its files.
 fn demo(bsp: Option<&Path>, port: &[&str]) {
     let work = tempfile::tempdir().unwrap();
     let json = work.path().join("demo.json");
@@ -40,7 +40,7 @@ fn demo(bsp: Option<&Path>, port: &[&str]) {
     assert_eq!(moved.len(), 2, "one row a direction");
     for row in moved {
         assert_eq!(row["correct"], true, "{row}");
-        // Each direction asks for one interrupt, and moves 1 MiB in requests of 256 bytes or more.
+        // Each direction requests one interrupt, and moves 1 MiB in requests of 256 bytes or more.
         assert_eq!(row["interrupts"], 1, "{row}");
         assert!(
             row["requests"].as_u64().unwrap() >= (1 << 20) / 512,
@@ -58,7 +58,7 @@ fn demo(bsp: Option<&Path>, port: &[&str]) {
     );
 }
 
-/// In the shape of AOCL 14.0 and later.
+/// With a BSP in the form of AOCL 14.0 and later.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_the_second_reference_bsp() {
@@ -72,7 +72,7 @@ fn on_the_reference_bsp() {
     demo(None, &[]);
 }
 
-/// The limit is the bridge's there, and not the link's.
+/// The limit there is that of the bridge, not that of the link.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn on_the_reference_bsp_with_txs() {

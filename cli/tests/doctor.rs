@@ -1,4 +1,5 @@
-//! `peerlane doctor` on computers described in `tests/doctor`: a file each, with its devices and what must be found.
+//! `peerlane doctor` on computers described in `tests/doctor`: one file each, with its devices and the expected
+//! findings.
 //!
 //! ```text
 //! pci 0000:00:01.0/0000:01:00.0  vendor=1172 device=ab00 class=120000 port=endpoint mps=128/256 mrrs=512
@@ -7,7 +8,7 @@
 //! wrong link: 5.0 GT/s x4
 //! ```
 //!
-//! The last kind of line is a finding: its state, what it is about, and a part of its text.
+//! The last kind of line is a finding: its state, its subject, and a part of its text.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,8 +27,8 @@ fn write(path: &Path, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// Configuration space with a PCI Express capability, and with ACS if a value of its control register is given
-/// (PCI Express Base Specification 4.0, 7.5.3 and 7.7.8).
+/// Returns a configuration space with a PCI Express capability, and with ACS if a value of its control register is
+/// given (PCI Express Base Specification 4.0, 7.5.3 and 7.7.8).
 fn config(fields: &BTreeMap<&str, &str>) -> Vec<u8> {
     let mut bytes = vec![
         0;
@@ -44,7 +45,7 @@ fn config(fields: &BTreeMap<&str, &str>) -> Vec<u8> {
     if bytes.len() == 64 {
         return bytes;
     }
-    // Another capability first: power management.
+    // Another capability comes first: power management.
     (bytes[0x50], bytes[0x51]) = (0x01, 0x70);
     bytes[0x70] = 0x10;
     let kind: u16 = match *port {
@@ -63,7 +64,7 @@ fn config(fields: &BTreeMap<&str, &str>) -> Vec<u8> {
         bytes[0x78..0x7a].copy_from_slice(&control.to_le_bytes());
     }
     if let Some(control) = fields.get("acs") {
-        // Advanced error reporting first.
+        // Advanced error reporting comes first.
         bytes[0x100..0x104].copy_from_slice(&(0x0001_u32 | 1 << 16 | 0x140 << 20).to_le_bytes());
         bytes[0x140..0x144].copy_from_slice(&(0x000d_u32 | 1 << 16).to_le_bytes());
         let control = u16::from_str_radix(control, 16).unwrap();
@@ -117,7 +118,7 @@ fn device(root: &Path, way: &str, fields: &BTreeMap<&str, &str>) {
     symlink(&directory, all.join(slot)).unwrap();
 }
 
-/// Makes the computer of a description, and says what must be found.
+/// Creates the computer of a description, and returns the expected findings.
 fn build<'a>(root: &Path, text: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
     let mut expected = Vec::new();
     for line in text
@@ -202,7 +203,7 @@ fn computers_are_found_as_they_are() {
     assert!(seen >= 5, "{seen}");
 }
 
-/// A variable that is set and empty has the runtime look elsewhere.
+/// With an empty variable, the runtime searches elsewhere.
 #[test]
 fn an_empty_variable_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
@@ -216,7 +217,7 @@ fn an_empty_variable_is_named() {
     assert!(text.contains(words), "{text}");
 }
 
-/// Root may open all, so with sudo it is the user behind it whose rights are looked at.
+/// Root may open everything, so with sudo the permissions of the calling user are checked.
 #[test]
 fn with_sudo_the_users_rights_are_looked_at() {
     let root = tempfile::tempdir().unwrap();
@@ -237,7 +238,7 @@ fn with_sudo_the_users_rights_are_looked_at() {
     let text = said("somebody", "54321");
     let words = match owner {
         0 => "permission: wrong: /dev/peerlane0 may not be opened by somebody",
-        // These tests are not root's: a variable gives nobody rights, nor takes them.
+        // If the tests do not run as root, the variable does not change the permissions of any user.
         _ => "permission: ok: /dev/peerlane0 may be opened by this user",
     };
     assert!(text.contains(words), "{text}");
@@ -246,7 +247,7 @@ fn with_sudo_the_users_rights_are_looked_at() {
     assert!(text.contains(words), "{text}");
 }
 
-/// Why CUDA has no GPU, and not only that it has none.
+/// The finding has the reason why CUDA has no GPU, and not only the fact.
 #[test]
 fn what_keeps_cuda_from_its_gpus_is_told() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fake-cuda");
@@ -267,7 +268,7 @@ fn what_keeps_cuda_from_its_gpus_is_told() {
     );
 }
 
-/// The probes on the simulated board, which is a good one.
+/// Runs the probes on the simulated board, all of whose routes work.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn the_simulated_board_is_probed() {
@@ -279,7 +280,7 @@ fn the_simulated_board_is_probed() {
     for part in [
         "direct write, FPGA to GPU: works",
         "direct read, GPU to FPGA: works",
-        // Which way is taken: two are as fast there.
+        // The chosen route: two are equally fast there.
         " MB/s) by what was measured",
         "doctor: nothing is wrong",
     ] {
@@ -288,7 +289,7 @@ fn the_simulated_board_is_probed() {
     assert!(output.status.success());
 }
 
-/// AMD's GPUs, of which there is a stand-in: what they can, and what they lack.
+/// AMD's GPUs, by a mock: their capabilities, and the missing ones.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn gpus_of_amd_are_listed_with_what_they_can() {
@@ -320,7 +321,7 @@ fn gpus_of_amd_are_listed_with_what_they_can() {
             && lines[1].contains("dma-bufs"),
         "{lines:?}"
     );
-    // A computer without such a GPU hears nothing of them.
+    // On a computer without such a GPU nothing is printed about them.
     let here = said(&[("FAKE_AMD_NO_GPU", "1")]);
     let pci = fs::read_dir("/sys/bus/pci/devices")
         .into_iter()

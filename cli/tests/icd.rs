@@ -1,4 +1,5 @@
-//! `peerlane icd` and what `peerlane doctor` says of it, with the driver and a vendor library whose functions do nothing.
+//! `peerlane icd` and the findings of `peerlane doctor` about it, with the driver and a vendor library whose functions
+//! do nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 
 use peerlane_icd as _;
 
-/// The driver, which cargo puts beside the test.
+/// Returns the path of the driver, which cargo puts into the same directory as the test.
 fn driver() -> PathBuf {
     let driver = std::env::current_exe()
         .unwrap()
@@ -16,7 +17,7 @@ fn driver() -> PathBuf {
     driver
 }
 
-/// A vendor library.
+/// Compiles a vendor library.
 fn vendor(directory: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/icd/programs/vendors/null.c");
     let library = directory.join("libalteracl.so");
@@ -31,7 +32,8 @@ fn vendor(directory: &Path) -> PathBuf {
     library
 }
 
-/// `peerlane` with these arguments for a system below a directory, and without variables that loaders go by.
+/// Returns `peerlane` with these arguments, for a system below a directory, without the environment variables that
+/// loaders use.
 fn peerlane(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_peerlane"));
     command
@@ -59,7 +61,7 @@ fn install(root: &Path, vendor: &Path) -> Command {
     command
 }
 
-/// What doctor finds about OpenCL: state and text.
+/// Returns the finding of doctor about OpenCL: state and text.
 fn found(root: &Path) -> (String, String) {
     let (output, said) = run(&mut peerlane(root, &["doctor", "--json"]));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&said);
@@ -93,7 +95,7 @@ fn an_installation_is_checked_and_reported() {
         "{what}"
     );
     assert!(what.contains("the vendor library has a platform"), "{what}");
-    // It goes, and whoever looks is told.
+    // The vendor library is removed, and the finding reports this.
     fs::remove_file(&vendor).unwrap();
     let (state, what) = found(&root);
     assert_eq!(state, "wrong", "{what}");
@@ -101,7 +103,7 @@ fn an_installation_is_checked_and_reported() {
         what.contains("no platform") && what.contains("libalteracl.so: No such file"),
         "{what}"
     );
-    // What programs from this shell go by instead is told, too.
+    // The variable that programs started from this shell use instead is reported, too.
     let mut check = peerlane(&root, &["icd", "check"]);
     let (output, said) = run(check.env("OCL_ICD_VENDORS", "/elsewhere"));
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -118,7 +120,7 @@ fn an_installation_is_checked_and_reported() {
 fn mistakes_are_said_when_they_are_made() {
     let work = tempfile::tempdir().unwrap();
     let (root, vendor) = (work.path().join("system"), vendor(work.path()));
-    // A vendor library that is not there: settings are written, and there is no platform.
+    // A missing vendor library: settings are written, and there is no platform.
     let (output, said) = run(&mut install(&root, &work.path().join("nowhere.so")));
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
@@ -135,7 +137,7 @@ fn mistakes_are_said_when_they_are_made() {
         "{said}"
     );
     assert!(!other.exists());
-    // No driver beside the program.
+    // No driver in the directory of the program.
     let alone = work.path().join("peerlane");
     fs::hard_link(env!("CARGO_BIN_EXE_peerlane"), &alone)
         .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_peerlane"), &alone).map(drop))
@@ -150,7 +152,7 @@ fn mistakes_are_said_when_they_are_made() {
     );
 }
 
-/// Whoever installs may have a mask that hides new files from others.
+/// The user who installs may have a mask that hides new files from others.
 #[test]
 #[ignore = "a C compiler: cargo xtask test bsp"]
 fn everybody_finds_the_driver() {

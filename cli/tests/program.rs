@@ -1,12 +1,12 @@
-//! `peerlane program` on a tree of files like sysfs: what it does, in which order, and that the link comes up again.
+//! `peerlane program` on a tree of files like sysfs: its steps and their order, and that the link comes up again.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// PCI Express Base Specification 4.0, 7.5.3: Device/Port Type, Link Capabilities, Control and Status, from the capability
-/// at 70h on.
+/// PCI Express Base Specification 4.0, 7.5.3: Device/Port Type, Link Capabilities, Control and Status, of the
+/// capability at 70h.
 const ROOT_PORT: u16 = 4;
 const CONTROL: usize = 0x70 + 0x10;
 const DISABLE: u8 = 1 << 4;
@@ -14,7 +14,7 @@ const DISABLE: u8 = 1 << 4;
 struct Computer(tempfile::TempDir);
 
 impl Computer {
-    /// A root port with a device below it, and a device of the host bridge's.
+    /// Creates a root port with a device below it, and a device of the host bridge.
     fn new(kind: u16, driver: Option<&str>) -> Self {
         let computer = Self(tempfile::tempdir().unwrap());
         let (port, device) = (computer.port(), computer.port().join("0000:01:00.0"));
@@ -38,10 +38,10 @@ impl Computer {
         let mut config = vec![0; 4096];
         (config[0x34], config[0x70]) = (0x70, 0x10);
         config[0x72..0x74].copy_from_slice(&(kind << 4 | 2).to_le_bytes());
-        // It reports that the link is up, and it is.
+        // The port can report that the link is up, and the link is up.
         config[0x7c..0x80].copy_from_slice(&(1_u32 << 20).to_le_bytes());
         config[0x82..0x84].copy_from_slice(&(1_u16 << 13).to_le_bytes());
-        // ASPM, which stays.
+        // ASPM, which must stay unchanged.
         config[CONTROL] = 0x42;
         fs::write(port.join("config"), config).unwrap();
         if let Some(driver) = driver {
@@ -111,12 +111,12 @@ fn a_program_that_fails_leaves_no_link_disabled() {
         assert!(said(&output).contains(words), "{}", said(&output));
         assert_eq!(computer.control(), 0x42);
     }
-    // The signal of a terminal goes to both.
+    // The signal of a terminal goes to both processes.
     let computer = Computer::new(ROOT_PORT, None);
     let output = computer.program(["--device", "0000:01:00.0"], "kill -INT $PPID; sleep 1");
     assert!(!output.status.success(), "{}", said(&output));
     assert_eq!(computer.control(), 0x42);
-    // A program that is not there.
+    // A program that does not exist.
     let computer = Computer::new(ROOT_PORT, None);
     let output = Command::new(env!("CARGO_BIN_EXE_peerlane"))
         .args(["program", "--root"])
@@ -175,13 +175,13 @@ fn what_would_be_cut_off_unawares_is_refused() {
     }
 }
 
-/// A port that takes Link Disable for nothing: here a file that cannot be written.
+/// A port whose configuration file has only 64 bytes, so that Link Control is not accessible.
 #[test]
 fn nothing_is_programmed_where_the_link_cannot_be_disabled() {
     let computer = Computer::new(ROOT_PORT, None);
     let config = computer.port().join("config");
     let bytes = fs::read(&config).unwrap();
-    // Of 64 bytes: what others than root see.
+    // 64 bytes are visible to users other than root.
     fs::write(&config, &bytes[..64]).unwrap();
     let output = computer.program(["--device", "0000:01:00.0"], "touch \"$1\".ran");
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));

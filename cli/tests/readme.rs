@@ -1,4 +1,4 @@
-//! The README of an extended platform, whose commands run one after another under stand-ins for the tools of others.
+//! The README of an extended platform: its commands run one after another, with mocks of the external tools.
 
 mod common;
 
@@ -9,10 +9,10 @@ use std::process::Command;
 
 use common::{peerlane, text};
 
-/// A stand-in for Quartus, as `quartus_sh -t SCRIPT …` runs it.
+/// A mock of Quartus, run as `quartus_sh -t SCRIPT …`.
 const QUARTUS: &str = include_str!("../../bsp/tests/common/quartus.tcl");
 
-/// The commands of a document, in order.
+/// Returns the commands of a document, in order.
 fn commands(document: &str) -> String {
     let parts = document.split("```\n").enumerate();
     let code = parts.filter(|(n, _)| n % 2 == 1).map(|(_, text)| text);
@@ -26,7 +26,8 @@ fn tool(dir: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Makes a platform and runs the commands of its README; gives the directory of it all, and the calls of others' tools.
+/// Makes a platform and runs the commands of its README; returns the working directory, and the calls of the external
+/// tools.
 fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let work = tempfile::tempdir().unwrap();
     let out = work.path().join("extended-here");
@@ -39,7 +40,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
 
     let bin = work.path().join("bin");
     fs::create_dir(&bin).unwrap();
-    // No `aoc` has made the package that would be rewritten.
+    // No `aoc` has made the package that `upgrade` would rewrite.
     let itself = env!("CARGO_BIN_EXE_peerlane");
     tool(
         &bin,
@@ -51,7 +52,8 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     );
     let quartus = work.path().join("quartus.tcl");
     fs::write(&quartus, QUARTUS).unwrap();
-    // The directory of the compile is the kernel's name, with all of the board's files (Programming Guide, "aoc").
+    // The directory of the compile has the kernel's name, and contains all of the board's files (Programming Guide,
+    // "aoc").
     tool(
         &bin,
         "aoc",
@@ -78,7 +80,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
             quartus.display()
         ),
     );
-    // What a script of UniPHY assigns comes into the settings of the project that is named.
+    // Assignments by a script of UniPHY go into the settings of the named project.
     tool(
         &bin,
         "quartus_sta",
@@ -88,8 +90,9 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     for name in ["quartus_pgm", "lspci", "dkms", "modprobe"] {
         tool(&bin, name, "exit 0");
     }
-    // As the SDK does (its `acl/Command.pm`, 17.1): what is configured for a compiler it says itself, all else is the
-    // platform's. It takes the platform for `install` and the board for `diagnose` from versions that want them.
+    // Same behaviour as the SDK (its `acl/Command.pm`, 17.1): it answers the commands with settings for a compiler
+    // itself; all others are passed to the platform. It accepts the platform for `install` and the board for
+    // `diagnose`, as versions that need them do.
     tool(
         &bin,
         "aocl",
@@ -100,7 +103,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
          name=$1; shift; exec \"$AOCL_BOARD_PACKAGE_ROOT/linux64/libexec/$name\" \"$@\"",
     );
     tool(&bin, "peerlane-aocl", "exit 0");
-    // What is made is what was asked for, and nothing else.
+    // Only the requested crates are built.
     tool(
         &bin,
         "cargo",
@@ -109,7 +112,7 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
          peerlane-mmd-legacy) echo legacy > target/release/libpeerlane_mmd_legacy.so;; \
          peerlane-utilities) cp \"${0%/*}/peerlane-aocl\" target/release/;; esac; done",
     );
-    // The program that it makes says how its libraries and drivers are found: as by NVIDIA's loader, which puts no slash
+    // The compiled program reports how its libraries and drivers are found: like NVIDIA's loader, it puts no slash
     // between directory and name.
     tool(
         &bin,
@@ -158,19 +161,19 @@ fn run(make: &[&str], board: &str) -> (tempfile::TempDir, String) {
     let [table, own] = [&work.path().join("compiles"), &sources]
         .map(|dir| fs::read_to_string(dir.join("driver/src/boards_table.rs")).unwrap());
     assert!(table.contains(board), "{table}");
-    // What Peerlane's repository keeps stays as it is.
+    // The table in Peerlane's repository stays unchanged.
     let committed = fs::read_to_string(of_driver.join("src/boards_table.rs")).unwrap();
     assert_eq!(own, committed);
     (work, fs::read_to_string(calls).unwrap())
 }
 
-/// What stands in for the library that was put into the platform.
+/// Returns the mock of the library that was put into the platform.
 fn library(work: &tempfile::TempDir) -> String {
     let library = "extended-here/linux64/lib/libpeerlane_mmd.so";
     fs::read_to_string(work.path().join(library)).unwrap()
 }
 
-/// The reference BSP, as one for another version of the SDK.
+/// Returns a copy of the reference BSP for another version of the SDK.
 fn of_version(version: &str) -> tempfile::TempDir {
     let bsp = tempfile::tempdir().unwrap();
     let from = common::reference().with_file_name("reference-net");
@@ -187,7 +190,7 @@ fn of_version(version: &str) -> tempfile::TempDir {
     bsp
 }
 
-/// The order in which words come in a text.
+/// Checks that the words occur in this order in a text.
 fn in_order(text: &str, words: &[&str]) {
     let mut rest = text;
     for word in words {
@@ -227,12 +230,12 @@ fn the_steps_of_a_board_with_a_base_revision() {
         ],
     );
     assert!(calls.contains("peerlane-aocl --platform /"), "{calls}");
-    // As that SDK calls it.
+    // With the commands of that SDK.
     let steps = fs::read_to_string(work.path().join("extended-here/README.md")).unwrap();
     assert!(steps.contains("aocl reprogram acl0 FILE.aocx"), "{steps}");
-    // Kernels of 13.1 are for the closed runtime alone.
+    // Kernels of 13.1 work with the closed runtime only.
     assert_eq!(library(&work), "legacy\n");
-    // What the base compile made is imported, by the board and by the kernel's compile.
+    // The result of the base compile is imported, by the board and by the kernel's compile.
     let persona = "persona/base.root_partition.personax";
     for dir in [
         "extended-here/hardware/peerlane_net_peerlane",
@@ -268,8 +271,8 @@ fn the_steps_of_a_board_that_imports_nothing() {
     );
 }
 
-/// From 14.1 on the open runtime takes the kernels, once they are rewritten; from 17.1 on no program is linked with the
-/// library.
+/// From 14.1 on the open runtime accepts the kernels, after they are rewritten; from 17.1 on no program is linked with
+/// the library.
 #[test]
 fn the_steps_of_boards_of_later_versions() {
     for (version, aocl, linked) in [
@@ -296,7 +299,7 @@ fn the_steps_of_boards_of_later_versions() {
         let readme = fs::read_to_string(work.path().join("extended-here/README.md")).unwrap();
         assert_eq!(readme.contains("aocl link-config"), linked, "{version}");
         assert!(readme.contains("aocl program acl0 FILE.aocx"), "{readme}");
-        // The other library is there to be copied, too.
+        // The other library is also available, to be copied.
         assert!(
             work.path()
                 .join("sources/target/release/libpeerlane_mmd_legacy.so")
@@ -319,12 +322,12 @@ fn the_steps_of_a_board_without_a_bsp() {
             "dkms install",
         ],
     );
-    // The memory's pins are those of the fragment and what UniPHY assigns, for each compile from then on.
+    // The memory's pins are those of the fragment and the assignments of UniPHY, for all later compiles.
     let out = work.path().join("extended-here");
     let board = out.join("hardware/de5net_peerlane");
     let pins = fs::read_to_string(board.join("pins.tcl")).unwrap();
     assert!(pins.ends_with("\nassigned to a memory pin\n"), "{pins}");
-    // One list of steps, and nothing of a vendor whose BSP there never was.
+    // There is one list of steps, and no mention of a vendor, as there never was a vendor's BSP.
     let steps = fs::read_to_string(out.join("README.md")).unwrap();
     for word in ["board vendor", "Back to the vendor", "There is none"] {
         assert!(!steps.contains(word), "{word}: {steps}");
@@ -336,7 +339,7 @@ fn the_steps_of_a_board_without_a_bsp() {
     }
 }
 
-/// Beside each step that Quartus, `aoc` or a board takes part in stands that it was not verified.
+/// Each step that needs Quartus, `aoc` or a board has a note that it was not verified.
 #[test]
 fn what_was_not_verified_stands_beside_each_step() {
     let [first, second] =
@@ -364,8 +367,8 @@ fn what_was_not_verified_stands_beside_each_step() {
     }
 }
 
-/// Of a version that the library for closed runtimes does not know, or of none, the README says what that library says
-/// then (`mmd/legacy/tests/symbols.rs`), and the command warns.
+/// For a version that the library for closed runtimes does not know, or without a version, the README states the value
+/// that the library reports then (`mmd/legacy/tests/symbols.rs`), and the command warns.
 #[test]
 fn a_version_that_is_none_is_not_said() {
     for (version, row) in [
@@ -404,7 +407,7 @@ fn a_version_that_is_none_is_not_said() {
             !known,
             "{readme}"
         );
-        // The table of notes is as wide as a terminal.
+        // The table of notes is wrapped to the width of a terminal.
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("/D/README.md, whose steps lead"), "{said}");
         assert_eq!(said.contains("PEERLANE_MMD_VERSION"), !known, "{said}");

@@ -1,4 +1,4 @@
-//! What only a process of its own can show: how much memory it takes, and that a signal leaves nothing behind.
+//! Tests that need a separate process: its memory usage, and that a signal leaves no files.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::text;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A copy of the reference BSP; gives its hardware directory.
+/// Copies the reference BSP; returns its hardware directory.
 fn copy(to: &Path) -> std::path::PathBuf {
     let run = Command::new("cp")
         .arg("-r")
@@ -23,7 +23,7 @@ fn copy(to: &Path) -> std::path::PathBuf {
     to.join("hardware/peerlane_ref")
 }
 
-/// Ten times the input and 200 MB are enough for any of it.
+/// The limit is ten times the input plus 200 MB, for every input.
 #[test]
 fn memory_is_bounded() {
     let many = |piece: &str, bytes: usize| piece.repeat(bytes / piece.len());
@@ -102,7 +102,7 @@ fn memory_is_bounded() {
             "{name}: {} {said}",
             run.status
         );
-        // What grows with the square of a file's length takes hours; a busy computer, some seconds more.
+        // A time that grows with the square of a file's length would be hours; a busy computer adds some seconds only.
         assert!(
             start.elapsed() < Duration::from_secs(100),
             "{name}: {:?}",
@@ -116,7 +116,7 @@ fn memory_is_bounded() {
     }
 }
 
-/// Whoever is interrupted in the middle of the copy leaves nothing, and ends by the signal.
+/// A command that is interrupted in the middle of the copy leaves no files, and ends by the signal.
 #[test]
 fn a_signal_leaves_nothing_behind() {
     let work = tempfile::tempdir().unwrap();
@@ -134,7 +134,7 @@ fn a_signal_leaves_nothing_behind() {
     interrupted(&["revert", "--bsp", text(&extended)]);
 }
 
-/// Runs a command that makes a directory D, and interrupts it when it has begun.
+/// Runs a command that makes a directory D, and interrupts it after it has started.
 fn interrupted(arguments: &[&str]) {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ fn interrupted(arguments: &[&str]) {
             assert!(start.elapsed() < Duration::from_secs(60), "it never began");
             std::thread::sleep(Duration::from_millis(1));
         }
-        // At once: the command is in the middle of the copy for a moment only.
+        // Immediately, as the copy takes only a moment.
         kill_process(Pid::from_child(&child), signal).unwrap();
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -162,7 +162,7 @@ fn interrupted(arguments: &[&str]) {
     }
 }
 
-/// What a shell says of a command, and its status.
+/// Returns the exit status of a command in a shell, and its error output.
 fn shell(script: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let run = Command::new("bash")
         .args(["-c", script, "bash", env!("CARGO_BIN_EXE_peerlane")])
@@ -173,16 +173,16 @@ fn shell(script: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (run.status.code(), said)
 }
 
-/// Whoever has seen enough of the output does not change what comes of it.
+/// A reader that closes the output early does not change the result.
 #[test]
 fn a_reader_may_leave_before_the_end() {
     let work = tempfile::tempdir().unwrap();
     let bsp = work.path().join("bsp");
     copy(&bsp);
     let out = work.path().join("D");
-    // Nobody reads at all: the first word finds the pipe closed.
+    // There is no reader: the first write finds the pipe closed.
     const CLOSED: &str = "\"$@\" > >(exec true) ; code=$?; wait; exit $code";
-    // The reader is gone for certain.
+    // The reader has certainly ended.
     const GONE: &str = "exec 3> >(exec true); wait $!; \"$@\" >&3; exit $?";
     for script in [CLOSED, GONE] {
         let (code, said) = shell(script, &["config"]);
@@ -197,12 +197,12 @@ fn a_reader_may_leave_before_the_end() {
     fs::remove_file(out.join("hardware/peerlane_ref_peerlane/top.v")).unwrap();
     let (code, said) = shell(GONE, &["check", text(&out), "--json"]);
     assert_eq!((code, said.as_str()), (Some(2), ""));
-    // Nor does one who closes standard error.
+    // A closed standard error does not change the result either.
     let (code, _) = shell("exec 3> >(exec true); wait $!; \"$@\" 2>&3", &extend);
     assert_eq!(code, Some(2));
 }
 
-/// Where there is no room for what is said, the status tells.
+/// If there is no space for the output, the exit status reports it.
 #[test]
 fn a_full_output_is_an_error() {
     let (code, said) = shell("\"$@\" > /dev/full", &["config"]);
@@ -211,7 +211,7 @@ fn a_full_output_is_an_error() {
         said.contains("standard output: cannot write") && !said.contains("panicked"),
         "{said}"
     );
-    // A device stays what it is.
+    // A device is not replaced.
     let work = tempfile::tempdir().unwrap();
     let pipe = work.path().join("report.md");
     let made = Command::new("mkfifo").arg(&pipe).status();
@@ -245,8 +245,8 @@ fn a_full_output_is_an_error() {
     }
 }
 
-/// A disk that is full in the middle of it: nothing half-written stays, and the error names the file as it would have
-/// been called.
+/// A disk that becomes full during the work: no half-written files stay, and the error names the file by its final
+/// name.
 #[test]
 fn a_full_disk_leaves_nothing_behind() {
     let work = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn a_full_disk_leaves_nothing_behind() {
     let extended = work.path().join("E");
     let run = common::peerlane(&["extend", "--bsp", text(&bsp), "--out", text(&extended)]);
     assert!(run.status.success());
-    // A file that cannot grow any more stands for a disk that cannot: files of more than 1 MiB.
+    // A file size limit of 1 MiB simulates the full disk.
     const SMALL: &str = "trap '' XFSZ; ulimit -f 1024; exec \"$@\"";
     for (arguments, file) in [
         (
@@ -279,7 +279,7 @@ fn a_full_disk_leaves_nothing_behind() {
     }
 }
 
-/// Somebody who is not root extends a tree that may only be read, and may delete and revert what comes of it.
+/// A user other than root extends a read-only tree, and can delete and revert the result.
 #[test]
 fn a_tree_that_may_only_be_read() {
     let work = tempfile::tempdir().unwrap();

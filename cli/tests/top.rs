@@ -39,7 +39,7 @@ fn help_says_which_way_a_write_goes() {
     );
 }
 
-/// What the load moves is what is shown.
+/// The view shows the data that the load moves.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn the_simulated_board_shows_its_load() {
@@ -64,14 +64,14 @@ fn the_simulated_board_shows_its_load() {
         (&channels[1], "read", "write"),
     ] {
         let number = |name: &str| channel[way][name].as_f64().unwrap();
-        // Both directions at once, on a link that carries less than 4 GB/s each way.
+        // Both directions run at the same time, on a link that carries less than 4 GB/s each way.
         assert!((1e8..4e9).contains(&number("bytes_per_s")), "{channel}");
-        // Transfers of 16 KiB, a descriptor each.
+        // Transfers of 16 KiB, one descriptor each.
         let of_each = number("bytes_per_s") / number("completions_per_s");
         assert!((10_000.0..24_000.0).contains(&of_each), "{channel}");
         assert!(number("under_way") >= 1.0, "{channel}");
         assert_eq!(number("errors"), 0.0);
-        // FPGA memory was filled with zeros before.
+        // FPGA memory was filled with zeros before the first sample.
         assert_eq!(channel[other]["bytes_per_s"], 0.0, "{channel}");
     }
     assert!(view["interrupts_per_s"].as_f64().unwrap() > 0.0);
@@ -90,14 +90,14 @@ fn the_simulated_board_shows_its_load() {
     );
 }
 
-/// A program on a terminal of its own (util-linux's `script`), ended when the test is.
+/// A program on a terminal of its own (util-linux's `script`), killed at the end of the test.
 struct OnTerminal {
     child: Child,
     work: tempfile::TempDir,
 }
 
 impl OnTerminal {
-    /// Runs `peerlane` with these arguments; what the terminal was set to before and afterwards is kept.
+    /// Runs `peerlane` with these arguments; records the terminal settings before and afterwards.
     fn new(arguments: &str) -> Self {
         let work = tempfile::tempdir().unwrap();
         let file = |name: &str| text(&work.path().join(name)).to_owned();
@@ -124,7 +124,7 @@ impl OnTerminal {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits until a file has a word in it.
+    /// Waits until a file contains a word.
     fn until(&mut self, name: &str, word: &str) {
         let begin = Instant::now();
         while !self.read(name).contains(word) {
@@ -166,7 +166,7 @@ fn a_signal_gives_the_terminal_back() {
     let kill = Command::new("kill").args(["-TERM", pid.trim()]).status();
     assert!(kill.unwrap().success());
     terminal.until("status", "\n");
-    // As a shell tells of a program that SIGTERM has ended.
+    // The status that a shell reports for a program ended by SIGTERM.
     assert_eq!(terminal.read("status").trim(), "143");
     terminal.until("after", "speed");
     let screen = terminal.read("screen");

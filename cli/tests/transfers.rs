@@ -33,7 +33,7 @@ fn help_has_examples_routes_and_every_option() {
 
 #[test]
 fn what_cannot_be_measured_is_refused_with_a_remedy() {
-    // No board.
+    // Without a board.
     let (code, told) = said(&["--gpu", "none", "--device", "/dev/no such peerlane"]);
     assert_eq!(code, Some(2), "{told}");
     assert!(
@@ -78,7 +78,7 @@ fn what_cannot_be_measured_is_refused_with_a_remedy() {
     }
 }
 
-/// All routes on the simulated board, and the three files.
+/// Runs all routes on the simulated board, and checks the three files.
 #[test]
 #[ignore = "external tools: cargo xtask test bsp"]
 fn the_simulated_board() {
@@ -138,10 +138,10 @@ fn the_simulated_board() {
         assert_eq!(row["cached"]["count"], 2, "{row}");
         assert!(number("min_ns") <= number("p50_ns") && number("p50_ns") <= number("max_ns"));
         let first = row["first_ns"].as_f64().unwrap();
-        // Registration takes the writes of the translation table, or is none of this way's.
+        // Registration writes the translation table; a route without it is as fast the first time.
         assert!(first > 0.9 * number("p50_ns"), "{row}");
-        // Payload of Gen2 x8 goes no faster than its 4 GB/s of symbols, less the headers of 256-byte packets;
-        // the simulated GPU's stores do not cross the link.
+        // The payload rate of Gen2 x8 is at most its 4 GB/s of symbols, less the headers of 256-byte packets; the
+        // simulated GPU's stores do not cross the link.
         let rate = row["cached_rate"].as_f64().unwrap();
         assert!(rate > 1e6, "{row}");
         assert!(rate < 3.8e9 || row["route"] == "push", "{row}");
@@ -153,7 +153,7 @@ fn the_simulated_board() {
         let row = of.unwrap();
         row["first_ns"].as_f64().unwrap() / row["cached"]["p50_ns"].as_f64().unwrap()
     };
-    // Simulated times: an entry of the translation table shows.
+    // In simulated times an entry of the translation table is visible.
     for route in ["direct-write", "direct-read", "host"] {
         assert!(
             first(route) > 1.0,

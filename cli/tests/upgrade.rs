@@ -6,7 +6,7 @@ use common::{peerlane, text};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Runs it; gives the exit status and what was said.
+/// Runs the command; returns the exit status and the output.
 fn upgrade(from: &Path, to: &Path) -> (Option<i32>, String) {
     let run = peerlane(&["upgrade", text(from), "-o", text(to)]);
     let said = [run.stdout, run.stderr].concat();
@@ -16,7 +16,7 @@ fn upgrade(from: &Path, to: &Path) -> (Option<i32>, String) {
     )
 }
 
-/// A package of 32 bits: a board's name, text of AOCL 14.1, a configuration; then the names and the headers.
+/// Returns a package of 32 bits: a board's name, text of AOCL 14.1, a configuration; then the names and the headers.
 fn package() -> Vec<u8> {
     let names = b"\0.acl.board\0.acl.autodiscovery\0.acl.fpga.bin\0.shstrtab\0";
     let sections: [(u32, &[u8]); 5] = [
@@ -63,7 +63,8 @@ fn a_package_is_rewritten_once() {
         "{said}"
     );
     assert_eq!(std::fs::read(&old).unwrap(), package());
-    // Others may read it as any new file: an administrator upgrades what a site's programs load.
+    // The mode is that of any new file, so that others can read it: an administrator upgrades packages for the programs
+    // of a site.
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
     let any = work.path().join("any");
     std::fs::write(&any, "").unwrap();
@@ -76,7 +77,7 @@ fn a_package_is_rewritten_once() {
     ));
     assert!(has(b"configuration"));
 
-    // What is there is not overwritten, and what is new has nothing to rewrite.
+    // An existing file is not overwritten, and a package of the new version is not rewritten again.
     let (code, said) = upgrade(&old, &new);
     assert_eq!(code, Some(2), "{said}");
     assert!(
@@ -129,7 +130,7 @@ fn help_has_examples() {
     }
 }
 
-/// The loop of the help does all packages of a directory, beside one that needs nothing.
+/// The loop in the help text upgrades all packages of a directory, which also has one that needs no change.
 #[test]
 fn the_helps_loop_runs() {
     let work = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ fn the_helps_loop_runs() {
     assert_eq!(made.count(), 2, "{said}");
 }
 
-/// What a user of a board of 13.1 can do stands in the message.
+/// The message has the steps for a user with a board of 13.1.
 #[test]
 fn a_version_that_was_not_seen_is_no_dead_end() {
     let work = tempfile::tempdir().unwrap();

@@ -1,35 +1,35 @@
-//! The interfaces of a block with a streaming port: those of the hard IP's Avalon-ST variant, seen from the other side,
-//! and what stands in place of the bridge's.
+//! The interfaces of a block with a TLP port: those of the hard IP's Avalon-ST variant with the directions of the other
+//! side, and those that replace the interfaces of the bridge.
 //!
-//! Names of interfaces, roles and widths are those of `altera_pcie_sv_hip_ast` (component description, ACDS 13.1), which a
-//! connection compares.
+//! Names of interfaces, roles and widths are those of `altera_pcie_sv_hip_ast` (component description, ACDS 13.1): a
+//! connection compares them.
 
 use super::Direction::{Input, Output};
 use super::{Avalon, Interface, Port, avalon, clock, port};
 use crate::config::Config;
 use crate::system::library::Role;
 
-/// The top module of builds with a streaming port.
+/// The top module of builds with a TLP port.
 pub const TOP: &str = "peerlane_dma_stream";
-/// Address bits (bytes) of the master to the board: as many as a BAR of 32 bits has at most.
+/// Address bits (bytes) of the master to the board: the most that a 32-bit BAR has.
 const BOARD_ADDR_BITS: u32 = 32;
-/// Bits of data of that master.
+/// Data bits of that master.
 const BOARD_BITS: u32 = 64;
-/// Bits of its count of words, and the words of a burst at most: 256 bytes.
+/// Bits of its burst count. A burst has at most 32 words: 256 bytes.
 const BOARD_BURST_BITS: u32 = 6;
-/// Bytes of the slave in place of the bridge's registers (Stratix V Avalon-MM user guide 683411, "Control Register
+/// Bytes of the slave that replaces the bridge's registers (Stratix V Avalon-MM user guide 683411, "Control Register
 /// Access").
 pub const CRA_BYTES: u32 = 0x4000;
 
 /// Slaves that the host reaches inside the block.
 pub const INSIDE_BAR: [&str; 4] = ["csr", "chan", "att", "msix"];
 
-/// The master to the board stands for that of a BAR, and has its name.
+/// Names of the master to the board: it replaces the master of a BAR and takes its name.
 const BARS: [&str; 6] = [
     "Rxm_BAR0", "Rxm_BAR1", "Rxm_BAR2", "Rxm_BAR3", "Rxm_BAR4", "Rxm_BAR5",
 ];
 
-/// A role of a conduit: its name, which is that of the port, too, the direction seen from the block, and its bits.
+/// A role of a conduit: its name, which is also the port's name; the direction seen from the block; its bits.
 type Wire = (&'static str, super::Direction, u32);
 
 /// The conduits between the hard IP and the block, which have one name on both sides.
@@ -129,17 +129,17 @@ pub const CONDUITS: [(&str, &[Wire]); 8] = [
     ),
 ];
 
-/// The hard IP's clock as it comes, and on a global network: the latter has the name that it has of the Avalon-MM variant,
-/// which puts it there itself (`altpcie_sv_hip_avmm_hwtcl`, ACDS 13.1).
+/// The hard IP's clock as it leaves the hard IP. [`CLOCK`] is the same clock on a global network. It has the name that
+/// the Avalon-MM variant gives it, which puts the clock there itself (`altpcie_sv_hip_avmm_hwtcl`, ACDS 13.1).
 pub const RAW_CLOCK: &str = "coreclkout_hip";
 /// See [`RAW_CLOCK`].
 pub const CLOCK: &str = "coreclkout";
 
-/// The hard IP's status handed on, as the driver of the transceivers' controller takes it, which Gen3 needs
-/// (`altera_pcie_reconfig_driver`, ACDS 13.1): a conduit leads to one other, and `hip_status` leads to the block.
+/// The copy of the hard IP's status for the driver of the transceivers' controller, which Gen3 needs
+/// (`altera_pcie_reconfig_driver`, ACDS 13.1). A conduit leads to one other, and `hip_status` leads to the block.
 pub const STATUS: &str = "hip_status_drv";
 
-/// Roles of [`STATUS`] with their ports and bits, where a block has it.
+/// Returns the roles of [`STATUS`] with their ports and bits, if the block has that interface.
 pub fn status(config: &Config) -> Vec<(&'static str, Port)> {
     let gen_3 = config.port.generation == Some(3);
     let of = |name: &str| gen_3 && name == "hip_status";
@@ -152,12 +152,12 @@ pub fn status(config: &Config) -> Vec<(&'static str, Port)> {
 /// The streams of packets: from the hard IP, and to it.
 pub const STREAMS: [&str; 2] = ["rx_st", "tx_st"];
 
-/// The master to the board, by the number of the BAR.
+/// Returns the name of the master to the board for the number of a BAR.
 pub fn board(bar: u32) -> &'static str {
     BARS[bar as usize % BARS.len()]
 }
 
-/// Names and roles of these interfaces.
+/// Returns names and roles of the interfaces of a block with a TLP port.
 pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
     let mut list = vec![
         ("rx_st", Role::StreamSink),
@@ -175,7 +175,7 @@ pub fn roles(config: &Config, bar: u32) -> Vec<(&'static str, Role)> {
     list
 }
 
-/// These interfaces, for a configuration, a width of the stream and a BAR.
+/// Returns the interfaces for a configuration, a width of the stream and a BAR.
 pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     let (forward, back) = (Output, Input);
     let reset = Interface {
@@ -210,7 +210,7 @@ pub fn interfaces(config: &Config, port_bits: u32, bar: u32) -> Vec<Interface> {
     list
 }
 
-/// A stream of packets, as both sides must declare it alike, lest an adapter is put between them.
+/// Returns a stream of packets. Both sides must declare it alike, or Platform Designer inserts an adapter.
 fn stream(
     name: &'static str,
     port_bits: u32,
@@ -248,7 +248,7 @@ fn stream(
     }
 }
 
-/// The master to what the host reaches of the board beside the block.
+/// Returns the master to the slaves of the board that the host reaches and that are not the block's.
 fn master(bar: u32) -> Interface {
     let properties = vec![
         ("addressUnits", "SYMBOLS".to_string()),
@@ -279,7 +279,7 @@ fn master(bar: u32) -> Interface {
     interface
 }
 
-/// What answers in place of the bridge's registers: it reads 0.
+/// Returns the slave that replaces the bridge's registers: it reads 0.
 fn cra() -> Interface {
     let properties = vec![
         ("readLatency", "1".to_string()),

@@ -7,8 +7,8 @@ use crate::board::file::{File, Key, Reader};
 use crate::board::model::Bank;
 use crate::error::Result;
 
-/// What UniPHY would take from another memory, silently, if it were not given: mode registers, timing of the chip and
-/// of the board (External Memory Interface Handbook, volume 2, 683385, 7.2).
+/// Parameters for which UniPHY would silently take another memory's values if they were not given: mode registers,
+/// timing of the chip and of the board (External Memory Interface Handbook, volume 2, 683385, 7.2).
 pub const UNIPHY_NEEDED: [&str; 37] = [
     "MEM_CLK_FREQ_MAX",
     "MEM_TCL",
@@ -49,7 +49,7 @@ pub const UNIPHY_NEEDED: [&str; 37] = [
     "TIMING_BOARD_SKEW_BETWEEN_DIMMS",
 ];
 
-/// Parameters of UniPHY that a description may give and need not.
+/// Parameters of UniPHY that a description may give but need not give.
 const FREE: [&str; 6] = [
     "MEM_VENDOR",
     "MEM_ASR",
@@ -78,7 +78,7 @@ pub(super) struct BankFile {
 }
 
 impl Reader<'_> {
-    /// The banks.
+    /// Returns the banks.
     pub(super) fn memory(&self, file: &File) -> Result<Vec<Bank>> {
         let mut banks: Vec<Bank> = Vec::new();
         for entry in &file.memory {
@@ -166,8 +166,8 @@ impl Reader<'_> {
                 "memory.clock_hz",
                 &file.clock_hz,
                 // The slowest with the DLL on: tCK(avg) of 3.3 ns at most, of the speed bins of JESD79-3F as chips'
-                // data sheets quote them. The fastest of a Stratix V (Stratix V device handbook, volume 1, chapter 7:
-                // 933 MHz; not at hand, unverified).
+                // data sheets quote them. The fastest of a Stratix V: 933 MHz (Stratix V device handbook, volume 1,
+                // chapter 7; not at hand, unverified).
                 |hz| (303_000_000..=933_500_000).contains(&hz),
                 "Use Hz, from 303 MHz to 933 MHz; half of the transfers in a second.",
             )?,
@@ -194,7 +194,7 @@ impl Reader<'_> {
         Ok(bank)
     }
 
-    /// Further parameters of the controller, sorted.
+    /// Returns further parameters of the controller, sorted.
     fn uniphy(&self, entry: &Spanned<BankFile>) -> Result<Vec<(String, String)>> {
         let given = &entry.get_ref().uniphy;
         let missing: Vec<_> = (UNIPHY_NEEDED.iter().copied())

@@ -1,15 +1,15 @@
 //! A board as systems of Platform Designer, in the shape of the BSPs that `peerlane extend` takes: with the OpenCL
-//! SDK's `acl_dma`, in whose place the extension puts Peerlane's block.
+//! SDK's `acl_dma`, which the extension replaces by Peerlane's block.
 //!
 //! Interfaces and parameters of the SDK's and of Quartus's components are those of public BSPs of AOCL 13.1.
 
 use crate::board::model::{Bank, Board, FAMILY};
 use crate::board::system::{Export, Module, QUARTUS, System};
 
-/// What the board's version component reads until the extension gives the board its own.
+/// The value that the board's version component reads until the extension gives the board its own.
 const VERSION_ID: u32 = 0xa0c7_c1e0;
 
-/// Where the slaves stand in the BAR, as in public BSPs.
+/// Addresses of the slaves in the BAR, as in public BSPs.
 mod map {
     pub const CRA: u64 = 0;
     pub const KERNELS: u64 = 0x4000;
@@ -18,14 +18,14 @@ mod map {
     pub const VERSION: u64 = 0xcfc0;
     pub const MEMORY_STATUS: u64 = 0xcfe0;
     pub const WINDOW: u64 = 0x1_0000;
-    /// Address bits up to the window's end.
+    /// Address bits up to the end of the window.
     pub const BITS: u32 = 17;
 }
 
-/// The board: everything but the kernels.
+/// Makes the board: everything but the kernels.
 pub fn board(board: &Board) -> System {
     let mut system = System {
-        // A stage in front of the memory's arbiter would let a write that is chained to a read be too early.
+        // With a stage in front of the memory's arbiter, a write that is chained to a read could be too early.
         stages: 0,
         ..System::default()
     };
@@ -39,7 +39,7 @@ pub fn board(board: &Board) -> System {
     system
 }
 
-/// Clocks and resets from the pins.
+/// Adds clocks and resets from the pins.
 fn inputs(system: &mut System, board: &Board) {
     system.quartus(
         "reset_in",
@@ -62,7 +62,7 @@ fn inputs(system: &mut System, board: &Board) {
     system.export("board_clk", "board_clk.in_clk", "clock", "end");
 }
 
-/// The hard IP, its calibration, and the bridge to all registers.
+/// Adds the hard IP, its calibration, and the bridge to all registers.
 fn link(system: &mut System, board: &Board) {
     let pcie = &board.pcie;
     let bar_bits = pcie.bar_bits.unwrap_or(map::BITS);
@@ -162,12 +162,12 @@ fn link(system: &mut System, board: &Board) {
     system.slave("host_bridge.m0", "memory_status.s", map::MEMORY_STATUS);
 }
 
-/// The transceivers' calibration. Its clock is a free-running one of 100 to 125 MHz (Stratix V Avalon-ST user guide
-/// 683093, "Connecting the Transceiver Reconfiguration Controller IP Core").
+/// Adds the transceivers' calibration. Its clock is a free-running one of 100 to 125 MHz (Stratix V Avalon-ST user
+/// guide 683093, "Connecting the Transceiver Reconfiguration Controller IP Core").
 ///
-/// It has a logical interface for each channel and one for each PLL, and links of eight lanes take an extra channel for the
-/// clocks of the PCS (the same, 5.14.1). Gen1 and Gen2 have one TX PLL, so Gen2 x8 has 8 + 1 + 1 = 10. That Gen3, with a
-/// second PLL, has 11 follows from the same rule; the guide's table of numbers (table 43) was not at hand.
+/// It has a logical interface for each channel and one for each PLL, and links of eight lanes take an extra channel for
+/// the clocks of the PCS (683093, 5.14.1). Gen1 and Gen2 have one TX PLL, so Gen2 x8 has 8 + 1 + 1 = 10. By the same
+/// rule Gen3, with a second PLL, has 11; the guide's table of numbers (table 43) was not at hand.
 fn calibration(system: &mut System, board: &Board) {
     let lanes = board.pcie.lanes;
     let interfaces = lanes + if lanes == 8 { 2 } else { 1 };
@@ -213,7 +213,7 @@ fn calibration(system: &mut System, board: &Board) {
     }
 }
 
-/// What `aoc` connects kernels to.
+/// Adds the interfaces that `aoc` connects kernels to.
 fn kernels(system: &mut System, board: &Board) {
     system.module("kernel_interface", "acl_kernel_interface", "1.0", &[]);
     let reference = (board.kernel_hz / 1_000_000).to_string();
@@ -297,12 +297,12 @@ fn kernels(system: &mut System, board: &Board) {
     );
 }
 
-/// The SDK's DMA, between the memory and the hard IP, in the first bank's clock.
+/// Adds the SDK's DMA, between the memory and the hard IP, in the first bank's clock.
 fn dma(system: &mut System, board: &Board) {
     let first = &board.memory[0];
     let width = first.port_bits();
     let memory_bits = board.memory_bytes().ilog2();
-    // The hard IP stands above the memory, at a multiple of the table's 2^20 bytes.
+    // The hard IP's addresses follow the memory's, at a multiple of the table's 2^20 bytes.
     let to_pcie = board.memory_bytes();
     system.module(
         "dma",
@@ -357,7 +357,7 @@ fn dma(system: &mut System, board: &Board) {
     );
 }
 
-/// A bank's controller, with the ways to it from the DMA and from kernels.
+/// Adds a bank's controller, with the paths to it from the DMA and from kernels.
 fn memory(system: &mut System, board: &Board, number: usize, bank: &Bank) {
     let name = bank.name.as_str();
     let of = |suffix: &str| format!("{name}{suffix}");
@@ -424,7 +424,7 @@ fn memory(system: &mut System, board: &Board, number: usize, bank: &Bank) {
     system.connect("conduit", &of(".status"), &[&status]);
 }
 
-/// UniPHY's controller.
+/// Adds UniPHY's controller.
 fn controller(system: &mut System, board: &Board, bank: &Bank) {
     let number = |n: u32| n.to_string();
     let fixed = [
@@ -465,15 +465,15 @@ fn controller(system: &mut System, board: &Board, bank: &Bank) {
     });
 }
 
-/// The top system, which has the board and, from `aoc`, the kernels.
+/// Makes the top system, which has the board and, from `aoc`, the kernels.
 pub fn top(board: &System) -> System {
     let mut system = System {
-        // As in public BSPs: nothing of the block's is here.
+        // As in public BSPs: this system has no part of the block.
         stages: 2,
         ..System::default()
     };
     system.module("board", "board", "1.0", &[]);
-    // What leads to kernels is `aoc`'s.
+    // `aoc` connects the exports that lead to kernels.
     let own = |export: &&Export| {
         export.name == "kernel_refclk"
             || !export.name.starts_with("kernel_") && !export.name.starts_with("acl_")
@@ -489,7 +489,7 @@ pub fn top(board: &System) -> System {
     system
 }
 
-/// MHz as UniPHY spells them: with a point.
+/// Formats MHz as UniPHY spells them: with a point.
 fn mhz(hz: u64) -> String {
     let fraction = format!("{:06}", hz % 1_000_000);
     let fraction = fraction.trim_end_matches('0');

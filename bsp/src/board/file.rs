@@ -15,16 +15,16 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::keys::Source;
 use crate::toml_words::words;
 
-/// What a description says where its author does not know.
+/// The word that a description has in place of a value that its author does not know.
 const UNKNOWN: &str = "unknown";
-/// Kinds of links that the hard IP has with an Avalon-MM port of 128 bits, as generation and lanes (Stratix V
-/// Avalon-MM user guide 683411, "System Settings": the HIP modes). Gen3 is left out: its equalisation needs a driver
-/// for the calibration, which the templates do not have.
+/// Kinds of links that the hard IP has with an Avalon-MM port of 128 bits, as generation and lanes (Stratix V Avalon-MM
+/// user guide 683411, "System Settings": the HIP modes). Gen3 is left out: its equalisation needs a driver for the
+/// calibration, which the templates do not have.
 const LINKS: [(i64, i64); 3] = [(1, 8), (2, 4), (2, 8)];
-/// Bits of address that a BAR may have here: the fixed part of the map has 128 KiB, the rest is the block's.
+/// Bits of address that a BAR may have here: the fixed part of the map has 128 KiB, the block the rest.
 const BAR_BITS: std::ops::RangeInclusive<u32> = 17..=31;
 
-/// A value, or the word that says nobody knows it.
+/// A value, or the word for an unknown value.
 #[derive(Debug)]
 pub(super) enum Known<T> {
     Value(T),
@@ -152,12 +152,12 @@ impl Board {
     }
 }
 
-/// Where in a TOML file a key stands, told by the heads of tables.
+/// The place of a key in a TOML file, found from the headers of its tables.
 #[derive(Debug, Default)]
 struct Tables {
-    /// The table, with a dot behind it; empty before the first.
+    /// The table, followed by a dot; empty before the first.
     table: String,
-    /// How many of each array there were.
+    /// Number of elements of each array so far.
     arrays: BTreeMap<String, usize>,
 }
 
@@ -182,7 +182,7 @@ impl Tables {
         );
     }
 
-    /// A key of the table: `memory[1].format`.
+    /// Returns the full name of a key of the table: `memory[1].format`.
     fn key(&self, key: &str) -> String {
         format!("{}{key}", self.table)
     }
@@ -197,7 +197,7 @@ impl Reader<'_> {
         self.source.error(span, what, remedy)
     }
 
-    /// Refuses a description with gaps, all of which it names.
+    /// Refuses a description with unknown values, and names all of them.
     fn all_known(&self) -> Result<()> {
         let mut tables = Tables::default();
         let mut gaps = Vec::new();
@@ -232,7 +232,7 @@ impl Reader<'_> {
     pub(super) fn value<'v, T>(&self, key: &str, value: &'v Key<T>) -> Result<&'v T> {
         match value.get_ref() {
             Known::Value(known) => Ok(known),
-            // One that `all_known` cannot see: quoted otherwise, or in an inline table.
+            // A value that `all_known` cannot see: quoted in another way, or in an inline table.
             Known::Unknown => Err(self.error(
                 value.span(),
                 format!("{key} is unknown"),
@@ -265,7 +265,7 @@ impl Reader<'_> {
         Ok(words.clone())
     }
 
-    /// A name that Tcl, Verilog, Platform Designer and `aoc` all take.
+    /// Reads a name that Tcl, Verilog, Platform Designer and `aoc` all accept.
     pub(super) fn name(&self, key: &str, value: &Key<String>) -> Result<String> {
         let name = self.value(key, value)?;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -280,7 +280,7 @@ impl Reader<'_> {
         Ok(name.clone())
     }
 
-    /// A clock from an oscillator of the board.
+    /// Reads the frequency of a clock from an oscillator of the board.
     pub(super) fn clock(&self, key: &str, value: &Key<i64>) -> Result<u64> {
         self.number(
             key,
@@ -367,7 +367,7 @@ impl Reader<'_> {
                 file.generation.span(),
                 format!("pcie.generation = {generation} with pcie.lanes = {lanes} is not possible"),
                 "Use Gen1 x8, Gen2 x4 or Gen2 x8: what the hard IP has with a port of 128 bits. For Gen3, `gen = 3` in [port] of \
-                 --config, with kind = \"stream\".",
+                 --config, with kind = \"tlp\".",
             ));
         }
         self.number::<u32>(
@@ -392,7 +392,7 @@ impl Reader<'_> {
                 Some(bytes.ilog2())
             }
         };
-        // All zeros and all ones are no IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
+        // All zeros and all ones are not IDs (PCI Local Bus Specification 3.0, 6.2.1 and 6.2.4).
         let id = |key: &str, value| {
             self.number(
                 key,

@@ -42,7 +42,7 @@ struct Environment<'a> {
 struct Top<'a> {
     board: &'a Board,
     ports: &'a [Port],
-    /// Signals of the system's instance, with what each is connected to.
+    /// Signals of the system's instance, each with the signal that it is connected to.
     signals: Vec<(String, String)>,
 }
 
@@ -72,13 +72,13 @@ struct Groups<'a> {
 #[template(path = "board/README.md")]
 struct Readme<'a> {
     board: &'a Board,
-    /// Generation of PCIe that the link gets.
+    /// PCIe generation of the link.
     generation: u32,
-    /// The board's name with the block in it.
+    /// The name of the board after the extension.
     name: String,
 }
 
-/// The files, relative to the BSP's root.
+/// Makes the files; their paths are relative to the BSP's root.
 pub fn files(
     board: &Board,
     ports: &[Port],
@@ -186,7 +186,7 @@ pub fn files(
     .collect()
 }
 
-/// Signals of the system, named as Platform Designer names them: interface and port.
+/// Returns the signals of the system, named as Platform Designer names them: interface and port.
 fn signals(board: &Board, ports: &[Port]) -> Vec<(String, String)> {
     let own = [
         ("board_reset_reset_n", "reset_n"),
@@ -212,7 +212,7 @@ fn signals(board: &Board, ports: &[Port]) -> Vec<(String, String)> {
     signals
 }
 
-/// Clocks from pins, with their periods in nanoseconds.
+/// Returns the clocks from pins, with their periods in nanoseconds.
 fn clocks(board: &Board) -> Vec<(String, String)> {
     let fixed = [
         ("board_clk", board.board_hz),
@@ -226,7 +226,7 @@ fn clocks(board: &Board) -> Vec<(String, String)> {
         .map(|bank| (format!("{}_refclk", bank.name), bank.reference_hz));
     let all = fixed.into_iter().chain(banks);
     all.map(|(name, hz)| {
-        // Rounded down to a picosecond: never slower than the oscillator.
+        // Rounded down to a picosecond: the constraint is never slower than the oscillator.
         let picoseconds = 1_000_000_000_000 / hz;
         (
             name,

@@ -1,7 +1,7 @@
 //! `peerlane new`: a BSP for a board that has none, from a description of the board.
 //!
-//! A board in the shape of the vendors' BSPs is written into a temporary directory, with the OpenCL SDK's `acl_dma`,
-//! and extended as any BSP is. So there is one way by which the block comes into a board, one check, and one report.
+//! A board in the shape of the vendors' BSPs, with the OpenCL SDK's `acl_dma`, is written into a temporary directory
+//! and extended as any BSP is. So the block comes into a board in one way only, with one check and one report.
 
 mod bank;
 mod design;
@@ -37,7 +37,7 @@ pub struct Shipped {
     pub pins: Option<&'static str>,
 }
 
-/// All of them.
+/// All shipped boards.
 pub const SHIPPED: [Shipped; 2] = [
     Shipped {
         name: "de5net",
@@ -52,10 +52,10 @@ pub const SHIPPED: [Shipped; 2] = [
 ];
 
 impl Shipped {
-    /// The board of a name.
+    /// Finds the board of a name.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] with the names that there are.
+    /// [`ErrorKind::Config`] with the names that exist.
     pub fn named(name: &str) -> Result<Self> {
         let found = SHIPPED.iter().find(|board| board.name == name);
         found.copied().ok_or_else(|| {
@@ -72,7 +72,7 @@ impl Shipped {
         })
     }
 
-    /// What people call the board.
+    /// Returns the board's usual name.
     pub fn title(&self) -> &'static str {
         let line = self
             .text
@@ -81,7 +81,7 @@ impl Shipped {
         line.unwrap_or(self.name).trim_matches('"')
     }
 
-    /// How many values its description leaves open.
+    /// Counts the values that the description leaves open.
     pub fn gaps(&self) -> usize {
         let open = |line: &&str| {
             line.split('#')
@@ -102,10 +102,10 @@ pub struct Description {
 }
 
 impl Description {
-    /// The file of that name, or the shipped board.
+    /// Finds the file of that name, or the shipped board.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] if there is neither, [`ErrorKind::Io`].
+    /// [`ErrorKind::Config`] if neither exists, [`ErrorKind::Io`].
     pub fn find(board: &Path) -> Result<Self> {
         let name = board.to_str().filter(|_| !board.is_file());
         match name.filter(|name| !name.contains(['/', '.'])) {
@@ -125,7 +125,7 @@ impl Description {
         }
     }
 
-    /// The board.
+    /// Reads the board.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] with the line and the key.
@@ -133,7 +133,7 @@ impl Description {
         Board::parse(&self.path, &self.text)
     }
 
-    /// The fragment with the pins: name and text.
+    /// Reads the fragment with the pins; returns its name and text.
     fn pins(&self, board: &Board, given: Option<&Path>) -> Result<(PathBuf, String)> {
         if let Some(path) = given {
             return Ok((path.into(), text::read_small(path)?));
@@ -164,20 +164,20 @@ impl Description {
     }
 }
 
-/// What to make.
+/// Options of [`make`].
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The description.
     pub description: Description,
-    /// The directory to be made.
+    /// The directory to make.
     pub out: PathBuf,
-    /// A fragment with the pins in place of the description's.
+    /// A fragment with the pins that replaces the description's.
     pub pins: Option<PathBuf>,
     /// Configuration of the block.
     pub config: Config,
 }
 
-/// A fragment for the board's pins, to be filled in.
+/// Returns a fragment for the board's pins, with the pins left open.
 ///
 /// # Errors
 /// Those of [`Description::board`].
@@ -185,7 +185,7 @@ pub fn blank_pins(description: &Description) -> Result<String> {
     Ok(pins::blank(&ports::ports(&description.board()?)))
 }
 
-/// Makes the BSP. Nothing is left behind if it fails.
+/// Makes the BSP. On failure it leaves no files.
 ///
 /// # Errors
 /// [`ErrorKind::Config`] with the place in the description or the fragment; those of [`extend::extend`].
@@ -197,7 +197,7 @@ pub fn make(options: &Options) -> Result<Report> {
     pins::check(&path, &fragment, &ports, &board.pins_place)?;
 
     output::check_for_aoc(&options.out)?;
-    // No BSP is read, so that no output can lie in it.
+    // No BSP is read, so the output cannot lie in one.
     let parent = output::check_output(&options.out, &options.out)?;
     let temporary = tempfile::Builder::new()
         .prefix(".peerlane-new-")
@@ -219,7 +219,7 @@ pub fn make(options: &Options) -> Result<Report> {
     };
     let report =
         extend::extend_new(&extension, &board.title).map_err(|error| match error.kind {
-            // The board before the block came in is written a second time, beside the result.
+            // The board without the block is written a second time, next to the result.
             ErrorKind::Io => {
                 let error = error.named_as_given(&made, &options.out);
                 error.named_as_given(temporary.path(), &options.out)
@@ -247,7 +247,7 @@ pub fn make(options: &Options) -> Result<Report> {
     Ok(report)
 }
 
-/// An error of the extension: its place is in a directory that will be gone.
+/// Changes an error of the extension so that it does not name the temporary directory, which is removed.
 fn of_the_board(mut error: Error, description: &Description, temporary: &Path) -> Error {
     if error.kind != ErrorKind::Interrupted && error.place.path.starts_with(temporary) {
         let inside = error.place.to_string();

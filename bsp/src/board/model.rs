@@ -1,10 +1,10 @@
-//! A board, as far as its files depend on it.
+//! The facts of a board that its files depend on.
 
 use std::path::PathBuf;
 
 use crate::error::Place;
 
-/// The one family that the templates are for.
+/// The only family that the templates support.
 pub const FAMILY: &str = "Stratix V";
 
 /// A board.
@@ -12,11 +12,11 @@ pub const FAMILY: &str = "Stratix V";
 pub struct Board {
     /// Name, also of its directory.
     pub name: String,
-    /// What people call it.
+    /// The board's usual name.
     pub title: String,
     /// The device.
     pub device: Device,
-    /// What the board's logic takes of it.
+    /// Resources of the device that the board's logic takes.
     pub shell: Shell,
     /// The link to the host.
     pub pcie: Pcie,
@@ -28,9 +28,9 @@ pub struct Board {
     pub memory: Vec<Bank>,
     /// The file with the pins, as given.
     pub pins: Option<PathBuf>,
-    /// Where the description says so, or should.
+    /// The place of `pins` in the description, or the place where it belongs.
     pub pins_place: Place,
-    /// Where it says how large the BAR is, or would.
+    /// The place of the BAR's size in the description, or the place where it belongs.
     pub bar_place: Place,
 }
 
@@ -47,7 +47,7 @@ pub struct Device {
     pub model: String,
 }
 
-/// What the board's logic takes of the device, kernels and Peerlane's block left out.
+/// Resources of the device that the board's logic takes, without kernels and Peerlane's block.
 #[derive(Debug, Clone)]
 pub struct Shell {
     /// Adaptive logic modules.
@@ -67,7 +67,7 @@ pub struct Pcie {
     pub generation: u32,
     /// 4 or 8.
     pub lanes: u32,
-    /// Address bits of the BAR, if the description says how large it is.
+    /// Address bits of the BAR, if the description gives its size.
     pub bar_bits: Option<u32>,
     /// PCI vendor.
     pub vendor: u16,
@@ -79,7 +79,7 @@ pub struct Pcie {
     pub reference_hz: u64,
 }
 
-/// A bank of DDR3 memory behind a UniPHY controller.
+/// A bank of DDR3 memory with a UniPHY controller.
 #[derive(Debug, Clone)]
 pub struct Bank {
     /// Name of its instance, and of its pins' ports.
@@ -94,7 +94,7 @@ pub struct Bank {
     pub clock_hz: u64,
     /// Reference clock in Hz.
     pub reference_hz: u64,
-    /// Address pins; also bits of a row.
+    /// Address pins; also the bits of a row.
     pub row_bits: u32,
     /// Bits of a column.
     pub column_bits: u32,
@@ -109,14 +109,14 @@ pub struct Bank {
 }
 
 impl Board {
-    /// Bytes of all memory.
+    /// Returns the bytes of all memory.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.iter().map(|bank| bank.bytes).sum()
     }
 }
 
 impl Bank {
-    /// Bits of the controller's port: a quarter-rate controller moves 8 words of the data pins in a clock.
+    /// Returns the bits of the controller's port: a quarter-rate controller moves 8 words of the data pins in a clock.
     pub fn port_bits(&self) -> u32 {
         8 * self.width
     }

@@ -1,7 +1,7 @@
-//! Part numbers of Stratix V devices (Stratix V Device Overview 683258, once SV51001, on ordering). That section was not
-//! at hand: the fields are unverified but for the part numbers of public projects, which the tests have.
+//! Part numbers of Stratix V devices (Stratix V Device Overview 683258, formerly SV51001, on ordering). That section
+//! was not at hand: the fields are unverified except for the part numbers of public projects, which the tests have.
 
-/// What a part number says.
+/// Facts that a part number states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Speed grade of the fabric.
@@ -11,10 +11,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// Reads a part number of a variant with transceivers: GX, GT and GS, of which each device has a hard IP.
+    /// Reads a part number of a variant with transceivers: GX, GT and GS. Each of these devices has a hard IP.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why it is not a part number of these variants.
     pub fn parse(number: &str) -> Result<Self, &'static str> {
         let rest = number
             .strip_prefix("5SG")
@@ -54,7 +54,7 @@ impl Part {
         })
     }
 
-    /// The grade as Platform Designer spells it.
+    /// Returns the grade as Platform Designer spells it.
     pub fn speed_grade(self) -> String {
         format!("{}_H{}", self.core, self.transceivers)
     }

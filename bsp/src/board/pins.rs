@@ -11,18 +11,18 @@ use crate::system::tcl::{Command, commands};
 /// Most ports that an error names.
 const NAMED: usize = 8;
 
-/// Checks that each pin of the board is assigned once, to a port that there is.
+/// Checks that each pin of the board is assigned once, to a port that exists.
 ///
 /// # Errors
-/// [`ErrorKind::Config`] with the fragment's line; for ports without a pin with `asked`, where the description names
-/// the fragment.
+/// [`ErrorKind::Config`] with the line of the fragment. For ports without a pin it has `asked`: the place where the
+/// description names the fragment.
 pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<()> {
     let wanted: Vec<String> = ports.iter().flat_map(Port::pins).collect();
     let mut port_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut pin_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut end = 0;
     for command in commands(text) {
-        // What stands in a word, such as the number of `{dq[0]}`, is no command of the fragment.
+        // Text inside a word, such as the number of `{dq[0]}`, is not a command of the fragment.
         if command.span.start < end {
             continue;
         }
@@ -104,14 +104,14 @@ pub fn check(path: &Path, text: &str, ports: &[Port], asked: &Place) -> Result<(
     ))
 }
 
-/// Whether a command has a variable or a substitution; the brackets of a bus have a number in them.
+/// Reports whether a command has a variable or a substitution; the brackets of a bus have a number in them.
 fn computes(command: &str) -> bool {
     let mut brackets = command.split('[').skip(1);
     let bit = |c: char| c.is_ascii_digit() || c == '*';
     command.contains('$') || brackets.any(|after| !after.starts_with(bit))
 }
 
-/// Pin and port of a location.
+/// Returns pin and port of a location assignment.
 fn location(command: &Command) -> Option<(String, String)> {
     let (mut pin, mut port) = (None, None);
     let mut rest = command.words[1..].iter();
@@ -133,7 +133,7 @@ fn location(command: &Command) -> Option<(String, String)> {
     Some((pin?, port?))
 }
 
-/// A fragment to be filled in.
+/// Returns a fragment with the pins left open.
 pub fn blank(ports: &[Port]) -> String {
     let pins = ports.iter().flat_map(Port::pins);
     pins.map(|port| format!("set_location_assignment PIN_? -to {{{port}}}\n"))

@@ -1,4 +1,4 @@
-//! The ports of a board's `top.v`: what its pins are assigned to.
+//! The ports of a board's `top.v`, to which its pins are assigned.
 
 use crate::board::model::Board;
 
@@ -14,7 +14,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// In Verilog, padded.
+    /// Returns Verilog's keyword, padded.
     pub fn verilog(self) -> &'static str {
         match self {
             Self::In => "input ",
@@ -33,12 +33,12 @@ pub struct Port {
     pub direction: Direction,
     /// Bits of a vector; none for a plain wire.
     pub bits: Option<u32>,
-    /// Signal of the system that it is connected to, if it is one as it stands.
+    /// The signal of the system that the port is directly connected to, if there is one.
     pub signal: Option<String>,
 }
 
 impl Port {
-    /// The names that pins are assigned to.
+    /// Returns the names that pins are assigned to.
     pub fn pins(&self) -> Vec<String> {
         match self.bits {
             None => vec![self.name.clone()],
@@ -48,14 +48,14 @@ impl Port {
         }
     }
 
-    /// Its range in Verilog, padded.
+    /// Returns the range in Verilog, padded.
     pub fn range(&self) -> String {
         let range = self.bits.map(|bits| format!("[{}:0]", bits - 1));
         format!("{:<7}", range.unwrap_or_default())
     }
 }
 
-/// The ports of a board.
+/// Returns the ports of a board.
 pub fn ports(board: &Board) -> Vec<Port> {
     use Direction::{Both, In, Out};
     let port = |name: &str, direction, bits, signal: &str| Port {
@@ -88,7 +88,8 @@ pub fn ports(board: &Board) -> Vec<Port> {
             &format!("{name}_oct_rzqin"),
         ));
         let (lanes, ranks, pairs) = (bank.width / 8, bank.ranks, bank.clock_pairs);
-        // External Memory Interface Handbook, volume 3, 683841, 1 "Functional Description - UniPHY": the memory's interface.
+        // External Memory Interface Handbook, volume 3, 683841, 1 "Functional Description - UniPHY": the memory's
+        // interface.
         for (signal, direction, bits) in [
             ("a", Out, Some(bank.row_bits)),
             ("ba", Out, Some(bank.bank_bits)),

@@ -1,7 +1,6 @@
-//! A system of Platform Designer, as it is put together: instances, connections, exports, and the bridges that a board
-//! is made of.
+//! Builds a system of Platform Designer: instances, connections, exports, and the bridges that a board consists of.
 
-/// Version of Quartus whose components are named; a later one migrates them.
+/// Version of Quartus that the components are of; a later Quartus migrates them.
 pub const QUARTUS: &str = "13.1";
 
 /// An instance.
@@ -26,9 +25,9 @@ pub struct Connection {
     pub start: String,
     /// Where it ends.
     pub end: String,
-    /// Base address of an `avalon` one.
+    /// Base address of an `avalon` connection.
     pub base: Option<String>,
-    /// Number of an `interrupt` one.
+    /// Number of an `interrupt` connection.
     pub irq: Option<u32>,
 }
 
@@ -59,7 +58,7 @@ pub struct System {
 }
 
 impl System {
-    /// An instance of a component of Quartus.
+    /// Adds an instance of a component of Quartus.
     pub(super) fn quartus(&mut self, name: &str, kind: &'static str, parameters: &[(&str, &str)]) {
         self.module(name, kind, QUARTUS, parameters);
     }
@@ -135,7 +134,7 @@ impl System {
         });
     }
 
-    /// A bridge in one clock.
+    /// Adds a bridge in one clock.
     pub(super) fn bridge(&mut self, name: &str, width: u32, bits: u32, burst: u32) {
         let pending = if burst == 1 { "1" } else { "32" };
         self.quartus(
@@ -155,7 +154,7 @@ impl System {
         );
     }
 
-    /// A bridge between two clocks, with bursts of the kernels' and the DMA's length.
+    /// Adds a bridge between two clocks, with bursts as long as those of the kernels and of the DMA.
     pub(super) fn crossing(&mut self, name: &str, width: u32, bits: u32, responses: u32) {
         self.quartus(
             name,

@@ -1,5 +1,5 @@
-//! The component (`_hw.tcl`) run under `tclsh`, with a stand-in for Platform Designer's commands, and
-//! compared with the Verilog that it names.
+//! Runs the component (`_hw.tcl`) under `tclsh`, with a mock of Platform Designer's commands, and compares it with the
+//! Verilog that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,11 +16,11 @@ use crate::output;
 use crate::system::library::{NEW_DMA, Role};
 use crate::verilog;
 
-/// The stand-in: it knows the commands and properties of Platform Designer that a component may use,
-/// refuses all others, and prints what was declared.
+/// The mock. It implements the commands and properties of Platform Designer that a component may use, refuses all
+/// others, and prints the declarations.
 const STAND_IN: &str = include_str!("../../tcl/platform_designer.tcl");
 
-/// What a component declares.
+/// Declarations of a component.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Component {
     /// Its name.
@@ -40,8 +40,8 @@ pub struct Component {
 /// Runs a component.
 ///
 /// # Errors
-/// [`ErrorKind::Tool`] if there is no `tclsh`; [`ErrorKind::Inconsistent`] with the stand-in's message if
-/// the component does what Platform Designer would refuse.
+/// [`ErrorKind::Tool`] if `tclsh` is missing; [`ErrorKind::Inconsistent`] with the mock's message if the component does
+/// something that Platform Designer would refuse.
 pub fn run(hw_tcl: &Path) -> Result<Component> {
     let tool = |what: String| {
         Error::new(
@@ -56,7 +56,7 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
     let tclsh = Tclsh::open().map_err(|e| tool(format!("no tclsh: {e}")))?;
     let script = work.path().join("platform_designer.tcl");
     fs::write(&script, STAND_IN).map_err(|e| Error::io(&script, "write the file", &e))?;
-    // Tcl takes arguments for text: of the file only its name is given, which is ours.
+    // `tclsh` takes its arguments as text, so the script is started by its file name alone, which Peerlane chose.
     let (Some(dir), Some(name)) = (hw_tcl.parent(), hw_tcl.file_name()) else {
         return Err(tool("the component has no name".into()));
     };
@@ -83,7 +83,7 @@ pub fn run(hw_tcl: &Path) -> Result<Component> {
     parse(&text).ok_or_else(|| tool("the stand-in printed something else than it should".into()))
 }
 
-/// Reads what the stand-in prints: a declaration a line.
+/// Reads the output of the mock: one declaration a line.
 fn parse(text: &str) -> Option<Component> {
     let mut found = Component::default();
     for line in text.lines() {
@@ -122,7 +122,7 @@ fn parse(text: &str) -> Option<Component> {
     Some(found)
 }
 
-/// Tests the component against the Verilog.
+/// Checks the component against the Verilog.
 ///
 /// # Errors
 /// [`ErrorKind::Tool`], [`ErrorKind::Io`].
@@ -248,7 +248,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     Ok(())
 }
 
-/// Compares ports, widths and directions; one finding a port.
+/// Compares ports, widths and directions; adds at most one diagnostic for each port.
 fn compare(component: &Component, top: &verilog::Module, place: &Place, findings: &mut Findings) {
     let text = |p: &Port| format!("{} of {} bits", p.direction.verilog(), p.width);
     let declared: BTreeMap<&str, &Port> = component

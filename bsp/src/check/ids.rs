@@ -1,4 +1,4 @@
-//! The generated files are those that the record names, and carry its hashes.
+//! Checks that the generated files are those that the record names, and carry its hashes.
 
 use std::fs;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::layout::{BUILD_FILE, Layout};
 
 const AGAIN: &str = "Extend the vendor's BSP again: generated files are not to be edited.";
 
-/// Tests hashes of files and the ids in the Verilog.
+/// Checks the hashes of files and the IDs in the Verilog.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Inconsistent`] if the record names no place of a slave. What cannot be
-/// read is a finding.
+/// [`crate::error::ErrorKind::Inconsistent`] if the record has no place of a slave. A file that cannot be read is a
+/// diagnostic.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "ids";
     let before = findings.found();
@@ -59,7 +59,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
         }
     }
     program(build, &hardware, findings);
-    // What the record's configuration gives with this version of the program.
+    // The `BUILD_ID` that this version of the program gives for the record's configuration.
     let board = build.board(layout)?;
     let ours = generator::params(&build.config, board).build_id();
     let here = build.program() == Program::this();
@@ -98,7 +98,8 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     Ok(())
 }
 
-/// Which program wrote the BSP. Another one may write another BSP of the same input, and knows other rules.
+/// Compares the program that wrote the BSP with this one. Another program may write another BSP from the same input,
+/// and knows other rules.
 fn program(build: &Build, hardware: &Path, findings: &mut Findings) {
     const TEST: &str = "program";
     let (wrote, this) = (build.program(), Program::this());

@@ -1,4 +1,4 @@
-//! `peerlane check`: proves an extended BSP sound, as far as that goes without Quartus.
+//! `peerlane check`: proves an extended BSP correct, as far as that is possible without Quartus.
 
 pub mod component;
 pub mod ids;
@@ -16,50 +16,50 @@ use crate::output;
 use crate::remedy;
 use crate::revert;
 
-/// Changed files that are named one by one.
+/// Most changed files that are listed by name.
 const MOST: usize = 12;
 
-/// How grave a finding is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Proved.
     Good,
-    /// Could not be proved, or was so before; not a fault of the extension.
+    /// Not provable, or already so in the vendor's BSP; not a fault of the extension.
     Note,
     /// Wrong.
     Bad,
 }
 
-/// The result of one test, or one thing that it found.
+/// The result of one test, or one of its diagnostics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How grave.
+    /// Its severity.
     pub level: Level,
-    /// What was tested.
+    /// The test.
     pub test: &'static str,
-    /// Where.
+    /// Its place.
     pub place: PathBuf,
     /// Line, if there is one.
     pub line: Option<usize>,
-    /// The finding: a sentence without its full stop.
+    /// The message: a sentence without its full stop.
     pub what: String,
-    /// What to do about it; empty unless it is bad.
+    /// The hint; empty unless the diagnostic is a fault.
     pub remedy: String,
-    /// Whether the vendor's BSP has it too. A test that found this claims no success.
+    /// Whether the vendor's BSP has the fault too. A test with such a diagnostic does not report success.
     pub inherited: bool,
 }
 
-/// All findings.
+/// All diagnostics.
 #[derive(Debug, Default)]
 pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
-    /// Adds what was proved.
+    /// Adds a proved fact.
     pub fn good(&mut self, test: &'static str, what: impl Into<String>) {
         self.push(Level::Good, test, Place::file(""), what.into(), "");
     }
 
-    /// Adds what could not be proved.
+    /// Adds a fact that could not be proved.
     pub fn note(&mut self, test: &'static str, place: Place, what: impl Into<String>) {
         self.push(Level::Note, test, place, what.into(), "");
     }
@@ -90,17 +90,17 @@ impl Findings {
         });
     }
 
-    /// The first fault.
+    /// Returns the first fault.
     pub fn first_error(&self) -> Option<&Finding> {
         self.0.iter().find(|f| f.level == Level::Bad)
     }
 
-    /// Number of faults.
+    /// Counts the faults.
     pub fn errors(&self) -> usize {
         self.0.iter().filter(|f| f.level == Level::Bad).count()
     }
 
-    /// Number of faults, and of those that the vendor's BSP has too.
+    /// Counts the faults, including those that the vendor's BSP has too.
     fn found(&self) -> usize {
         let faults = self
             .0
@@ -109,18 +109,18 @@ impl Findings {
         faults.count()
     }
 
-    /// Whether a test found no fault since there were `before` of them ([`Self::found`]).
+    /// Reports whether a test found no fault since there were `before` of them ([`Self::found`]).
     fn unchanged(&self, before: usize) -> bool {
         self.found() == before
     }
 }
 
-/// Everything that can be checked, with the component run under `tclsh`.
+/// Runs all tests, with the component under `tclsh`.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::NotABsp`] if it is no extended BSP, [`crate::error::ErrorKind::BadXml`],
-/// [`crate::error::ErrorKind::Tool`] if there is no `tclsh`, [`crate::error::ErrorKind::Io`]. What is wrong with the
-/// BSP itself is a [`Finding`].
+/// [`crate::error::ErrorKind::NotABsp`] if the directory is not an extended BSP, [`crate::error::ErrorKind::BadXml`],
+/// [`crate::error::ErrorKind::Tool`] if `tclsh` is missing, [`crate::error::ErrorKind::Io`]. A fault of the BSP itself
+/// is a [`Finding`].
 pub fn check(layout: &Layout) -> Result<Findings> {
     let mut findings = run(layout, true)?;
     let whole = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());
@@ -135,15 +135,16 @@ pub fn check(layout: &Layout) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Everything that needs no other program.
+/// Runs all tests that need no other program.
 ///
 /// # Errors
-/// As [`check`].
+/// Those of [`check`].
 pub fn structure(layout: &Layout) -> Result<Findings> {
     run(layout, false)
 }
 
-/// Where the platform is must not matter: scripts have absolute paths, too (`info script`, `pwd`).
+/// Runs the tests on the canonical path. The platform's location must not matter, and scripts have absolute paths
+/// (`info script`, `pwd`).
 fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let given = &layout.root;
     let whole =
@@ -153,7 +154,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
         hardware: layout.hardware.clone(),
     };
     let mut findings = judge(&real, with_tcl).map_err(|mut error| {
-        // Readers do not know whose file it is.
+        // Readers do not know whether a file belongs to the input or to the result.
         if error.remedy == remedy::of_input(&error.place.path) {
             error.remedy = remedy::of_result(&error.place.path);
         }
@@ -163,7 +164,7 @@ fn run(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     for finding in &mut findings.0 {
         if let Ok(inside) = finding.place.strip_prefix(&whole) {
             finding.place = match inside.as_os_str().is_empty() {
-                // With nothing behind it, a join would end in a slash.
+                // `join` with an empty path would end in a slash.
                 true => given.clone(),
                 false => given.join(inside),
             };
@@ -178,7 +179,7 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     let mut findings = Findings::default();
     edits(layout, &mut findings)?;
     result::check(layout, &build, &mut findings)?;
-    // What is missing may be why something else is wrong.
+    // A missing file may be the reason for another fault.
     let missing = |finding: &Finding| finding.test == result::FILES && finding.level != Level::Good;
     findings.0.sort_by_key(|finding| !missing(finding));
     ids::check(layout, &build, &mut findings)?;
@@ -200,8 +201,8 @@ fn judge(layout: &Layout, with_tcl: bool) -> Result<Findings> {
     Ok(findings)
 }
 
-/// What the platform was made of, and what has become of its files since. The check judges the files as they are, but it
-/// does not understand all of them: of Verilog it knows the names of the files alone.
+/// Reports the origin of the platform and the changes of its files since they were written. The check judges the files
+/// as they are, but it does not understand all of them: of Verilog it knows only the names of the files.
 fn edits(layout: &Layout, findings: &mut Findings) -> Result<()> {
     let record = Record::read(&layout.root)?;
     if record.origin == Origin::New {

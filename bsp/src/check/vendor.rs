@@ -1,4 +1,4 @@
-//! What the vendor's BSP was, kept in the extended platform. The check compares the result with it.
+//! The vendor's BSP as it was, stored in the extended platform. The check compares the result with it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::kept::{self, Entry, Record, Tree};
 use crate::layout::Layout;
 
-/// Most links that lead to each other.
+/// Longest chain of links.
 const MOST_LINKS: usize = 40;
 
-/// The path of a file of the BSP from its hardware directory.
+/// Returns the path of a file of the BSP from its hardware directory.
 pub fn from_hardware(layout: &Layout, path: &Path) -> PathBuf {
     from(
         &layout.hardware,
@@ -22,7 +22,7 @@ pub fn from_hardware(layout: &Layout, path: &Path) -> PathBuf {
     )
 }
 
-/// The path from a directory; both are relative to the same.
+/// Returns a path relative to a directory; both are given relative to the same directory.
 fn from(hardware: &Path, path: &Path) -> PathBuf {
     if let Ok(inside) = path.strip_prefix(hardware) {
         return inside.to_path_buf();
@@ -37,14 +37,14 @@ pub struct Vendor {
     kept: PathBuf,
     hardware: PathBuf,
     tree: Tree,
-    /// Files by their path from the hardware directory: those outside of it begin with `..`.
+    /// Hashes of files by their path from the hardware directory; a path outside it begins with `..`.
     files: BTreeMap<PathBuf, String>,
-    /// Names by hash, of files with content.
+    /// Names by hash, of files that are not empty.
     names: BTreeMap<String, String>,
 }
 
 impl Vendor {
-    /// Reads what was kept.
+    /// Reads the record of the stored files.
     ///
     /// # Errors
     /// Those of [`Record::read`].
@@ -72,7 +72,7 @@ impl Vendor {
         })
     }
 
-    /// The vendor's system in place of a file, if there was one.
+    /// Returns the vendor's system in place of a file, if it exists.
     ///
     /// # Errors
     /// Those of [`Design::read`] and [`Vendor::kept`].
@@ -81,7 +81,7 @@ impl Vendor {
         kept.map(|path| Design::read(&path)).transpose()
     }
 
-    /// The vendor's XML file in place of a file, if there was one.
+    /// Returns the vendor's XML file in place of a file, if it exists.
     ///
     /// # Errors
     /// Those of [`xml`] and [`Vendor::kept`].
@@ -89,10 +89,10 @@ impl Vendor {
         self.kept(inside)?.map(|path| xml(&path)).transpose()
     }
 
-    /// Where the vendor's file in place of a file lies, if there was one.
+    /// Returns the path of the vendor's file in place of a file, if it exists.
     ///
     /// # Errors
-    /// [`ErrorKind::Inconsistent`] if it is not the vendor's any more, or gone; [`ErrorKind::Io`].
+    /// [`ErrorKind::Inconsistent`] if the stored file was changed or is gone; [`ErrorKind::Io`].
     pub fn kept(&self, inside: &Path) -> Result<Option<PathBuf>> {
         let Some((path, hash)) = self.file(inside) else {
             return Ok(None);
@@ -109,23 +109,23 @@ impl Vendor {
         ))
     }
 
-    /// The hash that a file had; `None` if the vendor had no such file.
+    /// Returns the hash that a file had; `None` if the vendor had no such file.
     pub fn hash(&self, inside: &Path) -> Option<&str> {
         self.file(inside).map(|(_, hash)| hash)
     }
 
-    /// The file that a path from the hardware directory led to, links followed, and its hash.
+    /// Returns the file that a path from the hardware directory led to, with links followed, and its hash.
     fn file(&self, inside: &Path) -> Option<(PathBuf, &str)> {
         self.below(&self.hardware.join(inside))
     }
 
-    /// The kept file that a path in the kept tree would lead to, were its links there.
+    /// Returns the stored file that a path in the stored tree would lead to if the tree had its links.
     pub fn linked(&self, path: &Path) -> Option<PathBuf> {
         let (file, _) = self.below(path.strip_prefix(&self.kept).ok()?)?;
         Some(self.kept.join(file))
     }
 
-    /// The path of a kept file from the hardware directory.
+    /// Returns the path of a stored file from the hardware directory.
     pub fn inside(&self, kept: &Path) -> PathBuf {
         from(
             &self.hardware,
@@ -133,16 +133,16 @@ impl Vendor {
         )
     }
 
-    /// The board's directory as it is kept.
+    /// Returns the board's directory in the stored tree.
     pub fn hardware(&self) -> PathBuf {
         match self.hardware.as_os_str().is_empty() {
-            // With nothing behind it, a join would end in a slash.
+            // `join` with an empty path would end in a slash.
             true => self.kept.clone(),
             false => self.kept.join(&self.hardware),
         }
     }
 
-    /// The kept files by their names.
+    /// Returns the stored files by their names.
     pub fn by_name(&self) -> Files {
         let mut found = Files::new();
         for path in self.files.keys() {
@@ -153,7 +153,7 @@ impl Vendor {
         found
     }
 
-    /// The file that a path from the root led to, links followed, and its hash.
+    /// Returns the file that a path from the root led to, with links followed, and its hash.
     fn below(&self, path: &Path) -> Option<(PathBuf, &str)> {
         let parts = |path: &Path| -> Vec<PathBuf> {
             let parts = path.components().rev();
@@ -181,22 +181,22 @@ impl Vendor {
         }
     }
 
-    /// The vendor's name of a file with this hash, wherever it was.
+    /// Returns the vendor's name of a file with this hash, in any directory.
     pub fn name_of(&self, hash: &str) -> Option<&str> {
         self.names.get(hash).map(String::as_str)
     }
 
-    /// All files of the vendor's, by their path from the hardware directory.
+    /// Returns all files of the vendor's, by their path from the hardware directory.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// All that the vendor's tree has.
+    /// Returns the vendor's tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Where the vendor's files are.
+    /// Returns the directory of the vendor's stored files.
     pub fn directory(&self) -> &Path {
         &self.kept
     }

@@ -1,5 +1,5 @@
-//! `peerlane diagram`: a board's block diagram, its address map, its interrupts and its clocks; of an extended BSP,
-//! before and after.
+//! `peerlane diagram`: a board's block diagram, its address map, its interrupts and its clocks; for an extended BSP,
+//! before and after the extension.
 
 mod picture;
 mod read;
@@ -13,22 +13,22 @@ use serde::Serialize;
 use crate::error::Result;
 use picture::Picture;
 
-/// What an extension did to something.
+/// Effect of the extension on a part of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Nothing.
+    /// Unchanged.
     Same,
-    /// It is another kind, or stands elsewhere.
+    /// Changed in kind or place.
     Changed,
-    /// It was put in.
+    /// Added.
     New,
-    /// It was taken out.
+    /// Removed.
     Gone,
 }
 
 impl State {
-    /// The word for it; empty for what stays.
+    /// Returns the word for the state; empty for an unchanged part.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "",
@@ -39,7 +39,7 @@ impl State {
     }
 }
 
-/// What an instance is to the DMA.
+/// Role of an instance in relation to the DMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -66,13 +66,13 @@ pub struct Instance {
     pub name: String,
     /// Its kind.
     pub kind: String,
-    /// What it is to the DMA.
+    /// Its role in relation to the DMA.
     pub part: Part,
     /// The clocks of its two sides, by number in [`Diagram::clocks`].
     pub clocks: (Option<usize>, Option<usize>),
     /// Numbers of its interrupts.
     pub interrupts: Vec<String>,
-    /// What an extension did to it.
+    /// Effect of the extension on it.
     pub state: State,
 }
 
@@ -85,48 +85,48 @@ pub struct Wire {
     pub end: String,
     /// Byte address on the master.
     pub base: u64,
-    /// What an extension did to it.
+    /// Effect of the extension on it.
     pub state: State,
 }
 
 /// A slave at an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Address {
-    /// Whose address space: `instance.interface` of the master.
+    /// The master whose address space it is: `instance.interface`.
     pub master: String,
     /// Byte address.
     pub base: u64,
     /// Bytes that it takes.
     pub bytes: u64,
-    /// Whether it may be fewer: the span is not known, and was taken to reach up to the next slave.
+    /// Whether the slave may have fewer bytes: its span is not known, and was assumed to reach up to the next slave.
     pub assumed: bool,
     /// `instance.interface`.
     pub slave: String,
     /// Kind of the instance.
     pub kind: String,
-    /// What an extension did to it.
+    /// Effect of the extension on it.
     pub state: State,
 }
 
 /// An interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interrupt {
-    /// Where it arrives, `instance.interface`.
+    /// The receiver, `instance.interface`.
     pub receiver: String,
-    /// Its number there.
+    /// Its number at the receiver.
     pub number: String,
-    /// Where it comes from, `instance.interface`.
+    /// The sender, `instance.interface`.
     pub sender: String,
-    /// What an extension did to it.
+    /// Effect of the extension on it.
     pub state: State,
 }
 
-/// A clock and what runs in it.
+/// A clock, with the inputs that it drives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Clock {
-    /// Where it is made, or enters the system.
+    /// The output that makes it, or where it enters the system.
     pub source: String,
-    /// Inputs that it drives, with what an extension did to each connection.
+    /// Inputs that it drives, with the effect of the extension on each connection.
     pub sinks: Vec<(String, State)>,
 }
 
@@ -137,13 +137,13 @@ pub struct Diagram {
     pub board: String,
     /// The system with the DMA, by the name of its file.
     pub system: String,
-    /// Whether it is an extended BSP: what the vendor had is shown, too.
+    /// Whether it is an extended BSP: then the vendor's parts are shown, too.
     pub extended: bool,
     /// Instances between host and memory.
     pub instances: Vec<Instance>,
     /// Connections between them.
     pub wires: Vec<Wire>,
-    /// Slaves in the BARs and behind the DMA's masters, by master and address.
+    /// Slaves in the BARs and slaves of the DMA's masters, by master and address.
     pub addresses: Vec<Address>,
     /// Interrupts, by receiver and number.
     pub interrupts: Vec<Interrupt>,
@@ -170,12 +170,13 @@ impl Diagram {
     /// Reads a BSP: a vendor's, or one that `peerlane extend` wrote.
     ///
     /// # Errors
-    /// As [`crate::extend::extend`] for a BSP that it cannot find the DMA in; those of [`crate::build::Build::read`].
+    /// Those of [`crate::extend::extend`] for a BSP without a DMA that it finds; those of
+    /// [`crate::build::Build::read`].
     pub fn read(bsp: &Path) -> Result<Self> {
         read::diagram(bsp)
     }
 
-    /// The block diagram.
+    /// Draws the block diagram as SVG.
     pub fn svg(&self) -> String {
         let picture = Picture::of(self);
         let svg = Svg {
@@ -185,7 +186,7 @@ impl Diagram {
         svg.render().expect("the template renders plain data")
     }
 
-    /// A page with the diagram and the tables.
+    /// Makes an HTML page with the diagram and the tables.
     pub fn html(&self) -> String {
         let html = Html {
             diagram: self,
@@ -195,20 +196,20 @@ impl Diagram {
         html.render().expect("the template renders plain data") + "\n"
     }
 
-    /// The tables, for a terminal.
+    /// Makes the tables, for a terminal.
     pub fn text(&self) -> String {
         let tables = tables::of(self).into_iter().map(|table| table.text());
         format!("{}\n{}", self.title(), tables.collect::<String>())
     }
 
-    /// Everything, for programs.
+    /// Makes JSON with everything, for programs.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("the diagram holds plain data");
         text.push('\n');
         text
     }
 
-    /// What is shown, in a line.
+    /// Returns the title, in one line.
     pub fn title(&self) -> String {
         let extended = match self.extended {
             true => ", before and after `peerlane extend`",

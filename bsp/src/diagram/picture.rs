@@ -1,5 +1,5 @@
-//! Where everything of the block diagram stands: the host's bus on the left, the block in the middle, memory on the
-//! right, the OpenCL kernel's interface below. All lengths are in pixels.
+//! The layout of the block diagram: the host's bus on the left, the block in the middle, memory on the right, the
+//! OpenCL kernel's interface below. All lengths are in pixels.
 
 mod interrupts;
 
@@ -7,25 +7,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagram::{Diagram, Part, State, Wire};
 
-/// The least width of a box, and the letters of a name that fit: the longest name says how wide all are.
+/// The least width of a box, and the most letters of a name. The longest name determines the width of all boxes.
 const LEAST: i32 = 166;
 const LETTERS: usize = 40;
-/// A letter of a name or a kind, as wide as the widest usual fonts (DejaVu Sans, Verdana) have it on the average, in
-/// tenths of a pixel.
+/// Average width of a letter of a name or a kind in tenths of a pixel, in the widest usual fonts (DejaVu Sans,
+/// Verdana).
 const NAME_LETTER: i32 = 80;
 const KIND_LETTER: i32 = 67;
 const HEIGHT: i32 = 42;
-/// Between two columns.
+/// Distance between two columns.
 const GAP: i32 = 120;
-/// From a row to the next.
+/// Distance from a row to the next.
 const ROW: i32 = 64;
-/// From a port of the block to the next.
+/// Distance from a port of the block to the next.
 const PORT: i32 = 22;
 /// Height of a name with its kind.
 const NAME: i32 = 52;
-/// In front of a box, for what comes from above.
+/// Distance between a box and a line that comes from above.
 const FRONT: i32 = 14;
-/// Between the names of ports that stand at one place.
+/// Distance between the names of ports at one place.
 const PORT_LINE: i32 = 11;
 const LEFT: i32 = 20;
 const TOP: i32 = 112;
@@ -44,11 +44,11 @@ pub(super) struct Shape {
     pub(super) left: &'static str,
     pub(super) right: &'static str,
     pub(super) interrupts: String,
-    /// Where its name stands.
+    /// Middle of its name.
     pub(super) middle: (i32, i32),
 }
 
-/// A word; its class says whether it begins or ends where it stands.
+/// A word; its class says whether it begins or ends at the position.
 pub(super) struct Word {
     pub(super) x: i32,
     pub(super) y: i32,
@@ -70,13 +70,13 @@ pub(super) struct Colour {
     pub(super) clock: String,
 }
 
-/// The whole.
+/// The whole picture.
 pub(super) struct Picture {
     pub(super) width: i32,
     pub(super) height: i32,
     pub(super) shapes: Vec<Shape>,
     pub(super) lines: Vec<Line>,
-    /// From where an interrupt is made to where it arrives.
+    /// Lines from the sender of an interrupt to the receiver.
     pub(super) interrupts: Vec<Line>,
     pub(super) words: Vec<Word>,
     pub(super) colours: Vec<Colour>,
@@ -104,7 +104,7 @@ fn instance(end: &str) -> &str {
     end.split('.').next().unwrap_or(end)
 }
 
-/// What a box is made of.
+/// The content and the position of a box.
 struct Node {
     name: String,
     kind: String,
@@ -119,12 +119,12 @@ struct Node {
 }
 
 impl Node {
-    /// Width of a box in which name and kind fit.
+    /// Returns the width of a box in which name and kind fit.
     fn width(&self) -> i32 {
         let letters = |word: &str| i32::try_from(word.chars().count()).unwrap_or(0);
         let name = letters(&cut(&self.name)) * NAME_LETTER / 10;
         let kind = letters(&shortened(&self.kind)) * KIND_LETTER / 10;
-        // The clocks' colours stand at both sides.
+        // The clocks' colours are at both sides.
         LEAST.max(16 + name.max(kind))
     }
 }
@@ -185,7 +185,7 @@ impl<'a> Layout<'a> {
             ) else {
                 continue;
             };
-            // The hard IP's own registers are a slave like the others.
+            // The hard IP's own registers are drawn like other slaves.
             if to == host && matches!(nodes[from].part, Part::Bridge | Part::Host) {
                 to = by_name(&nodes, &wire.end).unwrap_or_else(|| {
                     nodes.push(Node {
@@ -226,11 +226,11 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Longest ways from the host to the block, and from the block to memory.
+    /// Assigns columns by the longest ways from the host to the block, and from the block to memory.
     fn columns(&mut self) {
         let parts: Vec<Part> = self.nodes.iter().map(|n| n.part).collect();
         let hosts = |p: Part| matches!(p, Part::Host | Part::Bridge);
-        // As often as there are boxes: a circle of bridges ends, too.
+        // One pass for each box: a circle of bridges ends, too.
         for _ in 0..self.nodes.len() {
             for link in &self.links {
                 let (from, to) = (parts[link.from], parts[link.to]);
@@ -263,7 +263,7 @@ impl<'a> Layout<'a> {
                 }
             }
         }
-        // What only the kernel drives stands before what it leads to.
+        // A box that only the kernel drives is in the column before its slaves.
         for _ in 0..self.nodes.len() {
             for (at, part) in parts.iter().enumerate() {
                 if *part == Part::Memory && self.nodes[at].column == 0 {
@@ -279,18 +279,18 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Rows that the block takes.
+    /// Returns the rows that the block takes.
     fn block_rows(&self) -> i32 {
         let ports = self.inputs.len().max(self.outputs.len()).max(1);
         let ports = i32::try_from(ports).unwrap_or(0);
-        // The name stands below the ports.
+        // The name is below the ports.
         1 + (ports * PORT + NAME).div_euclid(ROW) + 1
     }
 
     fn rows(&mut self) {
         let block = self.nodes[self.dma].column;
         let below = self.block_rows();
-        // Columns that connections to the block pass.
+        // Columns that connections to the block cross.
         let passed: BTreeSet<i32> = (self.links.iter())
             .filter(|l| l.to == self.dma && self.nodes[l.from].column < block)
             .flat_map(|l| self.nodes[l.from].column + 1..block)
@@ -335,7 +335,7 @@ impl<'a> Layout<'a> {
             } else if self.nodes[at].port {
                 ports.push(at);
             } else {
-                // Beside what leads to it, if there is room.
+                // In the row of its masters, if there is room.
                 let parents = self
                     .links
                     .iter()
@@ -350,8 +350,8 @@ impl<'a> Layout<'a> {
                 }
             }
         }
-        // The kernel's ways to memory stand below all of it, and what the host drives of them below the block, too: its
-        // connection passes there.
+        // The boxes between the kernel and memory are below all memory. Those that the host drives as well are also
+        // below the block, because their connection passes there.
         for at in ports {
             let column = self.nodes[at].column;
             let mut into = self.links.iter().filter(|l| l.to == at);
@@ -382,13 +382,13 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Height of a port of the block.
+    /// Returns the height of a port of the block.
     fn port(&self, ports: &[String], end: &str) -> i32 {
         let at = ports.iter().position(|p| p == end).unwrap_or(0);
         TOP + ROW + HEIGHT / 2 + i32::try_from(at).unwrap_or(0) * PORT
     }
 
-    /// Where a connection leaves and arrives.
+    /// Returns where a connection starts and ends.
     fn ends(&self, link: &Link<'_>) -> ((i32, i32), (i32, i32)) {
         let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
         let side = |at: usize, right: bool| self.left_of(at) + if right { self.width } else { 0 };
@@ -412,7 +412,7 @@ impl<'a> Layout<'a> {
         ((side(link.from, !back), from), (side(link.to, back), to))
     }
 
-    /// Whether a connection leads to the next column.
+    /// Reports whether a connection leads to the next column.
     fn is_near(&self, link: &Link<'_>) -> bool {
         (self.nodes[link.to].column - self.nodes[link.from].column).abs() <= 1
     }
@@ -464,7 +464,7 @@ impl<'a> Layout<'a> {
             });
             x += width;
         }
-        // What goes lies beneath what comes.
+        // Removed connections are drawn first, so new ones cover them.
         let mut links: Vec<&Link<'_>> = self.links.iter().collect();
         links.sort_by_key(|l| match l.wire.state {
             State::Gone => 0,
@@ -516,7 +516,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Addresses, in front of where connections arrive.
+    /// Adds the addresses, in front of the ends of connections.
     fn addresses(&self, words: &mut Vec<Word>) {
         for link in &self.links {
             let mut others = self.links.iter();
@@ -535,7 +535,7 @@ impl<'a> Layout<'a> {
             let back = link.to == self.host || self.nodes[link.to].part == Part::Return;
             let (x, side) = match back {
                 true => (x + 10, "start"),
-                // Beside the line that comes from above, past other boxes.
+                // Next to the line that comes from above, past other boxes.
                 false if !self.is_near(link) && link.to != self.dma => (x - FRONT - 4, "end"),
                 false => (x - 8, "end"),
             };
@@ -548,10 +548,10 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Names of the block's and the hard IP's ports, inside of them.
+    /// Adds the names of the block's and the hard IP's ports, inside the boxes.
     fn ports(&self, words: &mut Vec<Word>) {
         let mut seen = BTreeSet::new();
-        // Ports that are gone stand where new ones do.
+        // Removed ports may be at the places of new ones.
         let mut above: BTreeMap<(i32, i32), i32> = BTreeMap::new();
         for link in &self.links {
             let ((x, y), (to_x, to_y)) = self.ends(link);
@@ -602,7 +602,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A kind, as much of it as fits into a box.
+/// Returns a kind, cut so that it fits into a box.
 fn shortened(kind: &str) -> String {
     let kind = match kind {
         "altera_avalon_mm_clock_crossing_bridge" => "clock crossing bridge",
@@ -612,7 +612,7 @@ fn shortened(kind: &str) -> String {
     cut(kind)
 }
 
-/// As much of a word as fits into a box.
+/// Returns a word, cut so that it fits into a box.
 fn cut(word: &str) -> String {
     match word.char_indices().nth(LETTERS) {
         Some((at, _)) => format!("{}…", &word[..at]),

@@ -1,4 +1,4 @@
-//! What a BSP is, and what it was before it was extended.
+//! Reads a BSP, and its state before it was extended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -59,7 +59,7 @@ fn read(bsp: &Path) -> Result<Diagram> {
     Ok(of(board, &before, after.as_ref()))
 }
 
-/// The design before it was extended: with the systems of which the vendor's were kept.
+/// Returns the design before it was extended, with the stored systems of the vendor.
 fn vendors(layout: &Layout, library: &Library) -> Result<Library> {
     let vendor = Vendor::read(layout)?;
     let mut old = library.clone();
@@ -80,7 +80,7 @@ struct Both<T> {
     new: Option<T>,
 }
 
-/// What there is before and after, by something that tells one from the other.
+/// Pairs the values before and after by a key.
 fn both<K: Ord, T>(
     old: Vec<T>,
     new: Option<Vec<T>>,
@@ -116,7 +116,7 @@ fn both<K: Ord, T>(
 }
 
 impl<T: Clone> Both<T> {
-    /// The value as it is last, and what became of it.
+    /// Returns the latest value and the effect of the extension.
     fn last(&self, after: bool, same: impl Fn(&T, &T) -> bool) -> (T, State) {
         match (&self.old, &self.new) {
             (Some(old), None) if !after => (old.clone(), State::Same),
@@ -146,7 +146,7 @@ fn of(board: String, before: &Site<'_>, after: Option<&Site<'_>>) -> Diagram {
     }
 }
 
-/// Which instances are shown, and as what.
+/// Returns the instances to show, with their roles.
 fn parts(before: &Site<'_>, after: Option<&Site<'_>>) -> BTreeMap<String, Part> {
     let mut parts = BTreeMap::new();
     for site in [Some(before), after].into_iter().flatten() {
@@ -181,7 +181,7 @@ fn parts_of(site: &Site<'_>) -> BTreeMap<String, Part> {
         };
         parts.insert(name.clone(), part);
     }
-    // What the DMA's masters lead to: back to PCIe, or to memory.
+    // Instances that the DMA's masters lead to: back to PCIe, or to memory.
     let links: Vec<&Connection> = site.system.of_kind("avalon").collect();
     let from = |name: &str| {
         let links = links.iter().copied();
@@ -220,7 +220,7 @@ fn parts_of(site: &Site<'_>) -> BTreeMap<String, Part> {
         };
         parts.insert(name.clone(), part);
     }
-    // What else drives that memory: the kernel, also through a monitor, which is a slave in the BAR, too.
+    // Other masters of that memory: the kernel, also through a monitor, which is a slave in the BAR, too.
     loop {
         let more: Vec<String> = links
             .iter()
@@ -257,7 +257,7 @@ fn instances(
             let runs = |clock: &Clock, input: &&str| {
                 let sink = format!("{name}.{input}");
                 let all = &clock.sinks;
-                // The new connection of an input that has an old one, too.
+                // An input with an old connection has its new one in the list too.
                 all.iter()
                     .any(|(s, st)| *s == sink && (*st != State::Gone || state == State::Gone))
             };
@@ -316,7 +316,7 @@ fn wires(before: &Site<'_>, after: Option<&Site<'_>>, parts: &BTreeMap<String, P
     links.into_iter().map(wire).collect()
 }
 
-/// The BARs that a hard IP drives something with.
+/// Returns the BARs that a hard IP uses.
 fn bars(site: &Site<'_>) -> BTreeSet<u32> {
     let all = site.from(&site.host().name, None);
     all.filter_map(|c| bar_number(&c.start)).collect()
@@ -349,7 +349,7 @@ fn address_table(before: &Site<'_>, after: Option<&Site<'_>>) -> Vec<Address> {
         }
         found
     };
-    // A BAR's master is the same one, whichever instance has it.
+    // A BAR's master stays the same, even if another instance has it.
     let both = both(all(before), after.map(all), |a| {
         let (of, interface) = a.master.split_once('.').unwrap_or_default();
         let of = if interface.starts_with("Rxm_BAR") {

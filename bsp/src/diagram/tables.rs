@@ -3,14 +3,14 @@
 use crate::diagram::{Diagram, State};
 use crate::size::size;
 
-/// A table: its title, what its columns are called, and its rows with what an extension did to each.
+/// A table: its title, the headings of its columns, and its rows with the effect of the extension on each.
 pub(super) struct Table {
     pub(super) title: String,
     pub(super) columns: Vec<&'static str>,
     pub(super) rows: Vec<(Vec<String>, State)>,
 }
 
-/// All tables of a diagram.
+/// Makes all tables of a diagram.
 pub(super) fn of(diagram: &Diagram) -> Vec<Table> {
     let mut tables = Vec::new();
     let mut masters: Vec<&str> = diagram
@@ -58,7 +58,7 @@ pub(super) fn of(diagram: &Diagram) -> Vec<Table> {
     tables
 }
 
-/// A size in words; the whole of an address space has one more byte than a number can say.
+/// Formats a size; a whole 64-bit address space has one byte more than a `u64` can hold.
 fn bytes(bytes: u64) -> String {
     match bytes {
         u64::MAX => "2⁶⁴ B".into(),
@@ -67,7 +67,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 impl Table {
-    /// For a terminal.
+    /// Formats the table for a terminal.
     pub(super) fn text(&self) -> String {
         let mut widths: Vec<usize> = self.columns.iter().map(|c| c.len()).collect();
         for (row, _) in &self.rows {

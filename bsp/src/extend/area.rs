@@ -1,4 +1,4 @@
-//! What the block takes, counted from its Verilog: registers, and memories by the blocks that hold them.
+//! Resources of the block, counted from its Verilog: registers, and memories by the blocks that hold them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::extend::family::Blocks;
 use crate::generator::VerilogModule;
 use crate::verilog;
 
-/// Counts of a module, or of a module with everything in it.
+/// Counts of a module, with or without the modules inside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Area {
     /// Registers; the output register of a memory block is not one.
@@ -32,7 +32,7 @@ impl Area {
 /// Counts a module with everything in it, for a family with such memory blocks.
 ///
 /// # Errors
-/// [`ErrorKind::Inconsistent`] if a module cannot be read or is not there.
+/// [`ErrorKind::Inconsistent`] if a module is missing or cannot be read.
 pub fn count(modules: &[VerilogModule], top: &str, blocks: Blocks) -> Result<Area> {
     let by_name: BTreeMap<&str, &VerilogModule> =
         modules.iter().map(|m| (m.name.as_str(), m)).collect();
@@ -65,7 +65,7 @@ fn below(
     Ok(area)
 }
 
-/// Counts what a module declares itself. The generator writes a declaration a line, and calls registers
+/// Counts the declarations of a module itself. The generator writes one declaration in a line, and names registers
 /// `…_q`.
 fn own(text: &str, blocks: Blocks) -> Area {
     let mut area = Area::default();
@@ -77,7 +77,7 @@ fn own(text: &str, blocks: Blocks) -> Area {
         let Some(declared) = declared.trim().strip_suffix(';') else {
             continue;
         };
-        // Else it is the end of a name, in a statement.
+        // Otherwise it is the end of a name, in a statement.
         if !attributes.is_empty() && !attributes.ends_with("*)") {
             continue;
         }
@@ -101,7 +101,7 @@ fn own(text: &str, blocks: Blocks) -> Area {
     area
 }
 
-/// Elements of a range with numbers for bounds, in either order.
+/// Returns the number of elements of a range with numbers for bounds, in either order.
 fn range_width(range: &str) -> u64 {
     let bound = |text: &str| text.trim().parse::<u64>().ok();
     let Some((one, other)) = range.split_once(':') else {
@@ -113,7 +113,7 @@ fn range_width(range: &str) -> u64 {
     }
 }
 
-/// Blocks of a memory, in the best of their shapes.
+/// Returns the number of blocks for a memory, in the best of their shapes.
 fn fewest(shapes: &[(u64, u64)], width: u64, depth: u64) -> u64 {
     let blocks = shapes
         .iter()

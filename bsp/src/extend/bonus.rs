@@ -1,5 +1,5 @@
-//! Platform Designer's `bonusData`: its own notes about instances, inside a CDATA section. Stale
-//! entries do no harm, but a system that was edited should not speak of instances that are gone.
+//! Platform Designer's `bonusData`: its own notes about instances, inside a CDATA section. Stale entries do no harm,
+//! but an edited system should not name removed instances.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ struct Block {
     lines: Range<usize>,
 }
 
-/// The blocks in `text`, which starts at byte `offset` of the file. Empty if the braces do not
+/// Finds the blocks in `text`, which starts at byte `offset` of the file. The result is empty if the braces do not
 /// match: then the section is left as it is.
 fn blocks(text: &str, offset: usize) -> Vec<Block> {
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn blocks(text: &str, offset: usize) -> Vec<Block> {
     if depth == 0 { found } else { Vec::new() }
 }
 
-/// A base address to be noted for a slave of an instance.
+/// A base address to note for a slave of an instance.
 #[derive(Debug)]
 pub struct Base {
     /// `instance.interface`.
@@ -58,8 +58,8 @@ pub struct Base {
     pub base: u64,
 }
 
-/// Drops the entries of removed instances and interfaces, and adds entries for new slaves after the first of
-/// `after` that has an entry which stays. Returns whether anything was changed.
+/// Drops the entries of removed instances and interfaces, and adds entries for new slaves after the first of `after`
+/// whose entry stays. Returns whether there was a change.
 pub fn update(
     document: &Document,
     edits: &mut Edits,

@@ -1,4 +1,4 @@
-//! What becomes of what the vendor shipped compiled or generated: files that are left out, and what is said of them.
+//! Compiled and generated files of the vendor: which of them are left out, and the note about them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,8 +13,8 @@ use crate::system::site::Site;
 use crate::system::xml::Document;
 use crate::text;
 
-/// Name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled, or that
-/// comes first; else of the first revision.
+/// Returns the name of the Quartus project: of the `.qpf` that names the revision, that `board_spec.xml` has compiled,
+/// or that comes first; otherwise of the first revision.
 pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
     let hardware = layout.hardware_dir();
     let projects = layout::with_extension(&hardware, "qpf")?;
@@ -49,7 +49,7 @@ pub fn project_name(layout: &Layout, revision: Option<&str>) -> Result<String> {
     Ok(stem.to_string_lossy().into_owned())
 }
 
-/// What became of what the vendor shipped compiled.
+/// Returns the note about the vendor's compiled files.
 pub fn note(
     settings: &settings::Settings,
     compile: &Compile,
@@ -115,8 +115,8 @@ pub fn note(
     )
 }
 
-/// Lines of constraints and settings that speak of instances which are gone, or of the block (an instance with its entity)
-/// as of another entity, with the text that `changed` has for a file.
+/// Finds lines of constraints and settings that name instances that are gone, or the block (an instance with its
+/// entity) with another entity. `changed` has the new text of a file.
 pub fn mentions(
     hardware: &Path,
     removed: &[String],
@@ -151,7 +151,7 @@ pub fn mentions(
     }))
 }
 
-/// Whether a line has an instance as an element of a path, with another entity.
+/// Reports whether a line has an instance as an element of a path, with another entity.
 fn names_as_another(line: &str, instance: &str, entity: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut all = line.match_indices(instance);
@@ -164,7 +164,7 @@ fn names_as_another(line: &str, instance: &str, entity: &str) -> bool {
     })
 }
 
-/// Whether a line has a name as an element of a path, with its entity or without.
+/// Reports whether a line has a name as an element of a path, with or without its entity.
 fn names(line: &str, name: &str) -> bool {
     let mut all = line.match_indices(name);
     all.any(|(at, _)| {
@@ -175,7 +175,8 @@ fn names(line: &str, name: &str) -> bool {
     })
 }
 
-/// What was compiled from the vendor's design, anywhere in the BSP: files, and directories of Quartus's records.
+/// Returns the files that were compiled from the vendor's design, anywhere in the BSP, and the directories of Quartus's
+/// records.
 pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<PathBuf>> {
     let hardware = layout.hardware_dir();
     let others: Vec<PathBuf> = (layout.other_boards().iter())
@@ -207,10 +208,10 @@ pub fn left_out(layout: &Layout, compiled: &BTreeSet<OsString>) -> Result<Vec<Pa
     Ok(found)
 }
 
-/// Directories of what Platform Designer generated from the systems that the old DMA is in.
+/// Returns the directories of files that Platform Designer generated from the systems with the old DMA.
 pub fn generated(site: &Site<'_>) -> Vec<PathBuf> {
     let mut with: BTreeSet<&str> = BTreeSet::from([site.system.kind.as_str()]);
-    // From the inside out; systems do not contain themselves.
+    // From the inside to the outside; systems do not contain themselves.
     for _ in site.library.systems() {
         let around = site.library.systems().filter(|system| {
             let mut modules = system.modules.iter();
@@ -236,7 +237,7 @@ pub fn generated(site: &Site<'_>) -> Vec<PathBuf> {
     found
 }
 
-/// A path for a person: from the hardware directory on.
+/// Returns a path for people: relative to the hardware directory.
 pub fn inside(hardware: &Path, path: &Path) -> String {
     path.strip_prefix(hardware)
         .unwrap_or(path)

@@ -15,23 +15,23 @@ use crate::layout::SCRIPT_DIR;
 use crate::system::kinds::OWN_HIP;
 use crate::system::library::{NEW_DMA, Role};
 
-/// Name of the register that takes a bus from the other clock first, as the Verilog spells it.
-/// The synchronisers of the RTL call it `meta`, and the Verilog back-end adds `_q`.
+/// Name of the first register that takes a bus from another clock, as the Verilog spells it. The synchronisers of the
+/// RTL call it `meta`, and the Verilog back-end adds `_q`.
 const FIRST_STAGE: &str = "meta_q";
-/// The same of the registers that take the words of `tl_cfg`, `early_add` and `early_ctl` (`hdl/src/pcie/config.rs`).
-/// `?` stands for one character.
+/// Names of the first registers that take the words of `tl_cfg`: `early_add` and `early_ctl`
+/// (`hdl/src/pcie/config.rs`). `?` stands for one character.
 const EARLY: &str = "early_???_q";
-/// Most skew between the bits of a Gray-coded pointer, of a period of the sending clock: two bits may not
-/// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is kept back
-/// for the clocks' own uncertainty.
+/// Most skew between the bits of a Gray-coded pointer, as a part of a period of the sending clock: two bits may not
+/// change in one period (FIFO user guide 683522, "SDC Commands": less than a launch clock). A fifth is reserved for the
+/// clocks' own uncertainty.
 const SKEW_PART: &str = "0.8";
-/// MHz of the fastest clock that [`MAX_SKEW_NS`] is right for: the hard IP's, and above those of memories.
+/// MHz of the fastest clock for which [`MAX_SKEW_NS`] is valid: faster than the hard IP's clock and memory clocks.
 const FASTEST_MHZ: &str = "300";
-/// The same in nanoseconds, for versions of Quartus whose `set_max_skew` takes no period (that of 17.0 does:
-/// Quartus Prime 17.0 help, `::quartus::sdc_ext`).
+/// The most skew in nanoseconds, for versions of Quartus whose `set_max_skew` takes no period (17.0 takes one: Quartus
+/// Prime 17.0 help, `::quartus::sdc_ext`).
 const MAX_SKEW_NS: &str = "2.6";
 
-/// A file to be written, relative to the hardware directory.
+/// A file to write; its path is relative to the hardware directory.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// Path.
@@ -72,9 +72,9 @@ struct Help<'a> {
     places: &'a str,
     msix: bool,
     stream: bool,
-    /// What the hard IP's table size says: the vectors less one (PCI Local Bus Specification 3.0, 6.8.2.3).
+    /// The hard IP's table size field: the number of vectors less one (PCI Local Bus Specification 3.0, 6.8.2.3).
     last_vector: u32,
-    /// Where the pending bits are in the slave `msix`.
+    /// Offset of the pending bits in the slave `msix`.
     pba: String,
 }
 
@@ -88,14 +88,14 @@ struct Sdc<'a> {
     fastest_mhz: &'a str,
 }
 
-/// Constraints of the hard IP's Avalon-ST variant, which brings none.
+/// Constraints of the hard IP's Avalon-ST variant, which has none of its own.
 #[derive(Template)]
 #[template(path = "peerlane_pcie.sdc")]
 struct HipSdc {
     kind: &'static str,
-    /// Name of the registers that take the words of the hard IP's configuration first, as the Verilog begins it.
+    /// Prefix in the Verilog of the first registers that take the words of the hard IP's configuration.
     early: &'static str,
-    /// The hard IP has the soft reset controller.
+    /// Whether the hard IP has the soft reset controller.
     soft_reset: bool,
 }
 
@@ -108,7 +108,7 @@ struct HipTcl<'a> {
     cvp: &'a str,
 }
 
-/// Its files in a directory of the Quartus project: the component and its constraints.
+/// Makes the files of the hard IP's component in a directory of the Quartus project: the component and its constraints.
 pub fn hip_files(dir: &str, soft_reset: bool) -> [Written; 2] {
     let component = HipTcl {
         kind: OWN_HIP,
@@ -132,7 +132,7 @@ pub fn hip_files(dir: &str, soft_reset: bool) -> [Written; 2] {
     })
 }
 
-/// Name of their file.
+/// Name of the file of the hard IP's constraints.
 const HIP_SDC: &str = "peerlane_pcie.sdc";
 
 #[derive(Template)]
@@ -149,9 +149,9 @@ struct Qsf<'a> {
 struct RebuildTcl<'a> {
     dir: &'a str,
     project: &'a str,
-    /// The base revision; empty if there is none.
+    /// The base revision; empty if the project has none.
     base: &'a str,
-    /// The revision that imports what the base revision makes.
+    /// The revision that imports the result of the base revision.
     importer: &'a str,
     imports: &'a [Import],
     /// Files of the imports, each once.
@@ -162,7 +162,7 @@ struct RebuildTcl<'a> {
 }
 
 impl RebuildTcl<'_> {
-    /// A text as a word of Tcl, as it is where that will do.
+    /// Formats a text as a word of Tcl: unchanged if possible.
     fn word(text: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         match !text.is_empty() && text.chars().all(plain) {
@@ -171,7 +171,8 @@ impl RebuildTcl<'_> {
         }
     }
 
-    /// An import as a list of Tcl. What the vendor's project did not set is as Quartus sets it with the import on.
+    /// Formats an import as a list of Tcl. A setting that the vendor's project lacks gets Quartus's value for an active
+    /// import.
     fn words(import: &Import) -> String {
         let set = |value: &str, usual: &str| match (value, import.is_persona()) {
             ("", false) => usual.to_string(),
@@ -190,7 +191,8 @@ impl RebuildTcl<'_> {
     }
 }
 
-/// A text as an element of a list of Tcl in braces (`Tcl(n)`, rule 6): in braces itself, unless its own would not match.
+/// Formats a text as an element of a list of Tcl in braces (`Tcl(n)`, rule 6): in braces itself, unless its own braces
+/// would not match.
 fn element(text: &str) -> String {
     let mut depth = 0i32;
     let matching = text.chars().all(|c| {
@@ -208,7 +210,7 @@ fn element(text: &str) -> String {
     escaped.collect()
 }
 
-/// Word of Platform Designer for the type of an interface, and its side.
+/// Returns Platform Designer's word for the type of an interface, and its side.
 fn interface_type(role: &Role) -> &'static str {
     match role {
         Role::Master => "avalon start",
@@ -225,7 +227,8 @@ fn interface_type(role: &Role) -> &'static str {
     }
 }
 
-/// The block's files: Verilog, component with its help, constraints. `dir` is their directory in the Quartus project.
+/// Makes the block's files: Verilog, component with its help, constraints. `dir` is their directory in the Quartus
+/// project.
 pub fn ip_files(
     dir: &str,
     config: &Config,
@@ -236,7 +239,7 @@ pub fn ip_files(
     let interfaces = block::interfaces(config, board.port_bits, board.slaves.bar);
     let kind = NEW_DMA;
     let msix = config.irq == Irq::Msix;
-    let stream = config.streams();
+    let stream = config.has_tlp_port();
     let parameters = parameters::parameters(config, board, ids);
     let places: Vec<_> = parameters::places(board)
         .into_iter()
@@ -297,26 +300,26 @@ pub fn ip_files(
     verilog.chain(others).map(named).collect()
 }
 
-/// How the board is compiled, for the script that makes anew what was imported, and for people.
+/// Facts about the board's compile, for the script that makes the imported files again, and for people.
 #[derive(Debug, Default)]
 pub struct Compile {
     /// The Quartus project.
     pub project: String,
-    /// The base revision, where another one imports what it makes; else empty.
+    /// The base revision, if another one imports its result; otherwise empty.
     pub base: String,
-    /// Whether anything was imported.
+    /// Whether the project imported compiled files.
     pub imports: bool,
-    /// Whether each kernel's compile compiles the whole board: kernels were compiled on the base's persona, and there is no
-    /// configuration over PCIe any more, which that is for.
+    /// Whether each kernel's compile compiles the whole board: the vendor's kernels were compiled on the base's
+    /// persona, which is for configuration over PCIe, and the board no longer has that.
     pub whole: bool,
     /// Programming files of the base revision that were left out.
     pub images: Vec<String>,
-    /// Archives and databases that steps of the flow take, which the script does not make anew.
+    /// Archives and databases that steps of the flow use, and that the script does not make again.
     pub archives: Vec<String>,
 }
 
 impl Compile {
-    /// What the settings say of it; whether configuration over PCIe is lost.
+    /// Reads the facts from the settings; `loses_cvp`: configuration over PCIe is lost.
     pub fn of(settings: &Settings, loses_cvp: bool) -> Self {
         let persona = settings.imports.iter().any(Import::is_persona);
         let base = settings.base.clone().filter(|_| persona);
@@ -329,7 +332,7 @@ impl Compile {
     }
 }
 
-/// The script that makes anew what was imported, if anything was.
+/// Makes the script that makes the imported files again, if there are any.
 pub fn scripts(compile: &Compile, settings: &Settings) -> Vec<Written> {
     let imports = settings.imports.as_slice();
     let Some(first) = imports.iter().find(|i| i.is_persona()).or(imports.first()) else {
@@ -353,8 +356,8 @@ pub fn scripts(compile: &Compile, settings: &Settings) -> Vec<Written> {
     }]
 }
 
-/// Templates are checked when this crate is compiled, and writing to a string does not fail. The template
-/// engine drops the last line end of a file.
+/// Renders a template. Templates are checked when this crate is compiled, and writing to a string does not fail. The
+/// template engine drops the last line end of a file.
 pub fn render(template: &impl Template) -> String {
     let mut text = template
         .render()

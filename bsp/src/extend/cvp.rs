@@ -1,8 +1,7 @@
-//! Boards whose FPGA is configured over PCIe (CvP), and what that means for the order in which the extended board's images
-//! are loaded.
+//! Boards whose FPGA is configured over PCIe (CvP), and the order in which the extended board's images must be loaded.
 //!
 //! Such a board has two images. The periphery (hard IP, PLLs, transceivers, pins, the memory's PHY) comes from a local
-//! configuration device or by JTAG; over PCIe comes the core alone, and the periphery must stay as it is (Configuration
+//! configuration device or by JTAG. Only the core comes over PCIe, and the periphery must stay as it is (Configuration
 //! via Protocol in V-series FPGA devices user guide 683889, 1.3 and 4.1). The extension changes the hard IP.
 
 use crate::system::project::{Project, Role, Source};
@@ -14,25 +13,26 @@ const OF_HIP: &str = "in_cvp_mode_hwtcl";
 const MODE: &str = "CVP_MODE";
 const REVISION: &str = "CVP_REVISION";
 const TYPE: &str = "REVISION_TYPE";
-/// Names the revision whose periphery one of type CVP has.
+/// Names the revision whose periphery a revision of type CVP has.
 const BASE: &str = "BASE_REVISION";
 
-/// Brings out a pin that tells when the core is there; of no use without configuration over PCIe.
+/// Brings out a pin that reports a configured core; useless without configuration over PCIe.
 const DONE: &str = "ENABLE_CVP_CONFDONE";
-/// The vendors' module that a reset goes through (in BSPs for `s5_net` that of the transmitters): revision `base` compiles
-/// one that passes it on, the revision for a core alone one whose output is 0, `cvp_update_reset_zero.v`.
+/// The vendors' module that a reset goes through (in BSPs for `s5_net` the transmitters' reset). Revision `base`
+/// compiles a version that passes the reset on; the revision for a core alone compiles a version with output 0,
+/// `cvp_update_reset_zero.v`.
 const RESET: &str = "cvp_update_reset";
-/// The file of the one whose output is 0.
+/// The file of the version with output 0.
 const ZERO: &str = "cvp_update_reset_zero";
 /// Defines a macro for the Verilog.
 const MACRO: &str = "VERILOG_MACRO";
-/// What a step that makes a core alone names.
+/// A word in a step that makes a core alone.
 const CORE: &str = "core.rbf";
 
-/// What a board loses (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
+/// Text about the loss (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
 const LOST: &str = "At Gen3 the FPGA has none, so it is off in the hard IP: with another kernel the whole image (.sof) is \
                     loaded, by JTAG or from the flash, and the link to the host goes down while it is.";
-/// What becomes of a flow that compiles kernels on the base's persona.
+/// Text about a flow that compiles kernels on the base's persona.
 const FLOW: &str = "The vendor's flow compiles kernels on what the base compile left (INPUT_PERSONA, with REVISION_TYPE CVP). \
                     That import is off now, and without these settings the kernels' revision is one like any other: each \
                     kernel's compile compiles the whole board from source, and steps 2 and 3 of README.md fall away. Whether \
@@ -41,32 +41,32 @@ const FLOW: &str = "The vendor's flow compiles kernels on what the base compile 
 /// A board that is configured over PCIe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cvp {
-    /// What says so.
+    /// The settings that show it.
     said: String,
-    /// Whether the core comes over PCIe at power-up already.
+    /// Whether the core comes over PCIe already at power-up.
     initializes: bool,
-    /// What is left of it, if the hard IP that is put in does not have it.
+    /// The traces in the project, if the new hard IP does not have configuration over PCIe.
     lost: Option<Left>,
 }
 
-/// What is left in the project of a board that is not configured over PCIe any more.
+/// Traces of configuration over PCIe in the project of a board that no longer has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Left {
     /// Settings that ask for it, each with its place.
     settings: Vec<String>,
-    /// Settings that are about it and do not ask for it, in the same way.
+    /// Settings about it that do not ask for it, each with its place.
     others: Vec<String>,
-    /// Macros of the Verilog that are called after it, in the same way.
+    /// Macros of the Verilog that are named after it, each with its place.
     macros: Vec<String>,
     /// Partitions and files of the module that passes a reset on.
     reset: Vec<String>,
-    /// Files in its place whose output is 0.
+    /// Files that replace it with output 0.
     zero: Vec<String>,
     /// The file that passes the reset on.
     passes: Option<String>,
     /// Steps that make a core alone.
     steps: Vec<String>,
-    /// Steps that take an image which is not made again.
+    /// Steps that take an image that is not made again.
     images: Vec<String>,
     /// Whether kernels are compiled on the base's persona.
     persona: bool,
@@ -143,7 +143,7 @@ impl Left {
         left
     }
 
-    /// What a person has to do.
+    /// Returns the tasks for the user.
     fn words(&self) -> String {
         let mut words = String::new();
         if !self.settings.is_empty() {
@@ -203,7 +203,7 @@ impl Left {
     }
 }
 
-/// Whether a setting asks for configuration over PCIe.
+/// Reports whether a setting asks for configuration over PCIe.
 fn asks(name: &str, value: &str) -> bool {
     let value = value.trim().to_uppercase();
     match name {
@@ -213,8 +213,8 @@ fn asks(name: &str, value: &str) -> bool {
 }
 
 impl Cvp {
-    /// What settings and hard IP say; `None` if neither says that it is. `after`: the project as it will be. `lost`: the images
-    /// that were left out, if the hard IP that is put in does not have it.
+    /// Reads settings and hard IP; `None` if neither asks for configuration over PCIe. `after` is the project after the
+    /// extension. `lost` has the images that were left out, if the new hard IP has no configuration over PCIe.
     pub fn of(
         (project, after): (&Project, &Project),
         site: &Site<'_>,
@@ -248,12 +248,12 @@ impl Cvp {
         })
     }
 
-    /// Whether the board has it no more.
+    /// Reports whether the board has lost it.
     pub fn is_lost(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// What a person has to know before the first image is loaded.
+    /// Returns the note for a user who loads the first image.
     pub fn note(&self) -> String {
         if let Some(left) = &self.lost {
             return format!(
@@ -271,7 +271,7 @@ impl Cvp {
         )
     }
 
-    /// The order of loading.
+    /// Returns the order of loading.
     fn order(&self) -> &'static str {
         "What was changed in the hard IP (IDs, addresses, BAR) is in the periphery, and over PCIe only the core is loaded, \
          which must be of the same base compile as the periphery. So the whole image (.sof) of the new board comes first, by \
@@ -279,7 +279,7 @@ impl Cvp {
          vendor's board on the new periphery, or one of the new board on the vendor's, must not be loaded."
     }
 
-    /// What of it Peerlane does.
+    /// Returns which part of the loading Peerlane does.
     fn limits(&self) -> &'static str {
         match self.initializes {
             false => {
@@ -296,7 +296,7 @@ impl Cvp {
         }
     }
 
-    /// The paragraph for the README's step that loads the first image.
+    /// Returns the paragraph for the README's step that loads the first image.
     pub fn paragraph(&self) -> String {
         if self.lost.is_some() {
             return format!("**This board has no configuration over PCIe (CvP) any more.** {LOST}");

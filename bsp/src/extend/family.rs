@@ -21,7 +21,7 @@ pub enum Blocks {
 type Shape = (u64, u64);
 
 impl Blocks {
-    /// What the handbooks call them.
+    /// Returns the handbooks' name.
     pub fn name(self) -> &'static str {
         match self {
             Self::M20k => "M20K",
@@ -29,9 +29,9 @@ impl Blocks {
         }
     }
 
-    /// Shapes of one block with one port that writes and one that reads (Stratix V Device Handbook, volume 1, "Embedded
-    /// Memory Blocks in Stratix V Devices", "Embedded Memory Configurations"; Cyclone V Device Handbook, volume 1,
-    /// "Embedded Memory Blocks in Cyclone V Devices", the same section).
+    /// Returns the shapes of one block with one write port and one read port (Stratix V Device Handbook, volume 1,
+    /// "Embedded Memory Blocks in Stratix V Devices", "Embedded Memory Configurations"; Cyclone V Device Handbook,
+    /// volume 1, "Embedded Memory Blocks in Cyclone V Devices", the same section).
     pub fn shapes(self) -> &'static [Shape] {
         match self {
             Self::M20k => &[
@@ -53,8 +53,8 @@ impl Blocks {
         }
     }
 
-    /// Shapes of a logic array block that is used as memory (MLAB), 640 bits (the same sections): only the families with
-    /// M20K have the deep one.
+    /// Returns the shapes of a logic array block that is used as memory (MLAB), 640 bits (the same sections). Only the
+    /// families with M20K have the deep one.
     pub fn mlab_shapes(self) -> &'static [Shape] {
         match self {
             Self::M20k => &[(20, 32), (10, 64)],
@@ -63,8 +63,8 @@ impl Blocks {
     }
 }
 
-/// Names of families, how Altera's part numbers of them begin (device overviews, "Ordering Information"), and their
-/// memory blocks. What begins alike stands behind what is longer.
+/// Names of families, the prefixes of Altera's part numbers for them (device overviews, "Ordering Information"), and
+/// their memory blocks. A prefix must follow the longer ones that begin with it.
 static FAMILIES: [(&str, &[&str], Blocks); 4] = [
     ("Stratix V", &["5sg", "5se"], Blocks::M20k),
     ("Arria V GZ", &["5agz"], Blocks::M20k),
@@ -72,7 +72,7 @@ static FAMILIES: [(&str, &[&str], Blocks); 4] = [
     ("Cyclone V", &["5ce", "5cg", "5cs"], Blocks::M10k),
 ];
 
-/// A family that the settings name and that is none of those, with the place.
+/// Returns a family that the settings name and that is not in the table, with the place.
 pub fn foreign(project: &Project) -> Option<(String, Place)> {
     let mut all = project.settings(&["FAMILY"]).into_iter();
     all.find_map(|(source, assignment)| {
@@ -85,13 +85,13 @@ pub fn foreign(project: &Project) -> Option<(String, Place)> {
     })
 }
 
-/// What the families are called, in a sentence.
+/// Returns the names of the families, for a sentence.
 pub fn known() -> String {
     FAMILIES.map(|(name, ..)| name).join(", ")
 }
 
-/// The memory blocks of the board's device: by the family that the settings name, the device that they name, or the
-/// device model of `board_spec.xml`. `None` for a family that is not known here.
+/// Returns the memory blocks of the board's device: by the family that the settings name, the device that they name, or
+/// the device model of `board_spec.xml`. `None` for a family that is not known here.
 pub fn blocks(project: &Project, specification: &Document) -> Option<Blocks> {
     let value = |name: &str| {
         let found = project.settings(&[name]);

@@ -1,9 +1,9 @@
-//! Gen3: what the transceivers need beside the hard IP.
+//! Gen3: the parts that the transceivers need in addition to the hard IP.
 //!
-//! Receivers at 8 GT/s are adapted (AEQ) by a block of the transceivers' controller, `alt_xcvr_reconfig`, which Altera's
-//! `altera_pcie_reconfig_driver` starts when the link comes to that rate (Stratix V Avalon-ST Interface for PCIe 683093,
-//! "Connecting the Transceiver Reconfiguration Controller"). Interfaces, parameters and connections of the driver are those
-//! of its component description and of the example `pcie_de_gen3_x8_ast256`, ACDS 13.1.
+//! Receivers at 8 GT/s are adapted (AEQ) by a block of the transceivers' controller, `alt_xcvr_reconfig`. Altera's
+//! `altera_pcie_reconfig_driver` starts it when the link comes to that rate (Stratix V Avalon-ST Interface for PCIe
+//! 683093, "Connecting the Transceiver Reconfiguration Controller"). Interfaces, parameters and connections of the
+//! driver are those of its component description and of the example `pcie_de_gen3_x8_ast256`, ACDS 13.1.
 
 use crate::block::stream::{CLOCK, STATUS};
 use crate::extend::hard_ip::HardIp;
@@ -13,17 +13,17 @@ use crate::system::site::Site;
 
 /// The driver's kind.
 const DRIVER: &str = "altera_pcie_reconfig_driver";
-/// The name of the instance that is put in.
+/// The name of the new instance.
 const NAME: &str = "pcie_reconfig_driver";
 /// The controller's parameter for the adaptive equalisation.
 const ADAPTIVE: &str = "enable_adce";
-/// How many interfaces there are, of controller and driver.
+/// The parameter of controller and driver for the number of interfaces.
 const COUNT: &str = "number_of_reconfig_interfaces";
 const RATE: &str = "Gen3 (8.0 Gbps)";
 const SPEED: &str = "hip_currentspeed";
 const STARTS: &str = "it starts the receivers' adaptive equalisation when the link comes to 8 GT/s";
 
-/// The controller of the transceivers, where it is in the system.
+/// Returns the controller of the transceivers, if it is in the system.
 pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
     let end = End::new(&site.hip.name, "reconfig_to_xcvr");
     let mut conduits = site.system.of_kind("conduit");
@@ -31,21 +31,21 @@ pub fn controller<'a>(site: &Site<'a>) -> Option<&'a Module> {
     site.system.module(&other.instance)
 }
 
-/// The groups of a controller's interfaces, where it has several ("Optional interface grouping" of `alt_xcvr_reconfig`):
-/// how many are in each, with commas between.
+/// Returns the groups of a controller's interfaces, if it has several ("Optional interface grouping" of
+/// `alt_xcvr_reconfig`): the number of interfaces in each, separated by commas.
 pub fn groups(controller: &Module) -> Option<&str> {
     let groups = controller.parameter("gui_split_sizes")?.trim();
     (!groups.is_empty()).then_some(groups)
 }
 
-/// Where the driver goes.
+/// The connections for the driver.
 struct Driver<'a> {
     controller: &'a Module,
     clock: &'a Connection,
     resets: Vec<&'a Connection>,
 }
 
-/// Who uses an interface.
+/// Returns the user of an interface, as a sentence.
 fn user(system: &System, end: &End) -> Option<String> {
     let other = system.connections.iter().find_map(|c| c.other_end(end));
     let export = system.exported(&end.instance, Some(&end.interface));
@@ -57,7 +57,7 @@ fn user(system: &System, end: &End) -> Option<String> {
     }
 }
 
-/// Where the driver goes, or why it is left to a person.
+/// Returns the connections for the driver, or the reason why a user must add it.
 fn driver<'a>(site: &Site<'a>) -> Result<Driver<'a>, String> {
     let (system, hip) = (site.system, &site.hip.name);
     let Some(controller) = controller(site) else {
@@ -96,8 +96,8 @@ fn driver<'a>(site: &Site<'a>) -> Result<Driver<'a>, String> {
 }
 
 impl Writer<'_> {
-    /// Gives the transceivers' controller what the hard IP needs of it, where it is in the system: as many interfaces as
-    /// that has, and at Gen3 the receivers' adaptive equalisation with what starts it.
+    /// Sets up the transceivers' controller for the hard IP, if the controller is in the system: the hard IP's number
+    /// of interfaces, and at Gen3 the receivers' adaptive equalisation with the driver that starts it.
     pub(super) fn reconfiguration(&mut self, to: &HardIp) {
         let (site, (_, needed)) = (self.site(), to.reconfiguration);
         let Some(controller) = controller(site) else {
@@ -109,7 +109,7 @@ impl Writer<'_> {
             let what = format!("{}: {parameter} {before} → {value}", controller.name);
             self.note(what, why);
         };
-        // Where they are in groups, a person has to say which one grows.
+        // If the interfaces are in groups, a user must decide which group grows.
         let has = controller
             .number(COUNT)
             .filter(|_| groups(controller).is_none());
@@ -130,7 +130,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts the driver in, beside the controller.
+    /// Adds the driver for the controller.
     fn driver(&mut self, to: &Driver<'_>, interfaces: u64) {
         let (site, controller) = (self.site(), to.controller);
         let taken = |name: &str| site.system.module(name).is_some();
@@ -140,7 +140,8 @@ impl Writer<'_> {
         });
         let name = numbered.into_iter().find(|name| !taken(name));
         let name = name.expect("there are more numbers than instances");
-        // In 13.1 its description says no version, which is 1.0; later ones have Quartus's own, as the controller has.
+        // The driver's description of 13.1 has no version, which means 1.0; later ones have Quartus's own, like the
+        // controller.
         let version = match controller.element.attribute("version") {
             Some(version) if !version.starts_with("13.") => version,
             _ => "1.0",
@@ -193,7 +194,7 @@ impl Writer<'_> {
     }
 }
 
-/// What somebody has to do for the transceivers.
+/// Returns the tasks for a user about the transceivers.
 pub fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
     let name = &site.hip.name;
     let (before, after) = hip.reconfiguration;
@@ -228,7 +229,7 @@ pub fn to_do(site: &Site<'_>, hip: &HardIp) -> Vec<String> {
     to_do
 }
 
-/// How a person puts the driver in.
+/// Describes how a user adds the driver.
 fn equalisation(site: &Site<'_>, interfaces: u32, why: &str) -> String {
     let (hip, dma) = (&site.hip.name, &site.dma.name);
     let (inside, adapts) = match controller(site) {

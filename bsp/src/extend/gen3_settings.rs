@@ -1,4 +1,4 @@
-//! Gen3: what is in settings and `quartus.ini` that a person has to look at.
+//! Gen3: lines in settings and `quartus.ini` that a user has to check.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use crate::layout::Layout;
 use crate::system::project::{Project, Role};
 use crate::text::{self, ranges};
 
-/// Rules that have Quartus take a hard reset controller at Gen3.
+/// Rules that make Quartus take a hard reset controller at Gen3.
 const RULES: [&str; 2] = [
     "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
     "skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule",
 ];
-/// The native PHY inside of the hard IP, whose cells have places of their own (`altpcie_hip_256_pipen1b`, ACDS 13.1).
+/// The native PHY inside the hard IP, whose cells have places of their own (`altpcie_hip_256_pipen1b`, ACDS 13.1).
 const PHY: &str = "sv_xcvr_pipe_native";
 
-/// What a person has to look at.
+/// Returns the points that a user has to check.
 ///
 /// # Errors
 /// Those of reading `quartus.ini`.
@@ -28,7 +28,7 @@ pub fn to_do(layout: &Layout, project: &Project) -> Result<Vec<String>> {
     Ok(to_do)
 }
 
-/// The speed grades of the devices, where the part numbers are of a known form.
+/// Returns notes on the speed grades of the devices, if the part numbers have a known form.
 fn grades(project: &Project) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ fn grades(project: &Project) -> Vec<String> {
     found
 }
 
-/// Rules of `quartus.ini` that would let a hard reset controller pass.
+/// Finds rules of `quartus.ini` that would let a hard reset controller pass.
 fn rules(layout: &Layout, project: &Project) -> Result<Option<String>> {
     let mut lines = Vec::new();
     let inis = project.tree.iter();
@@ -72,7 +72,7 @@ fn rules(layout: &Layout, project: &Project) -> Result<Option<String>> {
     }))
 }
 
-/// Places of the transceivers' cells, which a compile at another generation gave them.
+/// Finds places of the transceivers' cells from a compile at another generation.
 fn places(project: &Project) -> Option<String> {
     let settings = project.sources.iter();
     let mut all = Vec::new();

@@ -1,8 +1,8 @@
-//! The hard IP with an Avalon-ST interface in place of the one with Avalon-MM ports: which parameters it has.
+//! Replaces the hard IP with Avalon-MM ports by the one with an Avalon-ST interface: its parameters.
 //!
-//! The table (`system/hip_parameters`) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. One that
-//! it does not know is left out if its value switches nothing on, and refused with any other: its effect on the hardware
-//! is not known.
+//! The table (`system/hip_parameters`) knows every parameter of the Avalon-MM variant in Quartus 13.0 to 18.1. An
+//! unknown parameter is left out if its value switches nothing on. With any other value it is refused, because its
+//! effect on the hardware is not known.
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Place, Problems, Result};
@@ -15,10 +15,10 @@ use crate::system::xml::Element;
 use crate::text::either;
 
 /// Kinds of the hard IP that are replaced: that of Stratix V, and that of Arria V GZ, which has the same parameters,
-/// interfaces and Verilog under its name (component descriptions of ACDS 13.1).
+/// interfaces and Verilog under its own name (component descriptions of ACDS 13.1).
 pub const FROM: [&str; 2] = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
 
-/// The module that the component in its place has as its top, and the name of the instance's entity.
+/// The top module of the new component, which is also the entity of the instance.
 pub const ENTITY: &str = "altpcie_sv_hip_ast_hwtcl";
 
 /// The largest BAR of the block, log2: its own slaves lie below 2 GiB.
@@ -26,12 +26,12 @@ const MOST_BITS: u64 = 31;
 /// BARs of a function.
 const BARS: u32 = 6;
 
-/// What is wanted of the hard IP.
+/// Requirements on the new hard IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// The BAR that the host reaches the board by.
+    /// The BAR by which the host reaches the board.
     pub bar: u32,
-    /// Its bytes, log2: as many as the board's slaves and the block's need.
+    /// Bytes of that BAR, log2: enough for the board's slaves and the block's.
     pub bar_log2: u64,
     /// Another generation of PCIe: 1 to 3.
     pub generation: Option<u32>,
@@ -46,12 +46,12 @@ pub struct Value {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Why it has this value, or why it is gone; nothing for one that goes over as it stands.
+    /// Reason for this value, or for its removal; empty for an unchanged value.
     pub why: &'static str,
 }
 
 impl Value {
-    /// A parameter with a value and why it has it.
+    /// Makes a parameter with a value and its reason.
     pub fn new(name: impl Into<String>, value: impl Into<String>, why: &'static str) -> Self {
         Self {
             name: name.into(),
@@ -61,18 +61,18 @@ impl Value {
     }
 }
 
-/// The hard IP that is put in.
+/// The new hard IP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HardIp {
     /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: &'static str,
-    /// All its parameters that are written: those that stay in the file's order, then those that are set.
+    /// All parameters to write: unchanged ones in the file's order, then those that are set.
     pub parameters: Vec<Value>,
-    /// Those of the old one that it does not have.
+    /// Parameters of the old one that it does not have.
     pub dropped: Vec<Value>,
-    /// Those of the old one that no description here has; their values switch nothing on.
+    /// Parameters of the old one that no known description has; their values switch nothing on.
     pub unknown: Vec<String>,
     /// Width of the stream in bits.
     pub port_bits: u32,
@@ -84,22 +84,22 @@ pub struct HardIp {
     pub generation: (u32, u32),
     /// Interfaces of the transceivers' reconfiguration, before and after.
     pub reconfiguration: (u32, u32),
-    /// The FPGA's configuration over PCIe is lost.
+    /// Whether the FPGA's configuration over PCIe is lost.
     pub loses_cvp: bool,
-    /// It has the soft reset controller, and not the hard one.
+    /// Whether it has the soft reset controller instead of the hard one.
     pub soft_reset: bool,
 }
 
-/// The parameter of Peerlane's own component in place of `in_cvp_mode_hwtcl`.
+/// The parameter of Peerlane's own component that replaces `in_cvp_mode_hwtcl`.
 pub const OWN_CVP: &str = "CONFIGURATION_OVER_PCIE";
-/// Whether the FPGA is configured over PCIe.
+/// The parameter for the FPGA's configuration over PCIe.
 const CVP: &str = "in_cvp_mode_hwtcl";
 
 /// Widths in bits, each with its clock in MHz.
 type Widths = &'static [(u32, u32)];
 
-/// Widths of the interface with their clocks, by lanes and generation; a width that the block does not have is left
-/// out (parameter validation of `altera_pcie_sv_hip_ast`, ACDS 13.1; Stratix V Avalon-ST Interface for PCIe 683093).
+/// Widths of the interface with their clocks, by lanes and generation. Widths that the block does not have are left out
+/// (parameter validation of `altera_pcie_sv_hip_ast`, ACDS 13.1; Stratix V Avalon-ST Interface for PCIe 683093).
 const LINKS: [(&str, u32, Widths); 5] = [
     ("x8", 1, &[(128, 125)]),
     ("x8", 2, &[(128, 250), (256, 125)]),
@@ -114,7 +114,7 @@ const RATES: [&str; 3] = ["Gen1 (2.5 Gbps)", "Gen2 (5.0 Gbps)", "Gen3 (8.0 Gbps)
 /// The parameter that has the rate.
 const RATE_NAME: &str = "gen123_lane_rate_mode_hwtcl";
 
-/// Lanes of a hard IP, as it names them.
+/// Returns the lanes of a hard IP, as it names them.
 fn lanes(hip: &Module) -> &str {
     hip.parameter("lane_mask_hwtcl").unwrap_or("x4").trim()
 }
@@ -123,13 +123,13 @@ fn rate(hip: &Module) -> &str {
     hip.parameter(RATE_NAME).unwrap_or(RATES[0]).trim()
 }
 
-/// The generation of PCIe of a hard IP; `None` for a rate that is none.
+/// Returns the generation of PCIe of a hard IP; `None` for an unknown rate.
 fn generation(hip: &Module) -> Option<u32> {
     let at = RATES.iter().position(|known| *known == rate(hip))?;
     Some(at as u32 + 1)
 }
 
-/// The place of a parameter, or of the instance without it.
+/// Returns the place of a parameter, or of the instance if the parameter is missing.
 pub(super) fn place_of(system: &System, hip: &Module, name: &str) -> Place {
     let mut all = hip.element.children("parameter");
     all.find(|element| element.attribute("name") == Some(name))
@@ -139,8 +139,9 @@ pub(super) fn place_of(system: &System, hip: &Module, name: &str) -> Place {
         )
 }
 
-/// What to do about a port `Txs` of another width than 128 bits. Those links of the first two generations have one whose
-/// streaming port has that width, too (Stratix V Avalon-MM user guide 683411, "System Settings": the HIP modes).
+/// Returns the hint for a port `Txs` of another width than 128 bits. The Gen1 and Gen2 links with 128 bits at `Txs` are
+/// those that have this width at the TLP port, too (Stratix V Avalon-MM user guide 683411, "System Settings": the HIP
+/// modes).
 pub(super) fn to_128_bits(hip: &Module) -> String {
     const WHY: &str = "The block drives Txs with 128 bits. A width adapter in between would break the rules of Txs for byte \
                        enables, so none is put there.";
@@ -165,7 +166,7 @@ pub(super) fn to_128_bits(hip: &Module) -> String {
     )
 }
 
-/// Parameters that are written in any case, with the value that the Avalon-MM variant has where the file says nothing.
+/// Parameters that are always written, with the default of the Avalon-MM variant.
 const DEFAULTS: [(&str, &str); 9] = [
     ("lane_mask_hwtcl", "x4"),
     ("max_payload_size_hwtcl", "128"),
@@ -178,7 +179,7 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("subsystem_device_id_hwtcl", "0"),
 ];
 
-/// The value that a parameter has behind the extension where the vendor's file says nothing.
+/// Returns the value that a parameter has after the extension if the vendor's file does not set it.
 pub(super) fn default(name: &str) -> Option<&'static str> {
     let mut all = DEFAULTS.iter();
     all.find(|(known, _)| *known == name)
@@ -203,10 +204,10 @@ const SIZE: &str = "Platform Designer took the size from what hangs on Rxm_BAR, 
 const ONE_BAR: &str = "the block serves one BAR";
 const UNKNOWN: &str = "no description known here has it, and its value switches nothing on";
 
-/// Settings of a hard IP whose ports stay that its receive buffer needs: name, value, and the reason.
+/// Returns the settings that the receive buffer of a hard IP needs if its ports stay: name, value, and the reason.
 pub fn receive_buffer(hip: &Module) -> Vec<(&'static str, &'static str, &'static str)> {
     if !FROM.contains(&hip.kind.as_str()) {
-        // The bridge of Arria V and Cyclone V waits for room by itself (RTL that Quartus 17.0 generates for
+        // The bridge of Arria V and Cyclone V waits for buffer space by itself (RTL that Quartus 17.0 generates for
         // `altera_pcie_cv_hip_avmm`).
         return Vec::new();
     }
@@ -222,7 +223,7 @@ pub fn receive_buffer(hip: &Module) -> Vec<(&'static str, &'static str, &'static
     BUFFER.into_iter().filter_map(setting).collect()
 }
 
-/// Refuses a hard IP that no streaming port is known of.
+/// Refuses a hard IP without a known TLP port.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] with its place.
@@ -231,7 +232,7 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{} is a {}, and a streaming port is known of {} only, the hard IP of Stratix V and Arria V GZ",
+        "{} is a {}, and a TLP port is known of {} only, the hard IP of Stratix V and Arria V GZ",
         hip.name,
         hip.kind,
         either(&FROM)
@@ -240,11 +241,11 @@ pub fn is_known(system: &System, hip: &Module) -> Result<()> {
     Err(Old { system, hip }.refuse(system.place(hip), what, remedy))
 }
 
-/// The hard IP with an Avalon-ST interface that stands for one with Avalon-MM ports, which [`is_known`].
+/// Returns the hard IP with an Avalon-ST interface that replaces one with Avalon-MM ports, which [`is_known`].
 ///
-/// `None` where something stands against it. All of that is added to the problems: [`ErrorKind::Unsupported`] with the
-/// place, for a parameter that is not known, and for a value that the other variant or the block cannot have;
-/// [`ErrorKind::Config`] for a link or width that is asked for and that there is not.
+/// Returns `None` if something prevents that. All reasons are added to the problems: [`ErrorKind::Unsupported`] with
+/// the place, for an unknown parameter and for a value that the other variant or the block cannot have;
+/// [`ErrorKind::Config`] for a requested link or width that does not exist.
 pub fn streaming(
     system: &System,
     hip: &Module,
@@ -301,7 +302,7 @@ pub fn streaming(
         }
     }
     let cvp = hip.parameter(CVP).is_some_and(|on| same("1", on.trim()));
-    // There is none at Gen3 (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
+    // Gen3 does not have it (Configuration via Protocol in V-series FPGA devices user guide 683889, 1.3).
     let keeps_cvp = cvp && link.generation.1 < 3;
     let why = if cvp && !keeps_cvp {
         CVP_LOST
@@ -327,8 +328,8 @@ pub fn streaming(
             WIDTH,
         ),
         Value::new("extend_tag_field_hwtcl", "64", TAGS),
-        // One of the values of ACDS 13.1 (pcie_sv_parameters.tcl). That the time-out can be disabled must still be said:
-        // Quartus refuses an endpoint that does not say so.
+        // One of the values of ACDS 13.1 (pcie_sv_parameters.tcl). It must still say that the timeout can be disabled:
+        // Quartus refuses an endpoint that does not.
         Value::new("completion_timeout_hwtcl", "NONE", TIMEOUT),
         Value::new("use_tx_cons_cred_sel_hwtcl", "1", CREDITS),
     ]);
@@ -343,7 +344,7 @@ pub fn streaming(
         unknown,
         port_bits: link.port_bits,
         clock: link.clock,
-        // At most 31, or the BARs would have been refused.
+        // At most 31: larger BARs were refused above.
         bar_log2: old.bits(wanted) as u32,
         generation: link.generation,
         reconfiguration: (
@@ -355,12 +356,12 @@ pub fn streaming(
     })
 }
 
-/// Whether a value is one of several.
+/// Reports whether a value is one of several.
 fn is_one_of(possible: &[&str], value: &str) -> bool {
     possible.iter().any(|one| same(one, value))
 }
 
-/// Whether Quartus takes the soft reset controller (`update_default_value_hidden_parameter_common`, ACDS 13.1).
+/// Reports whether Quartus takes the soft reset controller (`update_default_value_hidden_parameter_common`, ACDS 13.1).
 fn has_soft_reset(parameters: &[Value], generation: u32) -> bool {
     let on = |name: &str| {
         let mut all = parameters.iter();
@@ -374,8 +375,8 @@ fn has_soft_reset(parameters: &[Value], generation: u32) -> bool {
     }
 }
 
-/// Interfaces of the transceivers' reconfiguration: a lane each, and one for each PLL that sends, of which Gen3 has one
-/// more (parameter validation of ACDS 13.1).
+/// Returns the number of reconfiguration interfaces of the transceivers: one for each lane and one for each transmit
+/// PLL. Gen3 has one PLL more (parameter validation of ACDS 13.1).
 fn reconfiguration(lanes: &str, generation: u32) -> u32 {
     let lanes: u32 = lanes.trim_start_matches('x').parse().unwrap_or(8);
     let plls = match (lanes, generation) {
@@ -387,7 +388,7 @@ fn reconfiguration(lanes: &str, generation: u32) -> u32 {
     lanes + plls
 }
 
-/// Why a parameter that has its only possible value is needed no more.
+/// Returns the reason why a parameter with its only possible value is not needed any more.
 fn why_dropped(only: &str) -> &'static str {
     match only {
         "0" => "there is no bridge that would add it to the host's addresses",
@@ -395,7 +396,7 @@ fn why_dropped(only: &str) -> &'static str {
     }
 }
 
-/// Whether two values are the same one, in whatever way a number is written.
+/// Reports whether two values are the same, in any spelling of a number.
 fn same(a: &str, b: &str) -> bool {
     match (plain(a), plain(b)) {
         (Some(a), Some(b)) => a == b,
@@ -403,7 +404,7 @@ fn same(a: &str, b: &str) -> bool {
     }
 }
 
-/// A number as Platform Designer or, in old versions, Verilog writes it.
+/// Reads a number as Platform Designer or, in old versions, Verilog writes it.
 fn plain(text: &str) -> Option<u64> {
     match text.split_once("'h") {
         Some((_, digits)) => u64::from_str_radix(digits, 16).ok(),
@@ -411,7 +412,7 @@ fn plain(text: &str) -> Option<u64> {
     }
 }
 
-/// The link that there will be.
+/// The new link.
 struct Link {
     /// Before and after.
     generation: (u32, u32),
@@ -419,7 +420,7 @@ struct Link {
     clock: (u32, u32),
 }
 
-/// The hard IP that is replaced.
+/// The hard IP to replace.
 struct Old<'a> {
     system: &'a System,
     hip: &'a Module,
@@ -430,7 +431,7 @@ impl Old<'_> {
         Error::new(ErrorKind::Unsupported, place, what, remedy).of_a_value()
     }
 
-    /// A parameter that the table does not have.
+    /// Makes the error for a parameter that the table does not have.
     fn unknown(&self, element: &Element, name: &str) -> Error {
         self.refuse(
             self.system.document.place(element),
@@ -443,8 +444,8 @@ impl Old<'_> {
         )
     }
 
-    /// Whether a parameter that is not known switches nothing on: by its value, or since the advanced ones count only where
-    /// they are to (`update_default_value_hidden_parameter_common`, ACDS 13.1).
+    /// Reports whether an unknown parameter switches nothing on: by its value, or because advanced parameters have no
+    /// effect unless they are enabled (`update_default_value_hidden_parameter_common`, ACDS 13.1).
     fn is_off(&self, name: &str, value: &str) -> bool {
         const WORDS: [&str; 5] = ["", "false", "disable", "disabled", "none"];
         let off = |part: &str| {
@@ -458,14 +459,14 @@ impl Old<'_> {
             || name.starts_with("advanced_default_hwtcl_") && counts.unwrap_or(0) == 0
     }
 
-    /// A value that cannot be had.
+    /// Makes the error for a value that is not possible.
     fn value(&self, element: &Element, possible: &[&str], why: &str) -> Error {
         let name = element.attribute("name").unwrap_or_default();
         let value = element.attribute("value").unwrap_or(&element.text).trim();
         self.refuse(
             self.system.document.place(element),
             format!(
-                "{name} of {} is {value}, which a streaming port cannot have: {why}",
+                "{name} of {} is {value}, which a TLP port cannot have: {why}",
                 self.hip.name
             ),
             format!(
@@ -479,12 +480,12 @@ impl Old<'_> {
         place_of(self.system, self.hip, name)
     }
 
-    /// Its lanes, as it names them.
+    /// Returns its lanes, as it names them.
     fn lanes(&self) -> &str {
         lanes(self.hip)
     }
 
-    /// The link, its width and its clock.
+    /// Returns the link, its width and its clock.
     fn link(&self, wanted: Wanted) -> Result<Link> {
         let lanes = self.lanes();
         let Some(before) = generation(self.hip) else {
@@ -503,7 +504,7 @@ impl Old<'_> {
             let widths = widths(lanes, generation)?;
             widths.iter().find(|(width, _)| u64::from(*width) == bits)
         };
-        // What a lane carries in bits of a microsecond (683093, table of coreclkout_hip).
+        // Bits that a lane carries in a microsecond (683093, table of coreclkout_hip).
         let lane = [2000, 4000, 8000][before as usize - 1];
         let count: u64 = lanes.trim_start_matches('x').parse().unwrap_or(0);
         let clock_before = u32::try_from(count * lane / width.max(1)).unwrap_or(0);
@@ -553,7 +554,7 @@ impl Old<'_> {
             return asked(
                 Key::PortBits,
                 format!(
-                    "port_bits = {}, but a streaming port of {lanes} Gen{generation} has {} bits",
+                    "port_bits = {}, but a TLP port of {lanes} Gen{generation} has {} bits",
                     wanted.port_bits.unwrap_or_default(),
                     either(&widths)
                 ),
@@ -570,7 +571,7 @@ impl Old<'_> {
         })
     }
 
-    /// A width that a streaming port of this link does not have.
+    /// Makes the error for a width that a TLP port of this link does not have.
     fn width(&self, width: u64, (lanes, generation): (&str, u32)) -> Error {
         let name = &self.hip.name;
         let has = format!(
@@ -590,7 +591,7 @@ impl Old<'_> {
             };
             return self.refuse(
                 place,
-                format!("{has}, for which there is no streaming port of 128 or 256 bits"),
+                format!("{has}, for which there is no TLP port of 128 or 256 bits"),
                 format!(
                     "Set the hard IP to one of these links in Platform Designer: {}.{or}",
                     links.join(", ")
@@ -603,7 +604,7 @@ impl Old<'_> {
             .collect();
         self.refuse(
             place,
-            format!("{has}; a streaming port of this link has {}", either(&clocks)),
+            format!("{has}; a TLP port of this link has {}", either(&clocks)),
             format!(
                 "Set port_bits = {} in the configuration: all that runs in the hard IP's clock then has that of the new width.",
                 either(&bits)
@@ -611,13 +612,13 @@ impl Old<'_> {
         )
     }
 
-    /// Types and sizes of the BARs: the host's, and none beside it.
+    /// Returns types and sizes of the BARs: the host's, and no other.
     fn bars(&self, wanted: Wanted, problems: &mut Problems) -> Vec<Value> {
         let mut values = Vec::new();
         problems.take(self.size(wanted));
         for bar in 0..BARS {
             let name = format!("bar{bar}_type_hwtcl");
-            // By itself the Avalon-MM variant has BAR 0, with 64 bits.
+            // The default of the Avalon-MM variant is BAR 0, with 64 bits.
             let usual = if bar == 0 { "1" } else { "0" };
             let kind = self.hip.parameter(&name).unwrap_or(usual).trim();
             let own = bar == wanted.bar;
@@ -636,7 +637,7 @@ impl Old<'_> {
         values
     }
 
-    /// Why a BAR cannot be as it is.
+    /// Makes the error for a BAR of an impossible kind.
     fn bar(&self, bar: u32, kind: &str, own: u32) -> Error {
         let name = format!("bar{bar}_type_hwtcl");
         let place = self.place(&name);
@@ -650,7 +651,7 @@ impl Old<'_> {
         self.refuse(
             place,
             format!(
-                "{hip} has a second BAR in use ({name} is {kind}): behind a streaming port the block serves one, and that \
+                "{hip} has a second BAR in use ({name} is {kind}): behind a TLP port the block serves one, and that \
                  is BAR {own}"
             ),
             format!(
@@ -660,7 +661,7 @@ impl Old<'_> {
         )
     }
 
-    /// The size of the host's BAR, log2.
+    /// Returns the size of the host's BAR, log2.
     fn bits(&self, wanted: Wanted) -> u64 {
         let before = self.hip.number(&map_of(wanted.bar)).unwrap_or(0);
         before.max(wanted.bar_log2)
@@ -675,7 +676,7 @@ impl Old<'_> {
         Err(self.refuse(
             self.place(&map_of(wanted.bar)),
             format!(
-                "BAR {} of {} would have 2^{size} bytes; behind a streaming port it has 4 KiB to 2 GiB",
+                "BAR {} of {} would have 2^{size} bytes; behind a TLP port it has 4 KiB to 2 GiB",
                 wanted.bar, self.hip.name
             ),
             "Move the slaves on the host's bus together in Platform Designer.",
@@ -683,12 +684,12 @@ impl Old<'_> {
     }
 }
 
-/// The parameter of the Avalon-MM variant that has the size of a BAR.
+/// Returns the parameter of the Avalon-MM variant for the size of a BAR.
 fn map_of(bar: u32) -> String {
     format!("SLAVE_ADDRESS_MAP_{bar}")
 }
 
-/// The widths that a link can have, with their clocks.
+/// Returns the widths that a link can have, with their clocks.
 fn widths(lanes: &str, generation: u32) -> Option<Widths> {
     let mut links = LINKS.iter();
     links
@@ -697,13 +698,13 @@ fn widths(lanes: &str, generation: u32) -> Option<Widths> {
 }
 
 impl HardIp {
-    /// Whether it is run at Gen3, and was not.
+    /// Reports whether it changes to Gen3.
     pub fn becomes_gen_3(&self) -> bool {
         self.generation.0 != 3 && self.generation.1 == 3
     }
 
-    /// A configuration with the generation that the vendor's hard IP has, where that is Gen3: the block's interfaces and the
-    /// check go by it.
+    /// Returns the configuration with the vendor's generation, if that is Gen3: the block's interfaces and the check
+    /// depend on it.
     pub fn settle(&self, config: &Config) -> Config {
         let mut config = config.clone();
         if self.generation.1 == 3 {
@@ -712,13 +713,13 @@ impl HardIp {
         config
     }
 
-    /// Its link, for people.
+    /// Describes the link, for people.
     pub fn link(&self) -> String {
         let (generation, bits, mhz) = (self.generation.1, self.port_bits, self.clock.1);
         format!("Gen{generation}, {bits} bits at {mhz} MHz")
     }
 
-    /// The parameters that are gone, by the reason.
+    /// Returns the removed parameters, by the reason.
     pub fn gone(&self) -> Vec<(&'static str, Vec<&str>)> {
         let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for value in &self.dropped {
@@ -730,7 +731,7 @@ impl HardIp {
         reasons
     }
 
-    /// Notes about the parameters that are gone. The changes name them.
+    /// Returns notes about the removed parameters. The changes name them.
     pub fn notes(&self) -> Vec<String> {
         let count = self.dropped.len();
         let mut notes = vec![format!(

@@ -1,13 +1,15 @@
-//! Paths through the hard IP, in settings, constraints and scripts: with a streaming port a level of them is gone.
+//! Paths through the hard IP, in settings, constraints and scripts: with a TLP port one level of them is gone.
 //!
-//! The Avalon-MM variant has the Avalon-ST one in it, as the instance `altera_s5_a2p` (`altpcie_sv_hip_avmm_hwtcl`, ACDS
-//! 13.1), and that one now stands in its place. So of `…|altpcie_sv_hip_avmm_hwtcl:pcie|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|x`
-//! there is `…|altpcie_sv_hip_ast_hwtcl:pcie|x`.
+//! The Avalon-MM variant contains the Avalon-ST one as the instance `altera_s5_a2p` (`altpcie_sv_hip_avmm_hwtcl`, ACDS
+//! 13.1), and the Avalon-ST one now takes its place. So
+//! `…|altpcie_sv_hip_avmm_hwtcl:pcie|altpcie_sv_hip_ast_hwtcl:altera_s5_a2p|x` becomes
+//! `…|altpcie_sv_hip_ast_hwtcl:pcie|x`.
 //!
-//! The principle: a path follows where it means the same without the level. Nobody but the Avalon-MM variant has an instance of
-//! that name, so what stands before it is the hard IP, be it written as its name, a pattern or a variable. The level can go
-//! where the rest still means the hard IP alone: behind its name, behind a pattern that ends with its whole name, and behind a
-//! variable. Behind another pattern it cannot, since that may match others without the level; a person decides.
+//! A path is converted if it means the same without the level. Only the Avalon-MM variant has an instance of that name,
+//! so the element before the level is the hard IP: its name, a pattern or a variable. The level can be removed if the
+//! rest still means the hard IP alone: after its name, after a pattern that ends with its whole name, and after a
+//! variable. After another pattern it cannot, because the pattern may match other instances without the level; then a
+//! user decides.
 
 use std::ops::Range;
 
@@ -25,10 +27,10 @@ use crate::text::{self, ranges};
 
 /// The level that is gone.
 const LEVEL: &str = "altera_s5_a2p";
-/// The entity of the variant that is replaced.
+/// The entity of the old variant.
 const OLD_ENTITY: &str = "altpcie_sv_hip_avmm_hwtcl";
-/// Files of the Avalon-ST variant, by how their names begin and end: what Platform Designer generates (ACDS 13.1), and the
-/// same of the variant that is replaced.
+/// Files of the Avalon-ST variant and of the old variant that Platform Designer generates, by prefix and suffix of
+/// their names (ACDS 13.1).
 const FILES: [(&str, &str); 3] = [
     ("altpcie_sv_hip_", "_hwtcl.v"),
     ("altpcie_hip_256_pipen1b", ".v"),
@@ -36,22 +38,22 @@ const FILES: [(&str, &str); 3] = [
 ];
 /// The assignment that makes an instance a partition.
 const PARTITION: &str = "PARTITION_HIERARCHY";
-/// Rows of the report for one file's paths, each by itself.
+/// Most rows of the report for one file's paths before they are summed up.
 const MOST_ROWS: usize = 8;
 const WHY: &str =
     "the hard IP is the Avalon-ST variant, which was inside of the other one as altera_s5_a2p";
 
-/// The hard IP that is another variant now.
+/// The hard IP that becomes another variant.
 #[derive(Debug, Clone)]
 pub struct Hip {
     /// Its instance.
     pub name: String,
-    /// Whether the design has no other of the old kind.
+    /// Whether the design has no other hard IP of the old kind.
     pub is_only: bool,
 }
 
 impl Hip {
-    /// The one of a board that gets a streaming port.
+    /// Returns the hard IP of a board that gets a TLP port.
     pub fn of(site: &Site<'_>, new: &Rewritten) -> Option<Self> {
         let hip = new.hip.as_ref()?;
         let modules = site.library.systems().flat_map(|system| &system.modules);
@@ -65,15 +67,15 @@ impl Hip {
     }
 }
 
-/// A word that names what is inside of the hard IP.
+/// A word that names something inside the hard IP.
 struct Named<'a> {
     at: Range<usize>,
     old: &'a str,
-    /// How it must read, if that can be told.
+    /// The converted word, if the conversion is known.
     new: Option<String>,
 }
 
-/// The words of a text that name what is inside of the hard IP, but for comments.
+/// Finds the words of a text, without comments, that name something inside the hard IP.
 fn named<'a>(text: &'a str, hip: &Hip) -> Vec<Named<'a>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -98,13 +100,13 @@ fn named<'a>(text: &'a str, hip: &Hip) -> Vec<Named<'a>> {
     found
 }
 
-/// Whether a word names the level that is gone, or the entity. A file of the entity's name is none.
+/// Reports whether a word names the level that is gone, or the entity. A file with the entity's name does not count.
 fn names(word: &str) -> bool {
     let mut entities = word.match_indices(OLD_ENTITY);
     word.contains(LEVEL) || entities.any(|(at, _)| !word[at + OLD_ENTITY.len()..].starts_with('.'))
 }
 
-/// Entity, if there is one, and instance of an element of a path.
+/// Returns entity, if there is one, and instance of an element of a path.
 fn parts(element: &str) -> (Option<&str>, &str) {
     match element.split_once(':') {
         Some((entity, instance)) => (Some(entity), instance),
@@ -112,7 +114,7 @@ fn parts(element: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// How a path must read now; `None` where that cannot be told.
+/// Converts a path; `None` if the conversion is not known.
 fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
     if !hip.is_only {
         return None;
@@ -122,7 +124,7 @@ fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
     let mut new = Vec::new();
     for (at, element) in elements.iter().enumerate() {
         let (entity, instance) = parts(element);
-        // A pattern of the entity that went would match nothing.
+        // A pattern of the old entity would match nothing.
         let other = |entity: &str| entity.contains(['*', '?']) && !matches(entity, ENTITY);
         if is_level(at) {
             let before = elements[at.checked_sub(1)?];
@@ -152,16 +154,16 @@ fn moved(path: &str, behind_variable: bool, hip: &Hip) -> Option<String> {
     Some(new.join("|"))
 }
 
-/// What a file's words come to: edits and changes, and the lines that a person has to look at.
+/// The result of converting a file's words: edits and changes, and the lines that a user has to check.
 #[derive(Default)]
 struct Followed {
     edits: Vec<(Range<usize>, String)>,
-    /// Each with its line.
+    /// Changes, each with its line.
     changes: Vec<(usize, String)>,
     unsure: Vec<usize>,
 }
 
-/// The line of a byte, counted from 1.
+/// Returns the line of a byte, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
@@ -183,10 +185,10 @@ fn follow(text: &str, hip: &Hip) -> Followed {
 }
 
 impl FileEdits<'_> {
-    /// Has paths through the hard IP follow.
+    /// Converts paths through the hard IP.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a partition that cannot follow: Quartus would drop it with a warning.
+    /// [`ErrorKind::Unsupported`] for a partition whose path cannot be converted: Quartus would drop it with a warning.
     pub(super) fn hard_ip(&mut self, hip: &Hip) -> Result<()> {
         let source = self.source;
         if source.role == Role::Shell {
@@ -211,7 +213,7 @@ impl FileEdits<'_> {
     }
 }
 
-/// A partition that cannot follow.
+/// Makes the error for such a partition.
 fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     let name = &hip.name;
     let refuse = |what: &str, remedy: String| {
@@ -226,19 +228,19 @@ fn partition(place: Place, hip: &Hip, to: &str) -> Error {
     });
     if of_bridge {
         return refuse(
-            "in the Avalon-MM bridge, which is gone with a streaming port",
+            "in the Avalon-MM bridge, which is gone with a TLP port",
             "Remove the partition, or leave port.kind out of the configuration.".into(),
         );
     }
     refuse(
-        "whose hierarchy is another one with a streaming port, and its new path cannot be told",
+        "whose hierarchy is another one with a TLP port, and its new path cannot be told",
         format!(
             "Write its path out, with {OLD_ENTITY}:{name} and the level {LEVEL}, or leave port.kind out of the configuration."
         ),
     )
 }
 
-/// Rows of the report for paths that followed: one for all of a file where there are many.
+/// Makes rows of the report for converted paths: one for a whole file if there are many.
 fn summed(changes: Vec<(usize, String)>) -> Vec<String> {
     if changes.len() <= MOST_ROWS {
         let row = |(line, what)| format!("{what} (line {line})");
@@ -253,7 +255,8 @@ fn summed(changes: Vec<(usize, String)>) -> Vec<String> {
     )]
 }
 
-/// The lines of settings and scripts, as they will be, that name what is inside of the hard IP and could not follow.
+/// Returns the lines of settings and scripts, after the extension, that name something inside the hard IP and could not
+/// be converted.
 pub fn unsure(hip: &Hip, after: &Project) -> Vec<String> {
     let mut lines = Vec::new();
     for source in after
@@ -268,10 +271,10 @@ pub fn unsure(hip: &Hip, after: &Project) -> Vec<String> {
     lines
 }
 
-/// Has the timing constraints follow, wherever in the board's directory they are; gives the lines of those that cannot.
+/// Converts the timing constraints, anywhere in the board's directory; returns the lines that could not be converted.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] and the like for a file that cannot be read.
+/// [`ErrorKind::Io`] and others for a file that cannot be read.
 pub fn constraints(
     layout: &Layout,
     project: &Project,
@@ -311,21 +314,21 @@ pub fn constraints(
     Ok(unsure)
 }
 
-/// What a person has to do about the lines that could not follow.
+/// Returns the task for a user about lines that could not be converted.
 pub fn to_do(hip: &Hip, lines: &[String]) -> Option<String> {
     let name = &hip.name;
     (!lines.is_empty()).then(|| {
         format!(
             "These lines name what is inside of the hard IP, by {LEVEL} or the entity {OLD_ENTITY}, and how they must read \
-             now could not be told: {}. With a streaming port that level is gone: {name}|{LEVEL}|x is {name}|x, of the \
+             now could not be told: {}. With a TLP port that level is gone: {name}|{LEVEL}|x is {name}|x, of the \
              entity {ENTITY}, and what else {OLD_ENTITY} had in it is gone. Quartus ignores what matches nothing.",
             lines.join(", ")
         )
     })
 }
 
-/// What a person has to know of steps that put the vendor's files in the place of the hard IP's: `lost` is whether
-/// configuration over PCIe is, which BSPs for `s5_net` patch them for (`scripts/cvpupdatefix`).
+/// Returns the note on steps that replace files of the hard IP by the vendor's. `lost`: the board lost configuration
+/// over PCIe, for which BSPs for `s5_net` patch these files (`scripts/cvpupdatefix`).
 pub fn patches(after: &Project, lost: bool) -> Option<String> {
     let mut lines = Vec::new();
     let is_script =
@@ -356,7 +359,7 @@ pub fn patches(after: &Project, lost: bool) -> Option<String> {
     })
 }
 
-/// Whether a line names a file of the hard IP.
+/// Reports whether a line names a file of the hard IP.
 fn names_a_file(line: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let mut words = line.split(|c| !part(c));

@@ -1,14 +1,14 @@
-//! Where the block's slaves go on the host's bus, and room for them on the way from the BAR.
+//! Places of the block's slaves on the host's bus, and room for them on the way from the BAR.
 //!
-//! Registers, channels and tables run in the hard IP's clock, so they hang on the last bridge that does. A way
-//! through other bridges, into the memory's clock, goes; so does that of the window into FPGA memory, for which
+//! Registers, channels and tables run in the hard IP's clock, so they are connected to the last bridge in that clock. A
+//! way through further bridges, into the memory's clock, is removed. So is such a way to the window into FPGA memory:
 //! Platform Designer puts an adapter between the clocks.
 //!
 //! `Rxm_BARn` gives the offset in the BAR, with 64-bit addresses too: the RTL that Quartus 16.0 and 17.0 generate for
 //! `altera_pcie_sv_hip_avmm` and `altera_pcie_cv_hip_avmm` masks the PCIe address by the BAR's size
 //! (`altpciexpav128_p2a_addrtrans`). Earlier versions were not seen, and the user guide 683411 ("Avalon-MM System
-//! Settings") leaves it open for them. So the block does not rely on it where that costs nothing: a bridge of ours,
-//! which hands on as many address bits as the BAR has, is put between a master and its slaves where they are several.
+//! Settings") leaves it open for them. So the block does not rely on it where that costs nothing: if a master has
+//! several slaves, the extension puts a bridge between, which passes on as many address bits as the BAR has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,16 +22,16 @@ use crate::system::qsys::{Connection, End, Export, Module};
 use crate::system::site::Site;
 use crate::system::xml::Edits;
 
-/// The largest BAR that is dealt with, log2: places asked for are below that, too.
+/// The largest supported BAR, log2; requested places are below that, too.
 const MOST_BITS: u64 = 31;
-/// Kind of a bridge that is put in.
+/// Kind of a new bridge.
 pub const INSERTED: &str = "altera_avalon_mm_bridge";
 
 /// A sentence on the addresses of a BAR's master, for notes.
 const OFFSET: &str = "The hard IP gives the offset in the BAR, with 64-bit addresses too, in the RTL that Quartus 16.0 \
                       and 17.0 generate; of earlier versions that is not known";
 
-/// Where a slave of the block goes.
+/// The place of a slave of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     /// Interface of the block.
@@ -42,10 +42,10 @@ pub struct Placed {
     pub bytes: u64,
 }
 
-/// A slave whose way goes: name, bytes, and the place that it had.
+/// A slave whose way is removed: name, bytes, and its old place.
 type Homeless = (&'static str, u64, Option<u64>);
 
-/// A bridge to be put between a BAR's master and its slaves.
+/// A new bridge between a BAR's master and its slaves.
 #[derive(Debug)]
 pub struct Inserted<'a> {
     /// The BAR.
@@ -54,35 +54,35 @@ pub struct Inserted<'a> {
     pub name: String,
     /// The connections that begin at the BAR's master now.
     pub slaves: Vec<&'a Connection>,
-    /// log2 of the bytes that they need, without what is placed anew.
+    /// Bytes that they need, log2, without the slaves that are placed again.
     pub bits: u64,
 }
 
-/// What becomes of the host's bus.
+/// The changes of the host's bus.
 #[derive(Debug)]
 pub struct HostBus<'a> {
-    /// The way to the registers as it is.
+    /// The current way to the registers.
     pub path: HostPath<'a>,
-    /// Slaves to be connected: the new ones, and those whose old way goes.
+    /// Slaves to connect: the new ones, and those whose old way is removed.
     pub placed: Vec<Placed>,
-    /// Bridges to be put in.
+    /// New bridges.
     pub inserted: Vec<Inserted<'a>>,
-    /// Bridges that nothing needs any more.
+    /// Bridges that are not needed any more.
     pub bridges: Vec<&'a Module>,
-    /// Avalon connections that go: to slaves that move, and to those bridges.
+    /// Avalon connections to remove: to slaves that move, and to those bridges.
     pub gone: Vec<&'a Connection>,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// The block itself leads the host to its slaves, but for the window: only that hangs on the bus.
+    /// Whether the block itself leads the host to its slaves. Then only the window is connected to the bus.
     inside: bool,
 }
 
 impl<'a> HostBus<'a> {
-    /// Decides where everything goes.
+    /// Decides the place of every slave.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a bus that cannot be kept; [`ErrorKind::Config`] if a place that the
-    /// configuration asks for is taken or not aligned.
+    /// [`ErrorKind::Unsupported`] for a bus that cannot stay; [`ErrorKind::Config`] if a place that the configuration
+    /// asks for is taken or not aligned.
     pub fn plan(site: &Site<'a>, config: &Config) -> Result<Self> {
         let (mut bus, moved) = Self::leaving(site, false)?;
         bus.receive_side(site);
@@ -90,10 +90,10 @@ impl<'a> HostBus<'a> {
         Ok(bus)
     }
 
-    /// The same for a block that leads the host to its slaves itself.
+    /// Decides the places for a block that leads the host to its slaves itself.
     ///
     /// # Errors
-    /// Those of [`Self::plan`], but for the hard IP's address mode.
+    /// Those of [`Self::plan`], without that of the hard IP's address mode.
     pub fn plan_inside(site: &Site<'a>, config: &Config) -> Result<Self> {
         let (mut bus, moved) = Self::leaving(site, true)?;
         bus.place(site, config, &moved)?;
@@ -104,7 +104,7 @@ impl<'a> HostBus<'a> {
         Ok(bus)
     }
 
-    /// Refuses a master that has nothing left: it would have to be known of no use elsewhere, too.
+    /// Refuses a master that would have no slave left: nothing shows that it has no use elsewhere.
     fn refuse_empty(&self, site: &Site<'_>) -> Result<()> {
         let gone = self.gone_at();
         let master = self.path.master();
@@ -121,7 +121,7 @@ impl<'a> HostBus<'a> {
         Err(site.unsupported(
             site.place(self.path.last()),
             format!(
-                "{master} leads to {} alone, which is inside the block with a streaming port",
+                "{master} leads to {} alone, which is inside the block with a TLP port",
                 self.path.last().end
             ),
             "Put something else of the board on that bridge in Platform Designer, as vendors' BSPs have it, or leave \
@@ -129,7 +129,7 @@ impl<'a> HostBus<'a> {
         ))
     }
 
-    /// Byte offsets in the BAR of the block's slaves, by the names of the interfaces.
+    /// Returns byte offsets in the BAR of the block's slaves, by the names of the interfaces.
     pub fn places(&self, site: &Site<'_>) -> BTreeMap<String, u64> {
         let path = &self.path;
         let mut places = bar_map(site, path.bar).slaves_of(&site.dma.name);
@@ -139,13 +139,13 @@ impl<'a> HostBus<'a> {
         places
     }
 
-    /// What is to be connected of what is placed.
+    /// Returns the placed slaves that are connected to the bus.
     pub fn outside(&self) -> impl Iterator<Item = &Placed> {
         let is_outside = |placed: &&Placed| !self.inside || placed.slave == "s_nondma";
         self.placed.iter().filter(is_outside)
     }
 
-    /// The bus without the ways that go, and the slaves that lose theirs: name, bytes, and the place that each had.
+    /// Returns the bus without the removed ways, and the slaves that lose theirs: name, bytes, and old place.
     fn leaving(site: &Site<'a>, inside: bool) -> Result<(Self, Vec<Homeless>)> {
         let path = HostPath::find(site)?;
         let window = HostPath::to(site, "s_nondma").filter(|way| !way.is_direct());
@@ -166,7 +166,7 @@ impl<'a> HostBus<'a> {
         }
         if let Some(way) = &window {
             bus.leave(site, way)?;
-            // In the BAR it stays where it is, whichever bridges lead there.
+            // In the BAR it stays where it is, by any bridges.
             let wish = way
                 .offset()
                 .saturating_add(way.address())
@@ -177,7 +177,7 @@ impl<'a> HostBus<'a> {
         Ok((bus, moved))
     }
 
-    /// The master that the block's slaves hang on afterwards.
+    /// Returns the master of the block's slaves after the extension.
     pub fn master(&self) -> End {
         let inserted = self
             .inserted
@@ -189,7 +189,8 @@ impl<'a> HostBus<'a> {
         }
     }
 
-    /// The bridges that are put in, each with the instance behind it: of those on the way to the registers, the first.
+    /// Returns the new bridges, each with the instance that follows it: for a bridge on the way to the registers, the
+    /// first one there.
     pub fn inserted(&self) -> Vec<NewBridge> {
         let all = self.inserted.iter().filter_map(|bridge| {
             let first = self.path.hops[0];
@@ -206,12 +207,12 @@ impl<'a> HostBus<'a> {
         all.collect()
     }
 
-    /// Where the elements of the connections that go begin.
+    /// Returns the starts of the elements of removed connections.
     fn gone_at(&self) -> BTreeSet<usize> {
         self.gone.iter().map(|c| c.element.span.start).collect()
     }
 
-    /// Gives up the way from the host's master to a slave: the connection to it, and the bridges that lead nowhere
+    /// Removes the way from the host's master to a slave: the connection to it, and the bridges that lead nowhere
     /// without it.
     fn leave(&mut self, site: &Site<'a>, way: &HostPath<'a>) -> Result<()> {
         self.gone.push(way.last());
@@ -273,7 +274,7 @@ impl<'a> HostBus<'a> {
         Ok(())
     }
 
-    /// Decides which BARs get a bridge of their own.
+    /// Decides which BARs get a new bridge.
     fn receive_side(&mut self, site: &Site<'a>) {
         let gone = self.gone_at();
         let exported = |export: &&Export| {
@@ -328,7 +329,8 @@ impl<'a> HostBus<'a> {
         }
     }
 
-    /// log2 of the bytes that a BAR has, and its slaves need; `None` if that is not known or no BAR of 32 bits.
+    /// Returns the bits that the slaves of a BAR need, log2 of the bytes; `None` if that is not known or the BAR is not
+    /// one of 32 bits.
     fn needed_bits(
         &self,
         site: &Site<'_>,
@@ -350,11 +352,11 @@ impl<'a> HostBus<'a> {
     }
 
     /// Puts the slaves above everything in use, each at a multiple of its size. Those that move keep their places in
-    /// the BAR if they can; places that the configuration asks for come next.
+    /// the BAR if possible; places that the configuration asks for come next.
     fn place(&mut self, site: &Site<'_>, config: &Config, moved: &[Homeless]) -> Result<()> {
         let master = self.path.master();
         let gone = self.gone_at();
-        // With a streaming port some have another name afterwards.
+        // With a TLP port some have another name after the extension.
         let file = site.system.document.path.file_name().unwrap_or_default();
         let of_vendor = |slave: &str| format!("{slave} of {}", file.display());
         let mut taken: Vec<(u64, u64, String)> = slaves_but(site, master, &gone)
@@ -389,13 +391,13 @@ impl<'a> HostBus<'a> {
             .exported(&master.instance, Some(&master.interface))
             .is_some()
         {
-            // Slaves outside of this file: all of the space may be theirs.
+            // Slaves outside this file: they may use the whole space.
             let all = space(site, master)
                 .and_then(|s| u64::try_from(s).ok())
                 .unwrap_or(0);
             floor = floor.max(all);
         }
-        // A BAR has 31 address bits at most (PCI Local Bus Specification 3.0, 6.2.5.1, for one of 32 bits).
+        // A 32-bit BAR has at most 31 address bits (PCI Local Bus Specification 3.0, 6.2.5.1).
         if let Some((base, _, name)) = taken.iter().find(|(base, ..)| *base >= 1 << MOST_BITS) {
             return Err(site.unsupported(
                 site.system.place(site.dma),
@@ -437,7 +439,7 @@ impl<'a> HostBus<'a> {
         Ok(())
     }
 
-    /// The address on the master of a place in the BAR that the configuration asks for.
+    /// Returns the address on the master for a place in the BAR that the configuration asks for.
     fn asked(&self, site: &Site<'_>, slave: &NewSlave, base: u64, bytes: u64) -> Result<u64> {
         let local = base.checked_sub(self.path.offset()).ok_or_else(|| {
             not_there(
@@ -458,8 +460,8 @@ impl<'a> HostBus<'a> {
         Ok(local)
     }
 
-    /// Raises the address widths on the way from the BAR so that everything placed can be reached, and sets those of
-    /// the bridges that are put in. Gives what was raised, and the widths by BAR.
+    /// Raises the address widths on the way from the BAR so that all placed slaves can be reached, and sets those of
+    /// the new bridges. Returns the raised parameters, and the widths by BAR.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if a wider bridge would not be aligned or run into its neighbour, or the BAR would
@@ -480,7 +482,7 @@ impl<'a> HostBus<'a> {
             let automatic = is_automatic(bridge);
             let mut old = site.library.bridge_bytes(bridge);
             if automatic && old.is_none() {
-                // What is behind it, as far as it is known: the width has to be that of the whole.
+                // The known slaves of the bridge: the width has to be that of the whole.
                 let master = End::new(&bridge.name, "m0");
                 let ends = slaves_but(site, &master, &gone).into_iter();
                 let ends = ends.map(|e| u128::from(e.base) + u128::from(e.bytes));
@@ -519,7 +521,7 @@ impl<'a> HostBus<'a> {
             top = others.unwrap_or(0).max(base + bytes);
         }
         if self.inside {
-            // The hard IP is another one, with a size of its own.
+            // The hard IP is replaced, and the new one has its own size.
             return Ok((raised, Vec::new()));
         }
         let parameter = format!("SLAVE_ADDRESS_MAP_{}", path.bar);
@@ -561,7 +563,7 @@ impl<'a> HostBus<'a> {
         Ok((raised, widths))
     }
 
-    /// Refuses a bridge that would not be aligned to its new size, or run into its neighbour.
+    /// Refuses a bridge that would not be aligned to its new size, or would overlap its neighbour.
     fn has_room(
         &self,
         site: &Site<'_>,
@@ -599,7 +601,7 @@ impl<'a> HostBus<'a> {
     }
 }
 
-/// A parameter that was raised.
+/// A raised parameter.
 #[derive(Debug, Clone)]
 pub struct Raised {
     /// Instance.
@@ -625,7 +627,7 @@ fn not_there(site: &Site<'_>, slave: &NewSlave, base: u64, what: String) -> Erro
     .of_key(slave.key)
 }
 
-/// Address bits that a slave decodes, if that is known and few.
+/// Returns the address bits that a slave decodes, if that is known and few.
 fn decoded(site: &Site<'_>, connection: &Connection) -> Option<u32> {
     let module = site.system.module(&connection.end.instance)?;
     let extent = site.library.extent(module, &connection.end.interface);
@@ -633,7 +635,7 @@ fn decoded(site: &Site<'_>, connection: &Connection) -> Option<u32> {
     Some(most.ilog2())
 }
 
-/// A name that no instance and no export has.
+/// Returns a name that no instance and no export has.
 fn unused(site: &Site<'_>, name: &str) -> String {
     let taken = |name: &str| {
         site.system.module(name).is_some() || site.system.exports.iter().any(|e| e.name == name)

@@ -1,15 +1,15 @@
-//! The edits of the host's bus: bridges put in and taken out, the block's slaves connected.
+//! The edits of the host's bus: it adds and removes bridges, and connects the block's slaves.
 
 use crate::error::Result;
 use crate::extend::host_bus::{HostBus, INSERTED, Inserted, Raised};
 use crate::extend::writer::Writer;
 use crate::system::qsys::{Connection, End, NewConnection};
 
-/// Bytes of a burst that the hard IP's masters make at most (Stratix V Avalon-MM user guide 683411, 4.2 "Bursting and
+/// Most bytes of a burst of the hard IP's masters (Stratix V Avalon-MM user guide 683411, 4.2 "Bursting and
 /// Non-Bursting Avalon-MM Module Signals"; read in the same section of the Arria V guide 683773).
 const BURST_BYTES: u64 = 512;
-/// Reads that the hard IP's masters have outstanding at most. The section was not found again: unverified. A bridge with
-/// less would only be slower.
+/// Most outstanding reads of the hard IP's masters. The section was not found again: unverified. A bridge with less
+/// would only be slower.
 const READS: u64 = 8;
 
 const WHY_INSERTED: &str = "the bridge hands on as many address bits as the BAR has, which are the offset in it \
@@ -74,7 +74,7 @@ impl Writer<'_> {
         let (hip, name) = (&site.hip.name, &bridge.name);
         let width = site.hip.number("avmm_width_hwtcl").unwrap_or(128);
         let kind = INSERTED;
-        // As the system has it, if it has one: a hard IP may be kept at an older version than its bridges.
+        // The version of the system's other bridges, if any: a hard IP may have an older version than its bridges.
         let mut others = site.system.modules.iter().filter(|m| m.kind == kind);
         let version = others.find_map(|m| m.element.attribute("version"));
         let version = version
@@ -124,7 +124,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Has a connection begin elsewhere.
+    /// Moves the start of a connection.
     fn retarget(&mut self, connection: &Connection, start: &End) {
         if let Some(attribute) = connection.element.attribute_at("start") {
             self.edits

@@ -1,10 +1,11 @@
-//! What tells the extended board from the vendor's: PCI IDs, the version that software reads, the board's name.
+//! The identity that distinguishes the extended board from the vendor's: PCI IDs, the version that software reads, the
+//! board's name.
 //!
-//! The vendor's driver and MMD library would take the extended board for theirs and drive a DMA that is gone. The
-//! subsystem ID is the one that tells boards and platforms apart (s5_net porting guide 683645, 3.1.2), and the drivers
-//! of these BSPs have it in their tables. Where a driver does not look at it, the MMD opens no board whose
-//! `version_id` is not the one that it expects. The board's name, in `board_spec.xml`, in `board_env.xml` and of the directory, is the one that `aoc`
-//! finds it by (Custom Platform Toolkit user guide 683398, 1.4.2.1 and 2.2.1), so both can be installed.
+//! Otherwise the vendor's driver and MMD library would accept the extended board and drive a DMA that is gone. The
+//! subsystem ID distinguishes boards and platforms (s5_net porting guide 683645, 3.1.2), and the drivers of these BSPs
+//! have it in their tables. If a driver does not check it, the MMD still opens no board whose `version_id` is not the
+//! expected one. `aoc` finds a board by its name in `board_spec.xml`, in `board_env.xml` and of the directory (Custom
+//! Platform Toolkit user guide 683398, 1.4.2.1 and 2.2.1), so both boards can be installed.
 
 use std::path::{Path, PathBuf};
 
@@ -18,18 +19,18 @@ use crate::system::qsys::{Module, System};
 use crate::system::site::Site;
 use crate::system::xml::{Document, Edits, escape};
 
-/// Kind of the component that software reads the version from.
+/// Kind of the component from which software reads the version.
 const VERSION_KIND: &str = "version_id";
 const VERSION: &str = "VERSION_ID";
-/// What a board's version is, but for its last digit: the MMD libraries of these BSPs look for it (`ACL_VERSIONID` of
-/// their `hw_pcie_constants.h`).
+/// A board's version, but for its last digit: the MMD libraries of these BSPs expect it (`ACL_VERSIONID` of their
+/// `hw_pcie_constants.h`).
 const BOARD_VERSION: u32 = 0xa0c7_c1e0;
 
-/// Why identities change, for the report.
+/// Reason for the change of identities, for the report.
 pub const WHY: &str =
     "the vendor's driver and MMD must not take the board for theirs: their DMA is not in it";
 
-/// The hard IP's parameters that are set, with their values.
+/// Returns the hard IP's parameters to set, with their values.
 pub fn settings(identity: &Identity) -> Vec<(&'static str, String)> {
     let ids = [
         ("vendor_id_hwtcl", identity.vendor),
@@ -43,8 +44,8 @@ pub fn settings(identity: &Identity) -> Vec<(&'static str, String)> {
     set.collect()
 }
 
-/// Sets the version that a board's instance reads; what is said of it. Platform Designer writes the number with a
-/// sign.
+/// Sets the version that a board's instance reads; returns the description of the change. Platform Designer writes the
+/// number with a sign.
 pub fn set_version(
     system: &System,
     module: &Module,
@@ -63,7 +64,7 @@ pub fn set_version(
     ))
 }
 
-/// The version that an instance reads, if it is the board's. The kernels' interface and their clock have such
+/// Returns the version that an instance reads, if it is the board's. The kernels' interface and their clock have such
 /// instances, too, with versions that the runtime expects.
 fn version(module: &Module) -> Option<u32> {
     let text = module
@@ -77,7 +78,7 @@ fn version(module: &Module) -> Option<u32> {
     (version & !0xf == BOARD_VERSION).then_some(version)
 }
 
-/// Another system than that of the DMA, with its new text.
+/// A changed system other than that of the DMA.
 #[derive(Debug)]
 pub struct Other {
     /// The file.
@@ -86,7 +87,7 @@ pub struct Other {
     pub text: String,
 }
 
-/// The version in systems beside the DMA's.
+/// Sets the version in systems other than the DMA's.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes.
@@ -122,7 +123,7 @@ pub fn other_systems(
     Ok(others)
 }
 
-/// The board's PCI IDs, in four digits each, or "not set" where the hard IP says none.
+/// The board's PCI IDs, in four digits each, or "not set" if the hard IP has none.
 #[derive(Debug, Clone)]
 pub struct PciIds {
     /// Vendor.
@@ -136,12 +137,12 @@ pub struct PciIds {
 }
 
 impl PciIds {
-    /// Those that the board of a site gets. With a streaming port all are written.
+    /// Returns the IDs that the board of a site gets. With a TLP port all are written.
     pub fn of(site: &Site<'_>, config: &Config) -> Self {
         let identity = &config.identity;
         let id = |asked: Option<u16>, name: &str| {
             let has = || site.hip.number(name);
-            let written = || match config.streams() {
+            let written = || match config.has_tlp_port() {
                 true => hard_ip::default(name)?.parse().ok(),
                 false => None,
             };
@@ -157,7 +158,7 @@ impl PciIds {
     }
 }
 
-/// What a person should know of the PCI IDs and the version.
+/// Returns the note on the PCI IDs and the version.
 ///
 /// # Errors
 /// [`ErrorKind::Config`] if they would be those of the vendor's board.
@@ -203,7 +204,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name of a BSP's board, and what it becomes in the directory of the boards.
+    /// Reads the name of a BSP's board, and makes the new one in the directory of the boards.
     ///
     /// # Errors
     /// [`ErrorKind::BadXml`] if the board has no name, [`ErrorKind::Unsupported`] if no directory can have it.
@@ -250,7 +251,7 @@ impl Name {
         })
     }
 
-    /// What a person should know of it, for the SDK of a version; a board without a vendor keeps nobody's name.
+    /// Returns the note on the name, for a version of the SDK; without a vendor there is no name to keep.
     pub fn note(&self, has_vendor: bool, version: &Version) -> String {
         if has_vendor && self.old == self.new {
             return format!(

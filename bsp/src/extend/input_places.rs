@@ -1,4 +1,4 @@
-//! Errors and findings in the copy that is being made, told as places of the input: the copy will be gone.
+//! Converts errors and diagnostics in the copy that is being made to places of the input: the copy will be removed.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use crate::error::{Error, Place};
 use crate::layout::Layout;
 use crate::text;
 
-/// An error of reading the copy, with the input's places: the copy will be gone.
+/// Converts an error of reading the copy to the input's places.
 pub fn of_the_input(mut error: Error, copy: &Layout, input: &Layout) -> Error {
     error.place.path = path_in_the_input(&error.place.path, copy, input);
     error.what = without_copy(&error.what, copy, input);
     error
 }
 
-/// A message without the copy's directory.
+/// Returns a message without the copy's directory.
 pub fn without_copy(what: &str, copy: &Layout, input: &Layout) -> String {
     let name = |path: &Path| path.to_string_lossy().into_owned();
     // The board's directory first: it may have another name in the copy.
@@ -33,7 +33,7 @@ fn path_in_the_input(path: &Path, copy: &Layout, input: &Layout) -> PathBuf {
     }
 }
 
-/// Where in the input that is which a check found in the copy: the copy will be gone.
+/// Returns the place in the input for a diagnostic of the copy.
 pub fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
     let path = path_in_the_input(&finding.place, copy, input);
     let line = finding.line.and_then(|line| {
@@ -42,13 +42,13 @@ pub fn in_the_input(finding: &Finding, copy: &Layout, input: &Layout) -> Place {
     });
     match line {
         Some(line) => Place::line(path, line),
-        // What the input does not have is somewhere in its directory.
+        // For a file that the input lacks, the input's directory is named.
         None if path.exists() => Place::file(path),
         None => Place::file(&input.root),
     }
 }
 
-/// The line of `input` where the lines of `made` from `line` on stand, as many of them as it takes to be sure.
+/// Finds the line of `input` that equals line `line` of `made`, by as many following lines as make it unique.
 fn same_line(made: &str, line: usize, input: &str) -> Option<usize> {
     const MOST: usize = 8;
     let made: Vec<_> = made.lines().skip(line - 1).take(MOST).collect();

@@ -1,8 +1,9 @@
 //! The interconnect's pipeline stages, as far as the block's memory order depends on them.
 //!
-//! A write that is chained to a read starts when `mem_wr` has been rid of what the read brought, and it reads through
-//! `mem_rd`. Two masters have no order but from their common arbiter on (Avalon Interface Specifications 683091,
-//! "Transaction Order for Avalon-MM Read and Write Responses"): what waits in a stage in front of it may be passed.
+//! The block starts a write that is chained to a read when `mem_wr` has accepted the last word of the read, and the
+//! write reads memory through `mem_rd`. Two masters have no order except from their common arbiter on (Avalon Interface
+//! Specifications 683091, "Transaction Order for Avalon-MM Read and Write Responses"): a word that waits in a stage in
+//! front of the arbiter may be overtaken.
 
 use crate::config::Config;
 use crate::extend::writer::Writer;
@@ -10,11 +11,12 @@ use crate::system::qsys::System;
 use crate::system::site::Site;
 use crate::system::xml::Element;
 
-/// The requirement that limits them (Platform Designer user guide 683364, "Limit interconnect pipeline stages to").
+/// The requirement that limits the stages (Platform Designer user guide 683364, "Limit interconnect pipeline stages
+/// to").
 const STAGES: &str = "qsys_mm.maxAdditionalLatency";
-/// The parameter of the system that older versions of Platform Designer have for it, too.
+/// The parameter of the system that older versions of Platform Designer have for it in addition.
 const PARAMETER: &str = "maxAdditionalLatency";
-/// What a requirement to the whole system is for.
+/// The subject of a requirement on the whole system.
 const SYSTEM: &str = "$system";
 const ELEMENT: &str = "interconnectRequirement";
 
@@ -25,7 +27,7 @@ fn requirement(system: &System) -> Option<&Element> {
 }
 
 impl Writer<'_> {
-    /// Sets the limit of stages, where one is asked for.
+    /// Sets the limit of stages, if one is requested.
     pub fn interconnect(&mut self, stages: Option<u32>) {
         let Some(stages) = stages else {
             return;
@@ -63,7 +65,7 @@ impl Writer<'_> {
     }
 }
 
-/// What somebody has to see to, if stages may stand in front of the memory's arbiter.
+/// Returns the task for a user if there may be stages in front of the memory's arbiter.
 pub fn note(site: &Site<'_>, config: &Config) -> Option<String> {
     let vendors = requirement(site.system).and_then(|e| e.attribute("value"));
     let vendors = vendors.and_then(|value| value.trim().parse::<u32>().ok());

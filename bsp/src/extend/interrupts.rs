@@ -1,4 +1,4 @@
-//! Which of the hard IP's interrupts the block takes over.
+//! The interrupts of the hard IP that the block takes over.
 
 use crate::config::{Config, Irq};
 use crate::error::Result;
@@ -7,11 +7,11 @@ use crate::system::interrupts::{CONDUITS, RXM_IRQ, other_senders};
 use crate::system::qsys::Connection;
 use crate::system::site::Site;
 
-/// The connection of the OpenCL kernel's interrupt, which the block takes over; `None` without MSI-X.
+/// Returns the connection of the OpenCL kernel's interrupt, which the block takes over; `None` without MSI-X.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Unsupported`] if the hard IP is not known to have MSI-X, or has it in use, or
-/// an interrupt would be left without a vector.
+/// [`crate::error::ErrorKind::Unsupported`] if the hard IP is not known to have MSI-X, or uses it already, or an
+/// interrupt would be left without a vector.
 pub fn kernel<'a>(site: &Site<'a>, config: &Config) -> Result<Option<&'a Connection>> {
     const STAY: &str = "Set irq = \"rxm\" in the configuration, which leaves the hard IP's interrupts \
                         as they are.";

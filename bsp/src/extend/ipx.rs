@@ -7,10 +7,10 @@ use crate::system::kinds::OWN_HIP;
 use crate::system::library::NEW_DMA;
 use crate::system::xml::{Document, Edits};
 
-/// A component of ours.
+/// A component of Peerlane's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
-    /// Its kind, which its file is named for.
+    /// Its kind, after which its file is named.
     pub kind: &'static str,
     title: &'static str,
     description: &'static str,
@@ -24,7 +24,7 @@ pub const BLOCK: Listed = Listed {
     description: "Direct transfers between FPGA memory and PCIe peers",
     connections: "avalon,clock,interrupt,reset",
 };
-/// The hard IP behind a streaming port, where Quartus's component does not do.
+/// The hard IP for a TLP port, because Quartus's component lacks a function.
 pub const HARD_IP: Listed = Listed {
     kind: OWN_HIP,
     title: "Hard IP for PCI Express, for Peerlane",
@@ -35,7 +35,7 @@ pub const HARD_IP: Listed = Listed {
 /// Adds components before the end of the list.
 ///
 /// # Errors
-/// [`ErrorKind::BadXml`] if the file is no list.
+/// [`ErrorKind::BadXml`] if the file is not a list.
 pub fn add(document: &Document, components: &[Listed]) -> Result<String> {
     let root = &document.root;
     if root.name != "library" {
@@ -48,7 +48,7 @@ pub fn add(document: &Document, components: &[Listed]) -> Result<String> {
     }
     let eol = document.line_end_after(0);
     let Some(content) = &root.content else {
-        // `<library/>`: it gets an end of its own.
+        // `<library/>` needs an end tag.
         let mut edits = Edits::default();
         let end = root.span.end;
         edits.replace(
@@ -64,7 +64,7 @@ pub fn add(document: &Document, components: &[Listed]) -> Result<String> {
     edits.apply(&document.path, &document.source)
 }
 
-/// A list with these components only.
+/// Makes a list with only these components.
 pub fn new_list(components: &[Listed]) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<library>\n{}</library>\n",

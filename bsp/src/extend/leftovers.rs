@@ -1,4 +1,4 @@
-//! What still names an import in the files of the extended BSP: the last look, which goes by words alone.
+//! Names of imports that are left in the files of the extended BSP: the last search, by words alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use crate::system::project::Project;
 use crate::system::qsf::IMPORTS;
 use crate::text;
 
-/// Lines that are named one by one.
+/// Most lines that are listed one by one.
 const MOST: usize = 20;
 
-/// Lines that name an import, of the files that are copied, with the new texts of those that change (both by their
-/// paths in the BSP). Gives what is to be said, if there are any.
+/// Finds lines that name an import in the files that are copied; `changed` has the new texts (both by their paths in
+/// the BSP). Returns the note, if there are such lines.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] if a step runs a script whose name cannot be read, and one that nothing else runs names
-/// an import.
+/// [`ErrorKind::Unsupported`] if a step runs a script whose name cannot be read, and a script that no other step runs
+/// names an import.
 pub fn note(
     layout: &Layout,
     project: &Project,
@@ -33,7 +33,7 @@ pub fn note(
         let content = match changed.get(path.as_path()) {
             Some(text) => *text,
             None => match text::read_bytes(&file) {
-                // What is too large to be a script, and what has bytes that no text has.
+                // Files that are too large for a script or not text.
                 Err(_) => continue,
                 Ok(bytes) if bytes.contains(&0) => continue,
                 Ok(bytes) => {
@@ -76,7 +76,7 @@ pub fn note(
     }))
 }
 
-/// The lines that name an import, but for comments and for steps that wait.
+/// Returns the lines that name an import, without comments and steps that wait.
 fn lines_of(text: &str) -> Vec<usize> {
     let waits = marker();
     let names = |line: &str| {
@@ -86,7 +86,7 @@ fn lines_of(text: &str) -> Vec<usize> {
     let mut comment = false;
     let mut found = Vec::new();
     for (n, line) in text.lines().enumerate() {
-        // A backslash takes the next line into a comment.
+        // A backslash continues a comment on the next line.
         let starts = ["#", "//", "--", "::", "rem ", "<!--"];
         comment = comment
             || starts

@@ -1,9 +1,10 @@
-//! What the OpenCL SDK takes the platform for, when it brings an older BSP up to its own version ("automigration", Custom
-//! Platform Toolkit user guide 683398, 1.3).
+//! The type that the OpenCL SDK assumes for the platform when it migrates an older BSP to its own version
+//! ("automigration", Custom Platform Toolkit user guide 683398, 1.3).
 //!
-//! `aoc` applies fixes to the directory of each compile, by the type of the platform. With the type `auto` it goes by files
-//! that the vendor compiled (the SDK's own `Board_migrate.pm`, alike in the versions 15.1 and 17.1). They are not in the
-//! copy until they are made anew, and what makes them has to have the same fixes. So the copy says the type outright.
+//! `aoc` applies fixes to the directory of each compile, by the type of the platform. With the type `auto` it looks for
+//! files that the vendor compiled (the SDK's own `Board_migrate.pm`, alike in the versions 15.1 and 17.1). The copy
+//! does not have them until they are made again, and the compile that makes them needs the same fixes. So the copy
+//! states the type.
 
 use crate::extend::report::Change;
 use crate::layout::Layout;
@@ -16,17 +17,18 @@ const WHY: &str = "the SDK tells the platform's type by a file that the vendor c
 const FORCES: &str = "cvphrcfix";
 const FORCED: &str =
     "it would force the hard reset controller again, and at Gen3 the soft one is used";
-/// The type that has the SDK look for itself.
+/// The type with which the SDK searches itself.
 const AUTO: &str = "auto";
-/// The settings file that the SDK reads, whatever the revision is called.
+/// The settings file that the SDK reads, with any name of the revision.
 const SETTINGS: &str = "top.qsf";
-/// The oldest version of Quartus whose platforms are brought up.
+/// The oldest version of Quartus whose platforms are migrated.
 const OLDEST: f64 = 13.0;
 
-/// The type that the SDK finds in the vendor's BSP, where it finds it by what is left out of the copy.
+/// Returns the type that the SDK finds in the vendor's BSP, if it finds the type by files that are left out of the
+/// copy.
 pub fn detected(layout: &Layout, project: &Project) -> Option<&'static str> {
     let hardware = layout.hardware_dir();
-    // By what a link there leads to.
+    // If it is a link, the linked file.
     let settings = layout.inside(&hardware.join(SETTINGS)).ok()?;
     let settings = layout.root.join(settings);
     let settings = project
@@ -51,7 +53,7 @@ pub fn detected(layout: &Layout, project: &Project) -> Option<&'static str> {
     }
 }
 
-/// The number that a text begins with, as Perl compares it: of `13.1.0` it is 13.1.
+/// Returns the number that a text begins with, as Perl compares it: for `13.1.0` it is 13.1.
 fn leading_number(text: &str) -> f64 {
     let mut points = 0;
     let end = text.find(|c: char| {
@@ -61,19 +63,19 @@ fn leading_number(text: &str) -> f64 {
     text[..end.unwrap_or(text.len())].parse().unwrap_or(0.0)
 }
 
-/// What is told in `board_spec.xml`.
+/// The result of changing `board_spec.xml`.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// What was changed.
+    /// The changes.
     pub changes: Vec<Change>,
-    /// What a person should know if there is no place to say it.
+    /// A note if the file has no place for the type.
     pub note: Option<String>,
-    /// What a person has to do then.
+    /// A task for the user in that case.
     pub to_do: Option<String>,
 }
 
-/// Says the type in `board_spec.xml`, wherever the SDK would have to look for it; and, where the hard reset controller must
-/// not be forced, that the fix which does so is not wanted.
+/// Sets the type in `board_spec.xml` if the SDK would have to search for it. If the hard reset controller must not be
+/// forced, it also excludes the fix that forces it.
 pub fn tell(
     specification: &Document,
     detected: Option<&str>,
@@ -134,7 +136,7 @@ pub fn tell(
     }
 }
 
-/// What a person should know if there is no `<compile>`.
+/// Returns the note if there is no `<compile>`.
 fn untold(kind: &str) -> String {
     format!(
         "board_spec.xml has no <compile>, where the platform's type could be told. A newer OpenCL SDK takes the vendor's BSP \
@@ -143,7 +145,7 @@ fn untold(kind: &str) -> String {
     )
 }
 
-/// What a person has to do at Gen3 if there is no `<compile>`.
+/// Returns the task for a user at Gen3 if there is no `<compile>`.
 fn unexcluded(detected: Option<&str>) -> String {
     let kind = detected.unwrap_or(AUTO);
     format!(
@@ -170,14 +172,14 @@ impl Teller<'_> {
         });
     }
 
-    /// Tells the type.
+    /// Sets the type.
     fn kind(&mut self, told: &Element, kind: &str) {
         match told.attribute_at("platform_type") {
             Some(at) if matches!(at.value.trim(), AUTO | "") => {
                 self.edits.replace(at.span.clone(), escape(kind));
                 self.note(format!("platform_type {} → {kind}", at.value), WHY);
             }
-            // Told outright by the vendor.
+            // Set by the vendor.
             Some(_) => {}
             None => {
                 let at = told.span.start + "<auto_migrate".len();
@@ -213,7 +215,7 @@ impl Teller<'_> {
         self.note(format!("fixes of <exclude> \"{has}\" → \"{new}\""), FORCED);
     }
 
-    /// Puts an element into another one, as its last. It is told its indent and the line end.
+    /// Adds an element at the end of another one. `text` is given the indent and the line end.
     fn insert(&mut self, into: &Element, text: impl Fn(&str, &str) -> String) {
         let source = &self.specification.source;
         let eol = self.specification.line_end_after(into.span.start);

@@ -55,31 +55,31 @@ use tempfile::TempDir;
 use plan::Plan;
 use report::Report;
 
-/// What to extend, and how.
+/// Options of [`extend`].
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The BSP: its hardware directory, or a root with one.
     pub bsp: PathBuf,
-    /// The directory to be made.
+    /// The directory to make.
     pub out: PathBuf,
     /// Configuration.
     pub config: Config,
     /// Another place for the report: Markdown, or JSON if the name ends in `.json`.
     pub report: Option<PathBuf>,
-    /// Which of the BSP's boards, where it has several: the name of its directory.
+    /// The name of the board's directory, to choose one of several boards.
     pub board: Option<String>,
 }
 
-/// Extends a BSP. Nothing is left behind if it fails.
+/// Extends a BSP. On failure it leaves no files.
 ///
 /// # Errors
-/// All kinds of [`ErrorKind`], with the place and the remedy.
+/// All kinds of [`ErrorKind`], with the place and the hint.
 pub fn extend(options: &Options) -> Result<Report> {
     output::check_for_aoc(&options.out)?;
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, None))
 }
 
-/// Extends a BSP that no vendor made: that of a board of this title, which `peerlane new` has just written.
+/// Extends a BSP without a vendor: a board of this title, which `peerlane new` has just written.
 ///
 /// # Errors
 /// Those of [`extend`].
@@ -87,11 +87,11 @@ pub(crate) fn extend_new(options: &Options, title: &str) -> Result<Report> {
     with_canonical(&options.bsp, |bsp| extend_from(bsp, options, Some(title)))
 }
 
-/// What [`extend`] would do: the extended BSP is made in the system's temporary directory, checked, and removed. The
-/// report is written to `file`, if there is one: Markdown, or JSON if the name ends in `.json`.
+/// Previews [`extend`]: makes the extended BSP in the system's temporary directory, checks it, and removes it. The
+/// report is written to `file`, if given: Markdown, or JSON if the name ends in `.json`.
 ///
 /// # Errors
-/// Those of [`extend`] but for its output.
+/// Those of [`extend`], without those of its output.
 pub fn preview(
     bsp: &Path,
     board: Option<&str>,
@@ -122,7 +122,7 @@ fn with_canonical(given: &Path, run: impl FnOnce(&Path) -> Result<Report>) -> Re
     run(&bsp).map_err(|e| e.named_as_given(&bsp, given))
 }
 
-/// A BSP that has no trace of an extension.
+/// Finds a BSP without traces of an extension.
 fn extendable(bsp: &Path, board: Option<&str>) -> Result<Layout> {
     traces::refuse_above(bsp)?;
     let layout = Layout::of_board(bsp, board)?;
@@ -130,7 +130,7 @@ fn extendable(bsp: &Path, board: Option<&str>) -> Result<Layout> {
     Ok(layout)
 }
 
-/// Extends the BSP in a directory, whose canonical name stands in errors.
+/// Extends the BSP in a directory; errors have its canonical name.
 fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Report> {
     let layout = extendable(bsp, options.board.as_deref())?;
     let parent = output::check_output(&options.out, bsp)?;
@@ -148,7 +148,7 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     interrupt::check(&options.out)?;
     let path = temporary.keep();
     if let Err(error) = output::put(&path, &options.out, "the finished BSP") {
-        // The directory is ours alone; if it cannot be removed there is nothing better to do.
+        // This process made the directory; a failure to remove it has no better handling.
         let _ = fs::remove_dir_all(&path);
         return Err(error);
     }
@@ -158,8 +158,7 @@ fn extend_from(bsp: &Path, options: &Options, title: Option<&str>) -> Result<Rep
     Ok(report)
 }
 
-/// The extended BSP, checked, in a temporary directory below another; errors of writing it name the directory that it
-/// will be.
+/// Makes the extended BSP, checked, in a temporary directory below another. Errors of writing name the final directory.
 fn make(
     layout: &Layout,
     (config, title): (&Config, Option<&str>),

@@ -1,4 +1,4 @@
-//! What of the old DMA's way to PCIe goes with it.
+//! Parts of the old DMA's way to PCIe that are removed with it.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use crate::system::kinds::is_bridge;
 use crate::system::qsys::{Connection, Module};
 use crate::system::site::Site;
 
-/// What becomes of the old master's connections.
+/// The connections of the old master, by their fate.
 #[derive(Debug, Default)]
 pub struct OldMaster<'a> {
     /// Connections of `dma.m` that lead to PCIe only.
     pub to_pcie: Vec<&'a Connection>,
     /// Connections of `dma.m` that lead to memory.
     pub to_memory: Vec<&'a Connection>,
-    /// Bridges that nothing uses any more.
+    /// Bridges that are not used any more.
     pub bridges: Vec<&'a Module>,
     /// Avalon connections between those bridges and to `Txs`.
     pub legs: Vec<&'a Connection>,
 }
 
 impl<'a> OldMaster<'a> {
-    /// Follows `dma.m` and decides what goes.
+    /// Follows `dma.m` and decides which parts to remove.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Unsupported`] if `m` is exported or reaches no memory.
@@ -77,11 +77,11 @@ impl<'a> OldMaster<'a> {
         Ok(old)
     }
 
-    /// Whether a connection leads to PCIe only. What becomes unused with it is noted.
+    /// Returns whether a connection leads only to PCIe. Adds the parts that become unused with it.
     fn prune(&mut self, site: &Site<'a>, connection: &'a Connection) -> bool {
         let mut seen = BTreeSet::new();
         if !only_pcie(site, connection, &mut seen) {
-            // A bridge to both that is ours alone: its leg to PCIe goes, the bridge stays.
+            // A bridge to both that only this master uses: its leg to PCIe is removed, the bridge stays.
             if let Some(bridge) = self.ours_alone(site, connection) {
                 for leg in site.from(&bridge.name, None) {
                     if self.prune(site, leg) {
@@ -101,7 +101,7 @@ impl<'a> OldMaster<'a> {
         true
     }
 
-    /// The bridge at the end of a connection, if nothing else comes in and it is not exported.
+    /// Returns the bridge at the end of a connection, if it has no other master and is not exported.
     fn ours_alone(&self, site: &Site<'a>, connection: &Connection) -> Option<&'a Module> {
         let bridge = site.system.module(&connection.end.instance)?;
         let alone = is_bridge(&bridge.kind)
@@ -111,7 +111,7 @@ impl<'a> OldMaster<'a> {
     }
 }
 
-/// Whether every slave that a connection leads to is the hard IP's.
+/// Reports whether every slave that a connection leads to is the hard IP's.
 fn only_pcie(site: &Site<'_>, connection: &Connection, seen: &mut BTreeSet<String>) -> bool {
     let instance = &connection.end.instance;
     if *instance == site.hip.name {

@@ -1,7 +1,7 @@
-//! The parameters of the component: what a build is.
+//! The parameters of the component: they describe a build.
 //!
 //! All of them are derived. The Verilog is generated for the values, and `BUILD_ID`, which driver and host library
-//! compare, is their hash: a parameter that can be set in Platform Designer would do nothing, or make a board that
+//! compare, is their hash. A parameter that can be set in Platform Designer would have no effect, or make a board that
 //! every driver refuses.
 
 use crate::config::{Config, Irq};
@@ -16,7 +16,7 @@ pub struct Parameter {
     pub kind: &'static str,
     /// Value.
     pub value: String,
-    /// What the parameter editor calls it.
+    /// Its title in the parameter editor.
     pub title: &'static str,
     /// Units, in Platform Designer's word.
     pub units: &'static str,
@@ -25,13 +25,13 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// The value as people write it.
+    /// Returns the value as people write it.
     pub fn plain(&self) -> &str {
         self.value.trim_matches('"')
     }
 }
 
-/// The places of the slaves in the BAR, by the names of their interfaces.
+/// Returns the places of the slaves in the BAR, by the names of their interfaces.
 pub fn places(board: &Board) -> Vec<(&'static str, Option<u64>)> {
     let slaves = &board.slaves;
     vec![
@@ -43,7 +43,7 @@ pub fn places(board: &Board) -> Vec<(&'static str, Option<u64>)> {
     ]
 }
 
-/// Every parameter, in the order of the parameter editor.
+/// Returns every parameter, in the order of the parameter editor.
 pub fn parameters(config: &Config, board: &Board, ids: Ids) -> Vec<Parameter> {
     let number = |name, value: u32, title, units, help| Parameter {
         name,

@@ -1,4 +1,4 @@
-//! All that an extension writes, gathered before anything is written.
+//! All output of an extension, gathered before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -40,15 +40,15 @@ use crate::text;
 /// All of the output that differs from the input.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Files in place of old ones and new files, relative to the BSP that was given.
+    /// New and replaced files, relative to the BSP that was given.
     files: Vec<Written>,
-    /// Files of the platform around it, relative to the output.
+    /// Files of the platform around the BSP, relative to the output.
     around: Vec<Written>,
-    /// Files not to be copied, relative to the BSP.
+    /// Files that are not copied, relative to the BSP.
     left_out: Vec<PathBuf>,
-    /// All that the vendor has.
+    /// The vendor's tree.
     vendor: Tree,
-    /// What is said about it.
+    /// The report.
     pub(super) report: Report,
 }
 
@@ -65,7 +65,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What extending a BSP comes to; with a title, of a board that no vendor has a BSP for.
+    /// Plans the extension of a BSP. With a title, the board has no BSP of a vendor.
     pub(super) fn new(layout: &Layout, config: &Config, title: Option<&str>) -> Result<Self> {
         let hardware = layout.hardware_dir();
         // Before anything is read: the copy is refused if a file has changed since.
@@ -202,7 +202,7 @@ impl Block {
     ) -> Result<Self> {
         let port_bits = new.port_bits;
         let memory_log2 = resources::memory_log2(specification)?;
-        // The places are a part of BUILD_ID, so they are decided before the block is generated.
+        // `BUILD_ID` covers the places, so they are decided before the block is generated.
         let places = new.bar_after.slaves_of(&new.instance);
         let slaves = build::slaves(new.bar_after.bar, &places)
             .map_err(|slave| unreached(site, new.bar_after.bar, slave))?;
@@ -228,14 +228,14 @@ impl Block {
     }
 }
 
-/// Gathers files and what there is to say about them. The files of the block come first.
+/// Gathers files and messages. The files of the block come first.
 struct Builder<'a> {
     layout: &'a Layout,
     origin: Origin,
     hardware: PathBuf,
     /// The board's name.
     name: Name,
-    /// Files in place of old ones and new files, relative to the BSP.
+    /// New and replaced files, relative to the BSP.
     files: Vec<Written>,
     /// Files of the platform around the BSP, relative to the output.
     around: Vec<Written>,
@@ -244,22 +244,22 @@ struct Builder<'a> {
     changes: Vec<Change>,
     /// Files that the input does not have.
     added: Vec<String>,
-    /// Files not to be copied, relative to the BSP.
+    /// Files that are not copied, relative to the BSP.
     left_out: Vec<PathBuf>,
     /// Directories of the vendor's runtime, relative to the BSP.
     set_aside: Vec<PathBuf>,
-    /// How the board is compiled.
+    /// Facts about the board's compile.
     compile: Compile,
-    /// Imports that were taken out.
+    /// Imports that were removed.
     imports: Vec<Import>,
     /// Whether the board is configured over PCIe.
     cvp: Option<Cvp>,
-    /// Files that the input names and does not have.
+    /// Files that the input names but does not have.
     missing: Vec<String>,
-    /// Kinds that the input leaves open.
+    /// Kinds that the input does not define.
     unresolved: BTreeSet<String>,
     notes: Vec<String>,
-    /// Notes that somebody has to act on.
+    /// Notes that require an action of the user.
     to_do: Vec<String>,
 }
 
@@ -287,7 +287,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What was found to be the design.
+    /// Reports the design that was found.
     fn design(&mut self, site: &Site<'_>) -> Result<()> {
         let file = |system: &System| {
             let inside = self.layout.inside(&system.document.path)?;
@@ -321,7 +321,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A file in place of one of the input: of the one that a link leads to, since the link stays.
+    /// Replaces a file of the input: the target if it is a link, since the link stays.
     fn replace(&mut self, path: &Path, text: String) -> Result<()> {
         let inside = self.layout.inside(path)?;
         match self.files.iter().find(|file| file.path == inside) {
@@ -342,7 +342,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A file that the input does not have, by its path in the hardware directory.
+    /// Adds a file that the input does not have, by its path in the hardware directory.
     fn add(&mut self, file: Written) {
         self.added.push(file.path.display().to_string());
         self.files.push(Written {
@@ -351,7 +351,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// The block's Verilog, component and constraints.
+    /// Adds the block's Verilog, component and constraints.
     fn block(&mut self, config: &Config, block: &Block, hip: Option<&HardIp>) {
         let own = hip.map(|hip| component::hip_files(OWN_DIR, hip.soft_reset));
         let files = component::ip_files(OWN_DIR, config, &block.board, block.ids, &block.modules);
@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The system that the block is in, and others that change.
+    /// Replaces the system with the block, and other changed systems.
     fn system(&mut self, path: &Path, new: &Rewritten) -> Result<()> {
         self.replace(path, new.text.clone())?;
         for other in &new.others {
@@ -373,8 +373,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The project's settings and scripts without anything compiled; and the script that makes it anew.
-    /// Gives the project as it will be.
+    /// Replaces the project's settings and scripts by versions that import nothing, and adds the script that makes the
+    /// compiled files again. Returns the project after the extension.
     fn settings(
         &mut self,
         site: &Site<'_>,
@@ -414,7 +414,7 @@ impl<'a> Builder<'a> {
             self.replace(&file.path, file.text.clone())?;
         }
         self.changes.extend(settings.changes.iter().cloned());
-        // What is not named any more cannot be missing.
+        // A file that is not named any more cannot be missing.
         let gone = settings.imports.iter();
         let gone: Vec<_> = gone.map(|import| format!(" {}", import.file)).collect();
         (self.missing).retain(|missing| !gone.iter().any(|file| missing.ends_with(file)));
@@ -468,7 +468,7 @@ impl<'a> Builder<'a> {
         Ok(after)
     }
 
-    /// The path in the board's directory of a file that was left out, by its name.
+    /// Returns the path in the board's directory of a file that was left out, by its name.
     fn left_out_as(&self, name: &OsStr) -> String {
         let all = self.left_out.iter();
         let mut inside = all.filter_map(|path| path.strip_prefix(&self.layout.hardware).ok());
@@ -476,7 +476,7 @@ impl<'a> Builder<'a> {
         path.unwrap_or(name.as_ref()).display().to_string()
     }
 
-    /// The list of components with the block in it.
+    /// Adds the block to the list of components.
     fn component_list(&mut self, hip: Option<&HardIp>) -> Result<()> {
         let mut components = vec![ipx::BLOCK];
         components.extend(hip.map(|_| ipx::HARD_IP));
@@ -500,7 +500,7 @@ impl<'a> Builder<'a> {
         self.replace(list, text)
     }
 
-    /// The board's specification, with what the block takes and what the SDK has to be told.
+    /// Replaces the board's specification: with the block's resources and the type for the SDK.
     fn specification(
         &mut self,
         specification: &Document,
@@ -546,7 +546,7 @@ impl<'a> Builder<'a> {
         Ok(resources)
     }
 
-    /// The platform's description, and the places for the runtime.
+    /// Adds the platform's description, and the places for the runtime.
     fn platform(&mut self, platform: &Platform, config: &Config) -> Result<()> {
         let (text, changes) = platform.environment(self.layout, &self.name, config)?;
         match platform.replaced() {
@@ -578,13 +578,13 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// A file of the platform that is not in the board's directory.
+    /// Adds a file of the platform that is not in the board's directory.
     fn add_around(&mut self, file: Written) {
         self.added.push(file.path.display().to_string());
         self.around.push(file);
     }
 
-    /// The steps from here to a board that works.
+    /// Adds the README: the steps to a working board.
     fn readme(
         &mut self,
         title: Option<&str>,
@@ -627,7 +627,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The record of how the block was built.
+    /// Adds the record of how the block was built.
     fn build_file(&mut self, config: &Config, new: &Rewritten, block: &Block, vendor: &Tree) {
         let Program { version, commit } = Program::this();
         let build = Build {
@@ -654,7 +654,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// What a person should know.
+    /// Adds the notes for the user.
     fn notes(
         &mut self,
         new: &Rewritten,
@@ -664,7 +664,7 @@ impl<'a> Builder<'a> {
         let block = (new.instance.as_str(), block::top(config));
         self.notes.push(self.name.note(has_vendor, version));
         self.notes.extend(new.notes.iter().cloned());
-        // What the design needs is said before what is left to do.
+        // Requirements of the design come before tasks.
         self.to_do.splice(0..0, new.to_do.iter().cloned());
         let changed = |path: &Path| {
             let inside = self.layout.inside(path).ok()?;
@@ -685,7 +685,7 @@ impl<'a> Builder<'a> {
         vendor: Tree,
     ) -> Plan {
         for change in &mut self.changes {
-            // Where it is in the output.
+            // The path in the output.
             if let Ok(inside) = self.layout.inside(&change.file) {
                 change.file = layout::place(&inside, (&self.layout.hardware, &self.name.hardware));
             }

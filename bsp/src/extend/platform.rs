@@ -1,9 +1,9 @@
 //! The platform around the board, as `aoc` selects it: `board_env.xml`, the board's directory, the utilities that
-//! `aocl` runs, and places for what the OpenCL runtime needs.
+//! `aocl` runs, and places for the files of the OpenCL runtime.
 //!
-//! `board_env.xml` names the MMD library, what a program is linked with, and the directory of `install`, `diagnose` and
-//! the like (Custom Platform Toolkit user guide 683398, 1.4.2.1; `%b` is the platform). The vendor's would install a
-//! driver for a DMA that is gone, so they are set aside, and Peerlane's names stand in their place.
+//! `board_env.xml` names the MMD library, the linker options of programs, and the directory of `install`, `diagnose`
+//! and other utilities (Custom Platform Toolkit user guide 683398, 1.4.2.1; `%b` is the platform). The vendor's files
+//! would install a driver for a DMA that is gone, so they are set aside, and Peerlane's names replace theirs.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,16 +21,16 @@ use crate::system::xml::{Document, Edits, Element, escape};
 
 /// The description of a platform.
 const ENVIRONMENT: &str = "board_env.xml";
-/// What `board_env.xml` calls the system that the driver is for, and the directory of what runs there.
+/// The name in `board_env.xml` of the system that the driver is for, and the directory of its programs.
 const LINUX: &str = "linux64";
-/// The name of the MMD library: `lib….so`, and as the linker is told.
+/// The name of the MMD library: `lib….so`, and as the linker gets it.
 const MMD: &str = "peerlane_mmd";
-/// The library of the SDK that old runtimes reach an MMD by. It is linked together with the MMD.
+/// The library of the SDK by which old runtimes reach an MMD. It is linked together with the MMD.
 const HAL: &str = "-lalterahalmmd";
-/// The header of the library's own functions, beside those of the runtime.
+/// The header of the library's own functions, in addition to those of the runtime.
 const EXTENSION: &str = include_str!("../../../mmd/include/peerlane_ext.h");
-/// The utilities (683398, 1.4.5), and the command of Peerlane's that each is. For platforms before 14.1 the SDK has
-/// other names for two of them (its `acl/Command.pm`, 17.1).
+/// The utilities (683398, 1.4.5), each with the command of Peerlane's program that implements it. For platforms before
+/// 14.1 the SDK has other names for two of them (its `acl/Command.pm`, 17.1).
 const UTILITIES: [(&str, &str); 7] = [
     ("install", "install"),
     ("uninstall", "uninstall"),
@@ -40,12 +40,12 @@ const UTILITIES: [(&str, &str); 7] = [
     ("reprogram", "program"),
     ("flash", "flash"),
 ];
-/// The platform that is written around the board.
+/// The platform to write around the board.
 #[derive(Debug)]
 pub struct Platform {
     /// The vendor's description, in the BSP or around it.
     vendor: Option<Document>,
-    /// Whether that is in the BSP, and is replaced.
+    /// Whether that description is in the BSP, and is replaced.
     inside: bool,
     /// Directory of the boards.
     pub boards: PathBuf,
@@ -83,7 +83,7 @@ struct Utility<'a> {
 }
 
 impl Platform {
-    /// The platform that a BSP is, or that its board's directory lies in.
+    /// Finds the platform that a BSP is, or that its board's directory lies in.
     ///
     /// # Errors
     /// [`ErrorKind::BadXml`], [`ErrorKind::Io`].
@@ -121,7 +121,7 @@ impl Platform {
         })
     }
 
-    /// Refuses a BSP that has something where the platform must have something else.
+    /// Refuses a BSP that has a file where the platform must have another.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`].
@@ -145,7 +145,7 @@ impl Platform {
         Ok(())
     }
 
-    /// What becomes of the platform's other boards, if it has any.
+    /// Returns the note on the platform's other boards, if it has any.
     pub fn others(&self, layout: &Layout, name: &Name) -> Option<String> {
         if self.others.is_empty() {
             return None;
@@ -164,7 +164,7 @@ impl Platform {
         })
     }
 
-    /// The version of the SDK that the platform is for.
+    /// Returns the version of the SDK that the platform is for.
     ///
     /// # Errors
     /// Those of [`Version::of`].
@@ -177,7 +177,7 @@ impl Platform {
         )
     }
 
-    /// The text of `board_env.xml`, what of it changed, and the vendor's file that it takes the place of.
+    /// Returns the text of `board_env.xml` and the changes to the vendor's file.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] if two of the changes are to the same bytes; [`ErrorKind::Io`].
@@ -233,7 +233,7 @@ impl Platform {
         Ok((text, changes))
     }
 
-    /// Refuses a description that leads `aoc` to another directory than that of the board.
+    /// Refuses a description that leads `aoc` to a directory other than that of the board.
     fn refuse_elsewhere(&self, document: &Document) -> Result<()> {
         let mut all = document.root.children("hardware");
         let found = all.find_map(|hardware| Some((hardware, hardware.attribute("dir")?)));
@@ -263,13 +263,13 @@ impl Platform {
         ))
     }
 
-    /// The file that the text of [`Platform::environment`] takes the place of, if it is one of the BSP's.
+    /// Returns the file that the text of [`Platform::environment`] replaces, if it is one of the BSP's.
     pub fn replaced(&self) -> Option<&Path> {
         let vendor = self.vendor.as_ref().filter(|_| self.inside);
         vendor.map(|document| document.path.as_path())
     }
 
-    /// What the platform for Linux says of the runtime, with Peerlane's names: what changes, and the bytes.
+    /// Edits the runtime's entries of the platforms for Linux: descriptions and edits, with Peerlane's names.
     fn runtime(document: &Document) -> Vec<(String, Edit)> {
         let all = document.root.children("platform");
         let all: Vec<&Element> = all.filter(|p| p.attribute("name") == Some(LINUX)).collect();
@@ -288,7 +288,7 @@ impl Platform {
             .collect()
     }
 
-    /// What one platform for Linux says of the runtime, in the same way.
+    /// Edits the runtime's entries of one platform for Linux.
     fn libraries(document: &Document, linux: &Element) -> Vec<(String, Edit)> {
         let library = format!("%b/{LINUX}/lib/lib{MMD}.so");
         let old = linux.children("mmdlib").next().map(|mmd| mmd.text.trim());
@@ -329,7 +329,7 @@ impl Platform {
                 ));
             }
         }
-        // All of it with the first of them.
+        // The first of the added elements gets the text of all.
         if let Some((_, edit)) = found
             .iter_mut()
             .find(|(_, (at, text))| at.is_empty() && text.is_empty())
@@ -339,7 +339,8 @@ impl Platform {
         found
     }
 
-    /// Directories of the vendor's runtime in the BSP, relative to its root: for every system that the platform is for.
+    /// Returns directories of the vendor's runtime in the BSP, relative to its root, for every system that the platform
+    /// is for.
     pub fn set_aside(&self, layout: &Layout) -> Vec<PathBuf> {
         if layout.hardware.as_os_str().is_empty() {
             return Vec::new();
@@ -377,7 +378,7 @@ impl Platform {
         found
     }
 
-    /// The places for what the runtime brings, each with what it is for, and the utilities.
+    /// Makes the directories for the runtime's files, each with a description, and the utilities.
     pub fn places() -> Vec<Written> {
         let lib = Libraries { mmd: MMD };
         let libexec = Utilities { all: &UTILITIES };
@@ -395,7 +396,7 @@ impl Platform {
                 path: linux.join("libexec/README.md"),
                 text: render(&libexec),
             },
-            // What programs are compiled with that copy between buffers and a GPU.
+            // For programs that copy between buffers and a GPU.
             Written {
                 path: linux.join("include/peerlane_ext.h"),
                 text: EXTENSION.into(),
@@ -406,11 +407,11 @@ impl Platform {
     }
 }
 
-/// Bytes, and what is put in their place.
+/// Bytes, and the text that replaces them.
 type Edit = (std::ops::Range<usize>, String);
 
-/// Whether a word for the linker is a library of the vendor's: the MMD, what lies in the platform, or where neither
-/// can be told all but the SDK's.
+/// Reports whether a word for the linker is a library of the vendor's: the MMD, or one that lies in the platform. If
+/// neither is known, every library except the SDK's counts.
 fn is_of_vendor(platform: &Path, linux: &Element, mmd: Option<&str>, word: &str) -> bool {
     let Some(library) = word.strip_prefix("-l") else {
         return word.contains("%b");
@@ -436,7 +437,7 @@ fn is_of_vendor(platform: &Path, linux: &Element, mmd: Option<&str>, word: &str)
     }
 }
 
-/// An element with other text.
+/// Makes an edit that replaces the text of an element.
 fn content(element: &Element, text: &str) -> Edit {
     match &element.content {
         Some(content) => (content.clone(), escape(text)),
@@ -450,7 +451,7 @@ fn content(element: &Element, text: &str) -> Edit {
     }
 }
 
-/// An element with more at its end.
+/// Makes an edit that adds text at the end of an element.
 fn inside(document: &Document, element: &Element, more: &str) -> Edit {
     match &element.content {
         Some(content) => (content.end..content.end, more.into()),
@@ -463,7 +464,7 @@ fn inside(document: &Document, element: &Element, more: &str) -> Edit {
     }
 }
 
-/// Words with one in the place of the first old one; of the others, the old ones go.
+/// Replaces the first old word by a new one, and removes the other old words.
 fn words(text: &str, old: &dyn Fn(&str) -> bool, new: &str) -> String {
     let mut put = false;
     let mut words = Vec::new();
@@ -480,7 +481,7 @@ fn words(text: &str, old: &dyn Fn(&str) -> bool, new: &str) -> String {
     words.join(" ")
 }
 
-/// The path in the platform that a word of `board_env.xml` names: `%b/…`, also in the spelling of Windows.
+/// Returns the path in the platform that a word of `board_env.xml` names: `%b/…`, also in the spelling of Windows.
 fn below(word: &str) -> Option<PathBuf> {
     let rest = word.strip_prefix("%b")?.replace('\\', "/");
     let path = PathBuf::from(rest.trim_matches('/'));
@@ -490,7 +491,7 @@ fn below(word: &str) -> Option<PathBuf> {
     (inside && !path.as_os_str().is_empty()).then_some(path)
 }
 
-/// The platform that a board's directory lies in.
+/// Returns the platform that a board's directory lies in.
 fn around(hardware: &Path) -> Option<PathBuf> {
     const MOST: usize = 3;
     let parent = hardware.parent()?;

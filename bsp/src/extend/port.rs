@@ -1,14 +1,14 @@
-//! The block's port to PCIe: which one a board gets where the configuration does not say it, and how the two differ.
+//! The block's port to PCIe: the choice if the configuration does not make it, and the differences of the ports.
 //!
-//! The default is the stream of packets wherever the board can have it: `Txs` cannot write single bytes, and one read that
-//! a peer refuses ends the reads of all channels until the link is reset (RTL that Quartus 16.0 generates for
-//! `altera_pcie_sv_hip_avmm`). The hard IP of Stratix V and Arria V GZ has a streaming form that this program knows; that
-//! of Arria V and Cyclone V has another one, which it does not, so these boards get `Txs`.
+//! The default is the stream of packets if the board can have it: `Txs` cannot write single bytes, and one read that a
+//! peer refuses ends the reads of all channels until the link is reset (RTL that Quartus 16.0 generates for
+//! `altera_pcie_sv_hip_avmm`). This program knows the streaming form of the hard IP of Stratix V and Arria V GZ. It
+//! does not know that of Arria V and Cyclone V, so these boards get `Txs`.
 
 use crate::config::{Config, Key, PortKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a remedy says beside leaving `port.kind` out.
+/// A part of hints, after the advice to leave `port.kind` out.
 pub(super) const OR_TXS: &str = ", or set it to \"txs\"";
 
 /// Lines of the comparison: the subject, then `Txs`, then the stream of packets.
@@ -44,21 +44,21 @@ const DIFFERENCES: [[&str; 3]; 8] = [
     ["ran on a board", "no", "no"],
 ];
 
-/// Configurations to try, the best first, with the reason why a better one is not among them.
+/// Returns the configurations to try, the best first, with the reason if the best is not among them.
 pub(super) fn candidates(config: &Config) -> (Vec<Config>, Option<String>) {
     if config.port.kind.is_some() {
         return (vec![config.clone()], None);
     }
-    let stream = config.with_port(PortKind::Stream);
+    let stream = config.with_port(PortKind::Tlp);
     let why = stream.is_none().then(|| {
-        "the configuration asks for irq = \"rxm\", and behind a streaming port there is MSI-X only"
+        "the configuration asks for irq = \"rxm\", and behind a TLP port there is MSI-X only"
             .to_string()
     });
     let both = [stream, config.with_port(PortKind::Txs)];
     (both.into_iter().flatten().collect(), why)
 }
 
-/// Tries configurations in turn until one can be had. Gives its result, and the reason why it is not the best port.
+/// Tries configurations in turn until one is possible. Returns its result, and the reason if it is not the best port.
 ///
 /// # Errors
 /// Those of the last one.
@@ -71,7 +71,7 @@ pub(super) fn first<T>(
         match make(config) {
             Ok(made) => return Ok((made, why)),
             Err(error) if index < last && is_about_the_board(&error) => {
-                tracing::info!(%error, "no streaming port");
+                tracing::info!(%error, "no TLP port");
                 why = Some(reason(&error));
             }
             Err(error) => return Err(by_keys(config, error)),
@@ -80,8 +80,8 @@ pub(super) fn first<T>(
     unreachable!("there is a configuration");
 }
 
-/// An error whose remedies leave out all keys that ask for the stream. They say `port.kind`; `port.gen` asks for it, too,
-/// and stands against `Txs`.
+/// Changes the hints of an error so that they name all keys that ask for the stream. They name `port.kind`; `port.gen`
+/// asks for it too, and excludes `Txs`.
 fn by_keys(config: &Config, mut error: Error) -> Error {
     if config.port.generation.is_some() {
         let keys = match config.places.has(Key::PortKind) {
@@ -95,12 +95,12 @@ fn by_keys(config: &Config, mut error: Error) -> Error {
     error
 }
 
-/// Detects an error that another port may not have.
+/// Reports whether another port may not have this error.
 fn is_about_the_board(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::Unsupported | ErrorKind::Config)
 }
 
-/// All that stands against a port, with the places.
+/// Returns all reasons against a port, with the places.
 fn reason(error: &Error) -> String {
     match error.details.as_slice() {
         [] => error.to_string(),
@@ -108,32 +108,32 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// The note about the port that the board got, with the reason where it is not the best one.
+/// Returns the note about the board's port, with the reason if it is not the best one.
 pub(super) fn note(config: &Config, chosen: bool, why: Option<&str>) -> String {
     let own = match chosen {
         true => "as the configuration asks",
         false => "which is the default where the board can have it",
     };
-    match (config.streams(), why) {
+    match (config.has_tlp_port(), why) {
         (true, _) => format!(
-            "The port to PCIe is a stream of packets (`kind = \"stream\"`), {own}. The table below compares the two ports."
+            "The port to PCIe is the TLP port (`kind = \"tlp\"`), {own}. The table below compares the two ports."
         ),
         (false, None) => format!(
             "The port to PCIe is the hard IP's slave `Txs` (`kind = \"txs\"`), {own}. The table below compares the two ports."
         ),
         (false, Some(why)) => format!(
-            "The port to PCIe is the hard IP's slave `Txs`, and not a stream of packets, which is the better one (the table \
-             below compares them): {} With `kind = \"stream\"` below `[port]` this is an error.",
+            "The port to PCIe is the hard IP's slave `Txs`, and not the TLP port, which is the better one (the table \
+             below compares them): {} With `kind = \"tlp\"` below `[port]` this is an error.",
             why.trim_end_matches('.').to_string() + "."
         ),
     }
 }
 
-/// The comparison as a section of the report.
+/// Returns the comparison as a section of the report.
 pub fn section(config: &Config) -> String {
-    let heads = match config.streams() {
-        true => ["`Txs`", "stream (this board's)"],
-        false => ["`Txs` (this board's)", "stream"],
+    let heads = match config.has_tlp_port() {
+        true => ["`Txs`", "TLP port (this board's)"],
+        false => ["`Txs` (this board's)", "TLP port"],
     };
     let mut text = format!(
         "## The port to PCIe\n\n| | {} | {} |\n| --- | --- | --- |\n",
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn the_stream_is_tried_first_unless_the_file_says_otherwise() {
-        let (txs, stream) = (Some(PortKind::Txs), Some(PortKind::Stream));
+        let (txs, stream) = (Some(PortKind::Txs), Some(PortKind::Tlp));
         assert_eq!(kinds(""), [stream, txs]);
         assert_eq!(kinds("irq = \"msix\""), [stream, txs]);
         assert_eq!(kinds("irq = \"rxm\""), [txs]);
         assert_eq!(kinds("[port]\nkind = \"txs\""), [txs]);
-        assert_eq!(kinds("[port]\nkind = \"stream\""), [stream]);
+        assert_eq!(kinds("[port]\nkind = \"tlp\""), [stream]);
         assert_eq!(kinds("[port]\ngen = 3"), [stream]);
         let (_, why) = candidates(&parse("irq = \"rxm\""));
         assert!(why.unwrap().contains("rxm"));
@@ -189,7 +189,7 @@ mod tests {
             let mut count = 0;
             let made = first(candidates(&parse("")), |config| {
                 count += 1;
-                match config.streams() {
+                match config.has_tlp_port() {
                     true => Err(error(kind)),
                     false => Ok(()),
                 }
@@ -200,7 +200,7 @@ mod tests {
                 _ => assert_eq!(made.unwrap_err().kind, kind),
             }
         }
-        // The last one's error is the user's.
+        // The user gets the error of the last one.
         let made: Result<((), _)> = first(candidates(&parse("")), |config| {
             let mut error = error(ErrorKind::Unsupported);
             error.what = format!("{:?}", config.port.kind);

@@ -9,15 +9,15 @@ use crate::extend::identity::PciIds;
 use crate::extend::version::{Description, Source, Version};
 use crate::layout::SCRIPT_DIR;
 
-/// Its name, in the platform's root.
+/// Name of the README, in the platform's root.
 pub const FILE: &str = "README.md";
 
-/// What it is about.
+/// Facts for the README.
 #[derive(Debug)]
 pub struct Facts<'a> {
     /// The board's name.
     pub board: &'a str,
-    /// What people call the board, if `peerlane new` made it: there is no vendor's BSP then.
+    /// The board's usual name, if `peerlane new` made the board: then there is no vendor's BSP.
     pub title: Option<&'a str>,
     /// The vendor's name of the board.
     pub vendors_board: &'a str,
@@ -31,19 +31,19 @@ pub struct Facts<'a> {
     pub map_id: u32,
     /// Hash of the map and the build parameters.
     pub build_id: u32,
-    /// How the board is compiled.
+    /// Facts about the board's compile.
     pub compile: &'a Compile,
-    /// What configuration over PCIe means for the board, if it is for that.
+    /// The paragraph on configuration over PCIe, if the board is for that.
     pub cvp: Option<String>,
-    /// Whether the vendor's board is configured over PCIe, and this one is not.
+    /// Whether the vendor's board is configured over PCIe, and this board is not.
     pub loses_cvp: bool,
-    /// How many notes of the report somebody has to act on.
+    /// Number of the report's notes that require an action of the user.
     pub to_do: usize,
-    /// The link of a streaming port.
+    /// The link of a TLP port.
     pub streaming: Option<String>,
     /// Directories of the vendor's runtime that were set aside.
     pub set_aside: &'a [PathBuf],
-    /// Whether the vendor's README stood in this one's place.
+    /// Whether the vendor's README was in the same place.
     pub replaced: bool,
 }
 
@@ -53,30 +53,31 @@ struct Readme<'a> {
     facts: &'a Facts<'a>,
     peerlane: &'a str,
     script: String,
-    /// The version of the SDK, and who says so.
+    /// The version of the SDK, with its source.
     version: String,
-    /// What the SDK is called.
+    /// The name of the SDK.
     sdk: String,
     /// Whether the library for closed runtimes says the platform's version to its runtime.
     says_it: bool,
-    /// For the shell.
+    /// The board's name, quoted for the shell.
     board: String,
     hardware: String,
     list: &'a str,
     option: &'a str,
-    /// What `aocl install` takes.
+    /// Argument of `aocl install`.
     install: &'a str,
     /// The command that tests all boards, or the first.
     diagnose: &'a str,
     /// The command that configures the FPGA.
     program: &'a str,
-    /// For `lspci`.
+    /// Option for `lspci`.
     device: String,
-    /// What `lspci` shows of the subsystem.
+    /// The subsystem as `lspci` shows it.
     subsystem: String,
-    /// Whether the open runtime takes kernels of the version once they were rewritten (`mmd/README.md`).
+    /// Whether the open runtime takes kernels of the version after they were rewritten (`docs/program/opencl.md`).
     upgraded: bool,
-    /// Whether they are for the SDK's own runtime alone: `peerlane upgrade` refuses those of 13.1 and 14.0.
+    /// Whether kernels of the version are for the SDK's own runtime alone: `peerlane upgrade` refuses those of 13.1 and
+    /// 14.0.
     legacy: bool,
     /// Whether programs of the SDK's own runtime are linked with the library: up to 17.0.
     linked: bool,
@@ -85,26 +86,27 @@ struct Readme<'a> {
     build_id: String,
 }
 
-/// The options of `aoc` that list the boards, and that name one.
+/// Returns the options of `aoc` that list the boards, and that name one.
 fn options(version: &Version) -> (&'static str, &'static str) {
-    // From 17.1 on options have one dash, and their values come behind "=" (SDK for OpenCL release notes).
+    // Since 17.1 options have one dash, and their values follow "=" (SDK for OpenCL release notes).
     match number(&version.text) >= (17, 1) {
         true => ("-list-boards", "-board="),
         false => ("--list-boards", "--board "),
     }
 }
 
-/// The command that compiles a kernel for a board, without the kernel.
+/// Returns the command that compiles a kernel for a board, without the kernel.
 pub fn compile_for(version: &Version, board: &str) -> String {
     format!("aoc {}{}", options(version).1, word(board))
 }
 
-/// The text.
+/// Returns the text of the README.
 pub fn text(facts: &Facts<'_>) -> String {
     let sdk = number(&facts.version.text);
     let (list, option) = options(facts.version);
-    // From 17.1 on it asks for the platform that is not named; before, it has no argument. Before 14.1 the SDK's command
-    // has another name, and from 15.1 on it only lists the boards if none is named (its `acl/Command.pm`, 17.1).
+    // Since 17.1 `aocl install` asks for the platform if none is named; before, it has no argument. Before 14.1 the
+    // SDK's `diagnose` has another name, and since 15.1 it only lists the boards if none is named (its
+    // `acl/Command.pm`, 17.1).
     let install = match sdk >= (17, 1) {
         true => " \"$AOCL_BOARD_PACKAGE_ROOT\"",
         false => "",
@@ -157,7 +159,7 @@ pub fn text(facts: &Facts<'_>) -> String {
     })
 }
 
-/// The version, and who says so.
+/// Describes the version and its source.
 fn said(version: &Version, made: bool) -> String {
     let Version { text, by, .. } = version;
     if made {
@@ -192,7 +194,7 @@ fn said(version: &Version, made: bool) -> String {
     }
 }
 
-/// Major and minor number of a version.
+/// Returns the major and minor number of a version.
 fn number(version: &str) -> (u32, u32) {
     let mut parts = version
         .split('.')
@@ -200,7 +202,7 @@ fn number(version: &str) -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What was changed and why: as Markdown for people, as JSON for programs.
+//! The report of changes and reasons: Markdown for people, JSON for programs.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::kept::Origin;
 use crate::size::size;
 use crate::system::host_bus::BarMap;
 
-/// The heading of the list of what is left to a person.
+/// The heading of the list of tasks that are left to a user.
 pub const TO_DO: &str = "## What to do";
 
 /// One change to a file of the BSP.
@@ -23,20 +23,20 @@ pub struct Change {
     /// The file, relative to the BSP.
     #[serde(serialize_with = "shown")]
     pub file: PathBuf,
-    /// What.
+    /// The change.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Everything that there is to say about an extension.
+/// All messages of an extension.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Version of this program.
     pub version: &'static str,
-    /// The commit that it was built from, where that is known.
+    /// The commit that it was built from, if known.
     pub commit: Option<String>,
-    /// Whose BSP it was.
+    /// Origin of the input.
     pub origin: Origin,
     /// Name of the vendor's board.
     pub bsp: String,
@@ -55,7 +55,7 @@ pub struct Report {
     pub config: Config,
     /// Width of the port to PCIe in bits.
     pub port_bits: u32,
-    /// Estimate of what the block takes.
+    /// Estimate of the block's resources.
     pub resources: Resources,
     /// The BAR before.
     pub bar_before: BarMap,
@@ -71,16 +71,16 @@ pub struct Report {
     /// Directories of the vendor's runtime, which were not copied.
     #[serde(serialize_with = "all_shown")]
     pub set_aside: Vec<PathBuf>,
-    /// Files that the BSP names and that were not there to begin with, with the place of each.
+    /// Files that the BSP names but did not have in the input, each with its place.
     pub missing_in_input: Vec<String>,
-    /// What somebody has to act on.
+    /// Tasks for the user.
     pub to_do: Vec<String>,
-    /// What else a person should know.
+    /// Further notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// As JSON.
+    /// Returns the report as JSON.
     pub fn json(&self) -> String {
         let mut text =
             serde_json::to_string_pretty(self).expect("the report holds plain data only");
@@ -88,7 +88,7 @@ impl Report {
         text
     }
 
-    /// As Markdown.
+    /// Returns the report as Markdown.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         self.write_markdown(&mut out)
@@ -195,7 +195,7 @@ impl Report {
             if names.is_empty() {
                 return Ok(());
             }
-            // Folded: the longest has hundreds of names.
+            // Folded: the longest list has hundreds of names.
             writeln!(
                 out,
                 "<details><summary>{title}: {}</summary>\n",
@@ -269,7 +269,7 @@ impl Report {
     }
 }
 
-/// The effect of a missing file, by its kind, as Quartus's manuals and messages have it.
+/// Returns the effect of a missing file, by its kind, according to Quartus's manuals and messages.
 fn without(missing: &str) -> &'static str {
     let ends = |all: &[&str]| all.iter().any(|end| missing.ends_with(end));
     if ends(&[".sdc"]) {
@@ -289,7 +289,7 @@ fn without(missing: &str) -> &'static str {
     }
 }
 
-/// A path as people see it: JSON has no bytes that are not UTF-8.
+/// Writes a path as people see it: JSON has no bytes that are not UTF-8.
 fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::extend::report::Report;
 
-/// Checks that a report can be written there: neither into the BSP, nor into what is to be made of it.
+/// Checks that a report can be written there: neither into the BSP, nor into the new platform.
 ///
 /// # Errors
 /// [`ErrorKind::Output`].
@@ -69,13 +69,13 @@ fn parent(report: &Path) -> PathBuf {
     }
 }
 
-/// A report in a temporary file beside its place.
+/// A report in a temporary file next to its final place.
 pub struct Prepared {
     file: NamedTempFile,
     path: PathBuf,
 }
 
-/// Writes the report to a temporary file beside its place.
+/// Writes the report to a temporary file next to its final place.
 ///
 /// # Errors
 /// [`ErrorKind::Io`].
@@ -89,7 +89,7 @@ pub fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
     let failed = |e: std::io::Error| Error::io(path, "write the report", &e);
     let mut file = tempfile::Builder::new()
         .prefix(".peerlane-report-")
-        // As any new file: what the umask leaves. A temporary file's own is its owner's alone.
+        // Like any new file, with the mode that the umask leaves. By default only the owner may use a temporary file.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(parent(path))
         .map_err(failed)?;
@@ -101,7 +101,7 @@ pub fn prepare(path: &Path, report: &Report) -> Result<Prepared> {
 }
 
 impl Prepared {
-    /// Puts it in its place.
+    /// Moves the report to its final place.
     ///
     /// # Errors
     /// [`ErrorKind::Io`].

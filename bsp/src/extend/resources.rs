@@ -1,10 +1,10 @@
-//! `board_spec.xml`: what the block adds to the used resources (the one place of these figures), and
-//! how much memory the board has.
+//! `board_spec.xml`: the used resources with the block's (the only place of these figures), and the size of the board's
+//! memory.
 //!
-//! **The figures are estimates until a Quartus compile has been measured.** Registers and memories are
-//! counted from the block's Verilog; logic is a rule of thumb. The interconnect is not counted: what the old
-//! DMA, its bridges and their interconnect took stays counted instead. `aoc` takes the figures off what
-//! kernels may use, so too much is harmless and too little can make a kernel fail to fit.
+//! **The figures are estimates until a Quartus compile has been measured.** Registers and memories are counted from the
+//! block's Verilog; logic is a rule of thumb. The interconnect is not counted: the resources of the old DMA, its
+//! bridges and their interconnect stay counted instead. `aoc` subtracts the figures from the resources for kernels, so
+//! too much is harmless and too little can make a kernel fail to fit.
 
 use std::ops::Range;
 
@@ -16,9 +16,8 @@ use crate::extend::report::Change;
 use crate::generator::VerilogModule;
 use crate::system::xml::{Document, Edits, Element};
 
-/// ALMs a register, with the logic before it: Yosys' synthesis for Cyclone V, whose ALM is of the same
-/// family, gave 1.34 look-up tables a register for the first version of the block, and an ALM holds one or
-/// two of them.
+/// ALMs for each register, with the logic before it. Yosys' synthesis for Cyclone V, whose ALM is of the same family,
+/// gave 1.34 look-up tables for each register of the first version of the block, and an ALM holds one or two of them.
 const ALMS_PER_REGISTER: f64 = 1.4;
 /// ALMs of a logic array block, also of one that is used as memory (Stratix V and Cyclone V Device Handbooks, volume 1,
 /// "Logic Array Blocks and Adaptive Logic Modules").
@@ -33,11 +32,11 @@ pub struct Resources {
     pub ffs: u64,
     /// Memory blocks.
     pub rams: u64,
-    /// Which.
+    /// Kind of the memory blocks.
     pub memory: Blocks,
 }
 
-/// The estimate for a block on a family with such memory blocks.
+/// Estimates the resources of a block on a family with such memory blocks.
 ///
 /// # Errors
 /// [`ErrorKind::Inconsistent`] if its Verilog cannot be read.
@@ -55,7 +54,7 @@ pub fn estimate(modules: &[VerilogModule], top: &str, memory: Blocks) -> Result<
 /// Adds the estimate to the used resources.
 ///
 /// # Errors
-/// [`ErrorKind::BadXml`] if the file has no `used_resources`, two devices, or a figure that is no whole number.
+/// [`ErrorKind::BadXml`] if the file has no `used_resources`, two devices, or a figure that is not a whole number.
 pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     if let Some(second) = document.root.children("device").nth(1) {
@@ -109,7 +108,8 @@ pub fn raise(document: &Document, add: Resources, edits: &mut Edits) -> Result<V
     Ok(changes)
 }
 
-/// A note on memory ports that are not as wide as the block's. The old DMA's width is its `DATA_WIDTH`, if that is said.
+/// Returns a note on memory ports that are not as wide as the block's. `old` is the old DMA's width, its `DATA_WIDTH`,
+/// if given.
 pub fn narrow_memory(document: &Document, old: Option<u64>) -> Option<String> {
     let interfaces = document
         .root
@@ -139,7 +139,7 @@ pub fn narrow_memory(document: &Document, old: Option<u64>) -> Option<String> {
     })
 }
 
-/// The interfaces of a `global_mem`, by their FPGA addresses.
+/// Returns the interfaces of a `global_mem`, by their FPGA addresses.
 fn memories(document: &Document) -> Vec<Range<u64>> {
     let number = |text: &str| {
         let text = text.trim();
@@ -162,10 +162,10 @@ fn memories(document: &Document) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Bytes of the board's memory from address 0 up to the first gap: what the driver gives to others.
+/// Returns the bytes of the board's memory from address 0 up to the first gap. The driver gives them to programs.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] if there is none at address 0.
+/// [`ErrorKind::Unsupported`] if there is no memory at address 0.
 pub fn memory_bytes(document: &Document) -> Result<u64> {
     let end = memories(document).into_iter().fold(0, |end, range| {
         if range.start <= end {
@@ -186,7 +186,7 @@ pub fn memory_bytes(document: &Document) -> Result<u64> {
     ))
 }
 
-/// Bytes of the board's memory, log2, rounded up: the end of the last interface of a `global_mem`.
+/// Returns the bytes of the board's memory, log2, rounded up: the end of the last interface of a `global_mem`.
 ///
 /// # Errors
 /// [`ErrorKind::BadXml`] if the file describes no memory that the block can have.
@@ -269,7 +269,7 @@ mod tests {
         };
         let (gib, two) = ("0x40000000", "0x80000000");
         assert_eq!(of(&[("0", gib)]).unwrap(), 1 << 30);
-        // In any order; no power of two.
+        // In any order; not a power of two.
         assert_eq!(of(&[(two, gib), ("0x0", two)]).unwrap(), 3 << 30);
         assert_eq!(of(&[("0", gib), (two, two)]).unwrap(), 1 << 30);
         for none in [&[][..], &[(gib, gib)], &[("0", "0")]] {
@@ -311,7 +311,7 @@ mod tests {
         assert!(large.rams > usual.rams + 65 * 4 - 13, "{large:?} {usual:?}");
         let wide = of(&Config::default(), 256);
         assert!(wide.ffs > usual.ffs && wide.alms > usual.alms);
-        // A queue of 1024 in each direction, a descriptor of 7 dwords in use.
+        // A queue of 1024 in each direction; 7 dwords of a descriptor are in use.
         assert!(usual.rams >= 2 * 7 * 2, "{usual:?}");
         // Yosys' synthesis of the default build for Cyclone V has 114 of them (`cargo xtask test budgets`): it puts
         // shallow memories into logic, which take whole blocks here.

@@ -23,43 +23,43 @@ use crate::system::shell;
 use crate::system::site::Site;
 use crate::system::xml::Document;
 
-/// The rewritten system and what there is to say about it.
+/// The rewritten system, with the report's messages about it.
 #[derive(Debug)]
 pub struct Rewritten {
     /// The new text of the file.
     pub text: String,
     /// Other systems of the design that change.
     pub others: Vec<identity::Other>,
-    /// What was changed and why.
+    /// The changes, with reasons.
     pub changes: Vec<Change>,
-    /// What a person should look at.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What the design needs of its surroundings, and somebody has to see to.
+    /// Requirements outside the system that the user has to meet.
     pub to_do: Vec<String>,
-    /// The BAR before and after.
+    /// The BAR before.
     pub bar_before: BarMap,
     /// The BAR after.
     pub bar_after: BarMap,
     /// Instance name of the block.
     pub instance: String,
-    /// Paths of instances that are gone: removed bridges, and what was inside the old block.
+    /// Paths of instances that are gone: removed bridges, and the parts of the old block.
     pub removed_instances: Vec<String>,
-    /// Names of the bridges that are gone.
+    /// Names of the removed bridges.
     pub removed_bridges: Vec<String>,
-    /// Bridges that are put in.
+    /// New bridges.
     pub inserted: Vec<NewBridge>,
     /// Width of the hard IP's port in bits.
     pub port_bits: u32,
-    /// Bytes of the BAR, log2, where the block decodes it.
+    /// Bytes of the BAR, log2, if the block decodes it.
     pub bar_log2: Option<u32>,
-    /// The hard IP with an Avalon-ST interface, where that is put in.
+    /// The hard IP with an Avalon-ST interface, if that replaces the old one.
     pub hip: Option<HardIp>,
 }
 
 /// Interfaces of the old block that the new one has too: their connections stay.
 const KEPT: [&str; 5] = ["clk", "reset", "csr", "s_nondma", "dma_irq"];
 
-/// Width of the hard IP's Avalon-MM port, checked against the configuration.
+/// Returns the width of the hard IP's Avalon-MM port, checked against the configuration.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`].
@@ -110,7 +110,7 @@ fn port_bits(site: &Site<'_>, config: &Config) -> Result<u32> {
 /// # Errors
 /// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`], with the place.
 pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
-    if config.streams() {
+    if config.has_tlp_port() {
         return rewrite_streaming(site, config);
     }
     let port_bits = port_bits(site, config)?;
@@ -170,7 +170,7 @@ pub fn rewrite(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     outcome.finish(site, config, writer)
 }
 
-/// Rewrites the system for a streaming port.
+/// Rewrites the system for a TLP port.
 fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     let streaming = stream::plan(site, config)?;
     let config = &streaming.hip.settle(config);
@@ -224,7 +224,7 @@ fn rewrite_streaming(site: &Site<'_>, config: &Config) -> Result<Rewritten> {
     outcome.finish(site, config, writer)
 }
 
-/// What the edits come to, beside themselves.
+/// The result of rewriting, except the edits.
 struct Outcome<'a> {
     old: &'a OldMaster<'a>,
     bus: &'a HostBus<'a>,
@@ -233,7 +233,7 @@ struct Outcome<'a> {
     port_bits: u32,
     to_do: Vec<String>,
     hip: Option<HardIp>,
-    /// Of a block that decodes the BAR: its bytes, log2, and where the block's slaves are.
+    /// For a block that decodes the BAR: its bytes, log2, and the places of the block's slaves.
     inside: Option<(u32, &'a BTreeMap<String, u64>)>,
 }
 
@@ -271,7 +271,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The BAR map of the new text.
+/// Returns the BAR map of the new text.
 fn map_after(
     site: &Site<'_>,
     config: &Config,
@@ -299,7 +299,7 @@ fn map_after(
     ))
 }
 
-/// Refuses connections that the new block could not keep.
+/// Refuses connections that the new block cannot take over.
 fn check_connections(site: &Site<'_>) -> Result<()> {
     let dma = &site.dma.name;
     for need in ["clk", "csr"] {
@@ -345,7 +345,7 @@ fn check_connections(site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The way on which the registers were found.
+/// Describes the way on which the registers were found.
 fn found_from(site: &Site<'_>, path: &HostPath<'_>) -> String {
     let bridges = path.bridges(site);
     let names: Vec<_> = bridges.iter().map(|m| m.name.as_str()).collect();

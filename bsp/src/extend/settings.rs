@@ -1,10 +1,10 @@
-//! The project's settings and scripts: the block's fragment taken in, the regions made to follow the instances
-//! (`extend/regions`), and everything that the vendor shipped compiled taken out.
+//! The project's settings and scripts: includes the block's fragment, updates the members of regions
+//! (`extend/regions`), and removes everything that the vendor shipped compiled.
 //!
-//! What was compiled holds the old DMA. It comes into a revision as a partition that is imported (`.qxp`), as the
+//! The compiled files contain the old DMA. They come into a revision as a partition that is imported (`.qxp`), as the
 //! persona of the base revision (`.personax`, the CvP flow: s5_net porting guide 683645, 3.10.1.3) or as a netlist
-//! among the sources, and a step of a script has Quartus take it (`extend/steps.rs`). Quartus would take it instead of the
-//! sources, without a word.
+//! among the sources, or a step of a script makes Quartus use them (`extend/steps.rs`). Quartus would use them instead
+//! of the sources, without a message.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ use crate::system::xml::Edits;
 /// Usual name of the compiled partition.
 const USUAL_QXP: &str = "acl_iface_partition.qxp";
 
-/// Commands that ask for an assignment or say its name.
+/// Commands that query an assignment or only mention its name.
 const ASKING: [&str; 12] = [
     "get_global_assignment",
     "get_instance_assignment",
@@ -41,18 +41,18 @@ const ASKING: [&str; 12] = [
 ];
 /// Operators of conditions that compare texts (`expr(n)`).
 const OPERATORS: [&str; 6] = ["eq", "ne", "==", "!=", "in", "ni"];
-/// The one that only remembers what was imported last.
+/// The assignment that only records the last import.
 const REMEMBERED: &str = "PARTITION_LAST_IMPORTED_FILE";
-/// The one of Quartus Prime Pro, which names its partition by `-to`.
+/// The assignment of Quartus Prime Pro, which names its partition by `-to`.
 const PRO: &str = "QDB_FILE_PARTITION";
-/// The one for a netlist among the sources.
+/// The assignment for a netlist among the sources.
 const NETLIST: &str = "QXP_FILE";
 
 pub(super) const STALE: &str =
     "it was compiled with the old DMA: importing it would build every kernel against that";
 const FROM_SOURCE: &str = "the partition is compiled from source until it is made anew";
 
-/// Something compiled that a revision imports.
+/// A compiled file that a revision imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// The revision.
@@ -61,7 +61,7 @@ pub struct Import {
     pub assignment: String,
     /// The file, as the assignment names it.
     pub file: String,
-    /// Section: the partition.
+    /// Section, which is the partition.
     pub section: String,
     /// `PARTITION_NETLIST_TYPE` with the import on; empty if it is not set.
     pub netlist: String,
@@ -70,7 +70,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Whether it is what the base revision of a CvP project makes.
+    /// Reports whether it is the result of the base revision of a CvP project.
     pub fn is_persona(&self) -> bool {
         self.assignment == "INPUT_PERSONA"
     }
@@ -85,30 +85,30 @@ pub struct Rewritten {
     pub text: String,
 }
 
-/// What becomes of the project.
+/// The changes of the project.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// Files that change.
     pub files: Vec<Rewritten>,
     /// Changes.
     pub changes: Vec<Change>,
-    /// The imports that were taken out, and that a script makes anew.
+    /// The removed imports, which a script makes again.
     pub imports: Vec<Import>,
-    /// Names of the compiled files, wherever they lie.
+    /// Names of the compiled files, in any directory.
     pub compiled: BTreeSet<OsString>,
-    /// Those among them that steps of scripts take, and that are no partitions.
+    /// Compiled files that steps of scripts use and that are not partitions.
     pub archives: BTreeSet<OsString>,
-    /// The revision that compiles everything from source, where another one imports what it makes.
+    /// The revision that compiles everything from source, if another one imports its result.
     pub base: Option<String>,
-    /// What a person should look at.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 /// Rewrites the project's settings and scripts.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for an import that cannot be read, for a partition inside of the hard IP that cannot follow
-/// it, and if two of the changes are to the same bytes.
+/// [`ErrorKind::Unsupported`] for an import that cannot be read, for a partition inside the hard IP whose path cannot
+/// be converted, and if two of the changes are to the same bytes.
 pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
     let mut settings = Settings {
         base: value_of(project, "BASE_REVISION"),
@@ -156,7 +156,7 @@ pub fn rewrite(project: &Project, moved: &Moved) -> Result<Settings> {
 }
 
 impl Settings {
-    /// The project as it will be, whose lines are those that a person finds.
+    /// Returns the project after the extension; line numbers are those that the user finds.
     pub fn after(&self, project: &Project) -> Project {
         let mut sources = project.sources.clone();
         for source in &mut sources {
@@ -170,7 +170,7 @@ impl Settings {
     }
 }
 
-/// The value of an assignment that any revision makes.
+/// Returns the value of an assignment in any revision.
 fn value_of(project: &Project, name: &str) -> Option<String> {
     let found = project.settings(&[name]);
     found
@@ -178,7 +178,7 @@ fn value_of(project: &Project, name: &str) -> Option<String> {
         .map(|(_, assignment)| assignment.value.clone())
 }
 
-/// Refuses an assignment that may import, by a name that is put together.
+/// Refuses an assignment with a computed name, which may be an import.
 fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
     for command in source.commands() {
         if !matches!(
@@ -219,8 +219,8 @@ fn refuse_unread(project: &Project, source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// Refuses settings that name an import in a command that is no plain assignment: `eval`, an alias, a variable. It may
-/// be one all the same, and could not be taken out.
+/// Refuses settings that name an import in a command that is not a plain assignment: `eval`, an alias, a variable. It
+/// may import all the same, and could not be removed.
 fn refuse_hidden(source: &Source) -> Result<()> {
     let known = |command: &Command| {
         let found = assignment(&source.text, command);
@@ -231,11 +231,11 @@ fn refuse_hidden(source: &Source) -> Result<()> {
         plain || removes || ASKING.contains(&command.name()) || OPERATORS.contains(&second)
     };
     for command in source.commands().iter().filter(|c| !known(c)) {
-        // What stands in braces or brackets is a command of its own, or data.
+        // Text in braces or brackets is a command of its own, or data.
         let plain = |word: &&Word| !source.text[word.span.clone()].starts_with('{');
         let words = command.words[1..].iter().filter(plain);
         let texts: Vec<String> = words.map(|word| without_brackets(&word.text)).collect();
-        // A variable with no more than the name is read where it is used.
+        // A variable with only the name is read where it is used.
         if matches!(command.name(), "set" | "variable")
             && !texts.iter().any(|text| text.contains("_assignment"))
         {
@@ -260,7 +260,7 @@ fn refuse_hidden(source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// A text without what stands in brackets in it.
+/// Returns a text without its brackets and the text in them.
 fn without_brackets(text: &str) -> String {
     let mut depth = 0usize;
     let outside = |c: &char| {
@@ -272,11 +272,11 @@ fn without_brackets(text: &str) -> String {
     text.chars().filter(outside).collect()
 }
 
-/// Finds every import, once for each revision, and the names of what is imported.
+/// Finds every import, once for each revision, and the names of the imported files.
 fn imports(project: &Project, settings: &mut Settings) -> Result<()> {
     for source in &project.sources {
         let assignments = source.assignments();
-        // What remembers an import is one where nothing else does.
+        // An assignment that records an import counts only if there is no other.
         let mut these: Vec<&Assignment> = assignments.iter().filter(|a| is_import(a)).collect();
         these.sort_by_key(|a| a.name == REMEMBERED);
         for assignment in these {
@@ -335,7 +335,8 @@ fn add_import(project: &Project, settings: &mut Settings, import: (&str, &Assign
     });
 }
 
-/// The files that an import may name. Where nothing of the name can be read, it is the only one of its kind in the BSP.
+/// Returns the files that an import may name. If nothing of the name can be read, it is the only file of its kind in
+/// the BSP.
 fn files_of(project: &Project, source: &Source, assignment: &Assignment) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for value in project.values(source, assignment.value_span.clone()) {
@@ -382,7 +383,7 @@ fn the_only(project: &Project, source: &Source, assignment: &Assignment) -> Resu
     }
 }
 
-/// Whether a revision's settings take in those of another one, which have the fragment already.
+/// Reports whether a revision's settings include those of another one, which have the fragment already.
 fn takes_in_a_revision(project: &Project, source: &Source) -> bool {
     let reached = |from: &Source| {
         let mut found: BTreeSet<&Path> = BTreeSet::new();
@@ -443,7 +444,7 @@ impl<'a> FileEdits<'a> {
         self.note(format!("{name} {value} removed (line {line})"), STALE);
     }
 
-    /// Takes out the assignments that import, and netlists that are the same file.
+    /// Removes the assignments that import, and netlists that are the same file.
     fn take_out_imports(&mut self, compiled: &BTreeSet<OsString>) {
         let same_file = |a: &Assignment| {
             let values = self.project.values(self.source, a.value_span.clone());
@@ -458,7 +459,7 @@ impl<'a> FileEdits<'a> {
         }
     }
 
-    /// Has the partitions whose import is gone compiled from source.
+    /// Sets the partitions whose import is removed to be compiled from source.
     fn compile_from_source(&mut self, imports: &[Import]) {
         for assignment in self.assignments.clone() {
             let to = match assignment.name.as_str() {
@@ -481,7 +482,7 @@ impl<'a> FileEdits<'a> {
         }
     }
 
-    /// Takes the block's constraints in, after the last ones, which make the clocks.
+    /// Includes the block's constraints, after the last ones, which make the clocks.
     fn fragment(&mut self) {
         let source = &self.source.text;
         let fragment = fragment();
@@ -499,7 +500,7 @@ impl<'a> FileEdits<'a> {
                     () if !source.ends_with('\n') => eol,
                     () => "",
                 };
-                // A backslash takes the next line into a comment, too: Tcl(n), rules 9 and 10.
+                // A backslash continues a comment on the next line, too: Tcl(n), rules 9 and 10.
                 let continued = source.trim_end_matches(['\r', '\n']).ends_with('\\');
                 let gap = if continued { eol } else { "" };
                 self.edits.insert(source.len(), format!("{end}{gap}{line}"));
@@ -511,7 +512,7 @@ impl<'a> FileEdits<'a> {
         );
     }
 
-    /// The line behind the last command that takes in constraints; `None` where only the end of the file will do.
+    /// Returns the line after the last command that includes constraints; `None` if only the end of the file will do.
     fn behind_constraints(&self) -> Option<usize> {
         let text = &self.source.text;
         let own = self.assignments.iter().filter(|a| a.name == "SDC_FILE");
@@ -522,7 +523,7 @@ impl<'a> FileEdits<'a> {
         };
         let inner = self.source.takes_in.iter().filter(|(path, _)| has(path));
         let last = own.chain(inner.map(|(_, at)| *at)).max()?;
-        // Not in the body of another command: that may not be run.
+        // Not in the body of another command, which may not run.
         let commands = self.source.commands();
         let around = commands
             .iter()
@@ -534,7 +535,7 @@ impl<'a> FileEdits<'a> {
         (alone && outermost.name() != "proc").then(|| outermost.span.end + line.len())
     }
 
-    /// Says which compiled netlists stay among the sources.
+    /// Returns notes on the compiled netlists that stay among the sources.
     fn netlists(&self) -> Vec<String> {
         let gone = |a: &Assignment| {
             self.changes
@@ -557,23 +558,23 @@ impl<'a> FileEdits<'a> {
     }
 }
 
-/// The file that says that the imports are on again: `rebuild.tcl` makes it.
+/// Returns the path of the file that says that the imports are on again: `rebuild.tcl` makes it.
 pub fn marker() -> String {
     format!("{SCRIPT_DIR}/imports_on")
 }
 
-/// The fragment that the settings files take in.
+/// Returns the path of the fragment that the settings files include.
 pub fn fragment() -> String {
     format!("{OWN_DIR}/peerlane.qsf")
 }
 
-/// Whether a file was compiled from the vendor's design, and must not be copied: a partition that was imported, a
-/// persona, an `.aocx`.
+/// Reports whether a file was compiled from the vendor's design, and must not be copied: a partition that was imported,
+/// a persona, an `.aocx`.
 pub fn is_compiled(path: &Path, compiled: &BTreeSet<OsString>) -> bool {
     let kind = ["personax", "aocx"]
         .iter()
         .any(|kind| has_extension(path, kind));
-    // By its name alone: scripts put paths together.
+    // By its name alone: scripts compute paths.
     let name = path.file_name();
     kind || name.is_some_and(|name| name == USUAL_QXP || compiled.contains(name))
 }
@@ -581,8 +582,9 @@ pub fn is_compiled(path: &Path, compiled: &BTreeSet<OsString>) -> bool {
 /// Files of Quartus's records of compiles.
 const RECORDS: [&str; 6] = ["db_info", "cdb", "hdb", "rdb", "kpt", "qmsg"];
 
-/// Whether a directory (relative to the hardware directory, with the names of the files in it) is Quartus's record of
-/// compiles, from which it would take a partition as it was compiled before. A directory of sources may be called so.
+/// Reports whether a directory (relative to the hardware directory, with the names of the files in it) is Quartus's
+/// record of compiles. Quartus would take a partition from it as it was compiled before. A directory of sources may
+/// have the same name.
 pub fn is_record(relative: &Path, files: &[PathBuf]) -> bool {
     let is = |called: &str| relative.file_name().is_some_and(|name| name == called);
     let quartus = |file: &PathBuf| RECORDS.iter().any(|kind| has_extension(file, kind));

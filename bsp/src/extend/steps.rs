@@ -1,6 +1,6 @@
-//! Steps of the vendor's scripts that have Quartus take something compiled: they wait until the imports are on again.
+//! Steps of the vendor's scripts that make Quartus use compiled files: they wait until the imports are on again.
 //!
-//! With no import on, such a step would take what Quartus remembers, or restore the old board's files.
+//! With no import on, such a step would use Quartus's database of the last compile, or restore the old board's files.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::layout::has_extension;
 use crate::system::project::{Project, Role, Source};
 use crate::system::tcl::Command;
 
-/// What tells a step that imports: options of `quartus_cdb` (`quartus_cdb --help`), and commands of the packages
+/// Words of a step that imports: options of `quartus_cdb` (`quartus_cdb --help`), and commands of the packages
 /// `::quartus::project` and `::quartus::design` (Quartus Prime Scripting reference).
 pub(super) const WORDS: [&str; 5] = [
     "incremental_compilation_import",
@@ -20,7 +20,7 @@ pub(super) const WORDS: [&str; 5] = [
     "import_partition",
     "project_restore",
 ];
-/// Commands that run what their words say.
+/// Commands that run the command in their words.
 const RUNNERS: [&str; 6] = [
     "execute_module",
     "execute_flow",
@@ -55,7 +55,7 @@ pub fn refuse_commands(project: &Project) -> Result<()> {
     }
 }
 
-/// The archives and compiled designs that such steps name, which are the old board's.
+/// Returns the archives and compiled designs of the old board that such steps name.
 pub fn files(project: &Project) -> Vec<OsString> {
     let mut found = Vec::new();
     for source in &project.sources {
@@ -85,12 +85,12 @@ pub fn files(project: &Project) -> Vec<OsString> {
     found
 }
 
-/// What a command is to an import.
+/// The relation of a command to an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It imports.
     Step,
-    /// It names an import, and does something else with the name.
+    /// It names an import, and uses the name for something else.
     Names,
     /// Neither.
     Other,
@@ -115,14 +115,14 @@ fn kind(project: &Project, source: &Source, command: &Command) -> Kind {
     match (literal, runs) {
         (true, true) => Kind::Step,
         (true, false) => Kind::Names,
-        // What a variable holds, if that is an import in any case.
+        // A variable counts if all of its values are imports.
         (false, true) if values.clone().any(|(those, all)| those == all) => Kind::Step,
         (false, true) if values.any(|(those, _)| those > 0) => Kind::Names,
         _ => Kind::Other,
     }
 }
 
-/// Has the steps of a script that import wait; says what else names an import.
+/// Makes the steps of a script that import wait; notes the other commands that name an import.
 pub(super) fn hold_back(file: &mut FileEdits<'_>) -> Result<()> {
     let source = file.source;
     match source.role {
@@ -136,7 +136,7 @@ pub(super) fn hold_back(file: &mut FileEdits<'_>) -> Result<()> {
         .map(|command| (kind(file.project, source, command), command))
         .filter(|(kind, _)| *kind != Kind::Other)
         .collect();
-    // Of a command in another one's body, the body's.
+    // A command in another one's body counts as the body's.
     let around = |outer: &Command, inner: &Command| {
         let (outer, inner) = (&outer.span, &inner.span);
         outer != inner && outer.start <= inner.start && inner.end <= outer.end
@@ -178,7 +178,7 @@ fn held(file: &mut FileEdits<'_>, line: usize) {
     file.note(what, STALE);
 }
 
-/// The same for a script of a shell, by its lines.
+/// Makes the steps of a shell script that import wait, by its lines.
 fn hold_back_lines(file: &mut FileEdits<'_>) -> Result<()> {
     let source = file.source;
     let shell = ["sh", "bash"]
@@ -193,7 +193,7 @@ fn hold_back_lines(file: &mut FileEdits<'_>) -> Result<()> {
         if first.starts_with('#') || !imports(first) {
             continue;
         }
-        // A command that begins with its line, and is no part of a condition.
+        // A command that begins with its line, and is not part of a condition.
         if !shell || inner || !first.starts_with("quartus_") {
             return Err(Error::new(
                 ErrorKind::Unsupported,

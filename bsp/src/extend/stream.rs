@@ -1,7 +1,7 @@
-//! A streaming port: what a board has with it, or what stands against it.
+//! A TLP port: the changes of the board, or the reasons against it.
 //!
-//! The hard IP's variant with Avalon-MM ports is replaced by the one with an Avalon-ST interface, and the block takes the
-//! place of the bridge between them. What hangs on the hard IP now must have a place there.
+//! The hard IP's variant with Avalon-MM ports is replaced by the one with an Avalon-ST interface, and the block
+//! replaces the bridge between them. Everything that is connected to the hard IP now must have a place there.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ use crate::system::kinds::OWN_HIP;
 use crate::system::qsys::{Connection, End};
 use crate::system::site::Site;
 
-/// What becomes of an interface of the Avalon-MM variant that is in use.
+/// The fate of an interface of the Avalon-MM variant that is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The other variant has it, or has one that does the same.
+    /// The other variant has it, or one with the same function.
     Stays,
-    /// The block has it, or it is not needed; nothing outside of the system may use it.
+    /// The block has it, or it is not needed; no part outside the system may use it.
     Inside,
-    /// What uses it would lose it: why nothing else can stand for it.
+    /// Its users would lose it; the reason why nothing can replace it.
     Gone(&'static str),
 }
 
@@ -36,11 +36,11 @@ const REGISTERS: &str = "it comes from the bridge, in whose place the block is";
 const MESSAGES: &str = "the block makes all messages, and something else makes some now";
 const STATUS: &str = "the block's reset is made from it";
 
-/// Whether the clock of the transceivers' reconfiguration stands.
+/// The output that reports a stable clock of the transceivers' reconfiguration.
 const LOCKED: &str = "reconfig_clk_locked";
 
-/// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1; 16.0 has the same, by the `.sopcinfo` of
-/// `maccoymerrell/Rowhammer_StratixV_FPGA`), but for `Rxm_BARn`.
+/// Every interface (component description of `altera_pcie_sv_hip_avmm`, ACDS 13.1; 16.0 has the same, by the
+/// `.sopcinfo` of `maccoymerrell/Rowhammer_StratixV_FPGA`), except `Rxm_BARn`.
 const INTERFACES: [(&str, Fate); 21] = [
     ("refclk", Fate::Stays),
     ("npor", Fate::Stays),
@@ -68,7 +68,7 @@ const INTERFACES: [(&str, Fate); 21] = [
 
 const REMEDY: &str = "Remove it in Platform Designer, or leave port.kind out of the configuration.";
 
-/// What becomes of an interface; `None` for one that is not known.
+/// Returns the fate of an interface; `None` for an unknown one.
 fn fate(interface: &str) -> Option<Fate> {
     if bar_number(&End::new("", interface)).is_some() {
         return Some(Fate::Inside);
@@ -78,25 +78,25 @@ fn fate(interface: &str) -> Option<Fate> {
         .map(|(_, fate)| *fate)
 }
 
-/// What a board has with a streaming port.
+/// Changes of a board with a TLP port.
 #[derive(Debug)]
 pub struct Streaming<'a> {
     /// The hard IP.
     pub hip: HardIp,
-    /// The host's bus behind the block.
+    /// The host's bus, which the block drives.
     pub bus: HostBus<'a>,
     /// Byte offsets in the BAR of the block's slaves, by the names of their interfaces.
     pub places: BTreeMap<String, u64>,
-    /// The OpenCL kernel's interrupt, where there is one.
+    /// The OpenCL kernel's interrupt, if there is one.
     pub kernel: Option<&'a Connection>,
 }
 
-/// A family's refusal by the key that asks for the streaming port, where that is `gen` alone.
+/// Changes a family's refusal to name the key `gen`, if only that key asks for the TLP port.
 fn of_generation(config: &Config, mut error: Error) -> Error {
     match config.port.generation {
         Some(generation) if !config.places.has(Key::PortKind) => {
             error.what = format!(
-                "port.gen = {generation} asks for a streaming port, but {}",
+                "port.gen = {generation} asks for a TLP port, but {}",
                 error.what
             );
             error.of_key(Key::Generation)
@@ -105,12 +105,12 @@ fn of_generation(config: &Config, mut error: Error) -> Error {
     }
 }
 
-/// Decides what a board has with a streaming port.
+/// Decides the changes of a board with a TLP port.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`] with what stands against it.
+/// [`ErrorKind::Unsupported`] or [`ErrorKind::Config`] with the reasons against it.
 pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
-    const AGAINST: &str = "a streaming port";
+    const AGAINST: &str = "a TLP port";
     // Another family's hard IP is refused first: nothing else is known of it.
     hard_ip::is_known(site.system, site.hip).map_err(|e| of_generation(config, e))?;
     let path = HostPath::find(site)?;
@@ -145,7 +145,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     generator::params(config, board).validate().map_err(|e| {
         site.unsupported(
             site.system.place(site.dma),
-            format!("the block cannot be built for this board with a streaming port: {e}"),
+            format!("the block cannot be built for this board with a TLP port: {e}"),
             "Move the slave there in Platform Designer, or leave port.kind out of the configuration.",
         )
     })?;
@@ -157,7 +157,7 @@ pub fn plan<'a>(site: &Site<'a>, config: &Config) -> Result<Streaming<'a>> {
     })
 }
 
-/// The block's slaves in the BAR, and the bytes that it needs with them, log2.
+/// Returns the block's slaves in the BAR, and the bytes of the BAR with them, log2.
 fn room(
     site: &Site<'_>,
     config: &Config,
@@ -183,7 +183,7 @@ fn room(
         let bytes = bytes(config, name);
         let last = at.saturating_add(bytes);
         end = end.max(last);
-        // The block is asked first: it would hide what lies there.
+        // The block decodes addresses first: its slaves would hide others at the same place.
         let hides = |e: &&&BarEntry| {
             name != "s_nondma" && e.base < last && at < e.base.saturating_add(e.bytes)
         };
@@ -204,7 +204,7 @@ fn room(
     Ok((slaves, log2.max(map.bits)))
 }
 
-/// Bytes of a slave of the block.
+/// Returns the bytes of a slave of the block.
 fn bytes(config: &Config, slave: &str) -> u64 {
     let new = config.new_slaves();
     let found = new.iter().find(|new| new.name == slave);
@@ -216,7 +216,7 @@ fn bytes(config: &Config, slave: &str) -> u64 {
 }
 
 impl Streaming<'_> {
-    /// What the clock becomes, where the width alone changes it.
+    /// Describes the clock's change, if the width alone causes it.
     pub fn clock(&self, site: &Site<'_>) -> Option<String> {
         let (before, after) = self.hip.clock;
         let same = self.hip.generation.0 == self.hip.generation.1;
@@ -229,7 +229,7 @@ impl Streaming<'_> {
         })
     }
 
-    /// What somebody has to see to, for what is outside of the system.
+    /// Returns the tasks for a user outside the system.
     pub fn to_do(&self, site: &Site<'_>) -> Vec<String> {
         let hip = &self.hip;
         let name = &site.hip.name;
@@ -265,8 +265,7 @@ impl Streaming<'_> {
     }
 }
 
-/// What somebody has to see to where another Quartus than 13.1 compiles the board: that of the SDK, or that which the hard
-/// IP is of.
+/// Returns the task for a user if a Quartus other than 13.1 compiles the board: the SDK's, or the hard IP's.
 pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
     let name = &site.hip.name;
     let of_hip = site.hip.element.attribute("version").unwrap_or(sdk);
@@ -286,7 +285,7 @@ pub fn other_quartus(site: &Site<'_>, sdk: &str) -> Option<String> {
     ))
 }
 
-/// Refuses everything that hangs on an interface that goes.
+/// Refuses every use of an interface that is removed.
 fn interfaces(site: &Site<'_>, problems: &mut Problems) {
     let system = site.system;
     let own = |end: &&End| end.instance == site.hip.name;
@@ -323,7 +322,7 @@ fn interfaces(site: &Site<'_>, problems: &mut Problems) {
     }
 }
 
-/// Refuses another master than the host's of the block's registers, which are inside of it.
+/// Refuses a master other than the host's for the block's registers, which are inside the block.
 fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
     let csr = End::new(&site.dma.name, "csr");
     let of_host = path.last().element.span.start;
@@ -334,7 +333,7 @@ fn registers(site: &Site<'_>, path: &HostPath<'_>) -> Result<()> {
     Err(site.unsupported(
         site.place(other),
         format!(
-            "{} is a master of {csr} beside the host's, but with a streaming port the registers are inside the block, and \
+            "{} is a master of {csr} beside the host's, but with a TLP port the registers are inside the block, and \
              the host alone reaches them",
             other.start
         ),
@@ -354,7 +353,7 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
                 ErrorKind::Unsupported,
                 place,
                 format!(
-                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: what becomes of it with a streaming port is not known"
+                    "{end} is {how}, an interface that the hard IP of Quartus 13.1 to 16.0 does not have: what becomes of it with a TLP port is not known"
                 ),
                 REMEDY,
             ));
@@ -363,12 +362,12 @@ fn in_use(end: &End, how: &str, place: Place, outside: bool) -> Result<()> {
     Err(Error::new(
         ErrorKind::Unsupported,
         place,
-        format!("{end} is {how}, but there is none with a streaming port: {why}"),
+        format!("{end} is {how}, but there is none with a TLP port: {why}"),
         REMEDY,
     ))
 }
 
-/// The kernels' interrupt, and no other beside the DMA's.
+/// Returns the kernels' interrupt; refuses further ones, except the DMA's.
 fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
     let senders: Vec<_> = other_senders(site.system, &site.hip.name, &site.dma.name).collect();
     let [_, second, ..] = senders.as_slice() else {
@@ -378,7 +377,7 @@ fn kernel<'a>(site: &Site<'a>) -> Result<Option<&'a Connection>> {
     Err(site.unsupported(
         site.place(second),
         format!(
-            "{} interrupts beside the DMA's at {}.{RXM_IRQ} ({}), but behind a streaming port the block takes one, the \
+            "{} interrupts beside the DMA's at {}.{RXM_IRQ} ({}), but behind a TLP port the block takes one, the \
              OpenCL kernel's",
             names.len(),
             site.hip.name,

@@ -1,5 +1,5 @@
-//! The edits of a system that gets a streaming port: the hard IP becomes its Avalon-ST variant, and what hung on the
-//! bridge of the other one hangs on the block.
+//! The edits of a system that gets a TLP port: the hard IP becomes its Avalon-ST variant, and the connections of the
+//! old one's bridge move to the block.
 
 use crate::block::COMPONENT_VERSION;
 use crate::block::stream::{CLOCK, CONDUITS, RAW_CLOCK, STREAMS, board};
@@ -15,7 +15,7 @@ use crate::system::xml::{Attribute, Element, escape};
 
 const KIND: &str = "the block makes the packets itself, in place of the hard IP's bridge";
 const BOARD: &str =
-    "behind a streaming port the block takes what the host asks, and hands on what is not its own";
+    "behind a TLP port the block takes what the host asks, and hands on what is not its own";
 const BUFFER: &str = "the other variant does not put its clock on a global network, and with AUTO_GLOBAL_CLOCK OFF, as boards \
                       have it, neither does the Fitter; the block does";
 const RESET: &str = "the other variant brings no reset out; the block makes it from the hard IP's";
@@ -29,7 +29,7 @@ const APPLICATION: &str =
 const INSIDE: &str = "the block's interrupts are messages that it makes itself";
 
 impl Writer<'_> {
-    /// Puts the other hard IP in the place of the old one, under its name.
+    /// Replaces the old hard IP by the other one, under the same name.
     pub(super) fn streaming_hip(&mut self, to: &HardIp, identity: &Identity, table: Option<Table>) {
         let site = self.site();
         let hip = site.hip;
@@ -77,7 +77,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Leads what hung on the hard IP's bridge to the block, and joins the two.
+    /// Moves the connections of the hard IP's bridge to the block, and joins the two.
     pub(super) fn streaming_port(&mut self, streaming: &Streaming<'_>) {
         let site = self.site();
         let (hip, dma) = (&site.hip.name, &site.dma.name);
@@ -147,7 +147,7 @@ impl Writer<'_> {
         self.add_after(at, &packets, PACKETS);
     }
 
-    /// Has the ports that an export names follow. The block's have the names of the old hard IP's, but for this one.
+    /// Renames the ports of an export. The block's have the names of the old hard IP's, except this one.
     fn move_ports(&mut self, export: &Element, interface: &str) {
         let (old, new) = RESET_PORTS;
         let ports = export
@@ -160,7 +160,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where an interface of the old hard IP is now, if it is elsewhere, and why.
+    /// Returns the new place of an interface of the old hard IP, if it moves, and the reason.
     fn moved(&self, end: &End) -> Option<(End, &'static str)> {
         let site = self.site();
         let (hip, dma) = (&site.hip.name, &site.dma.name);
@@ -198,7 +198,7 @@ impl Writer<'_> {
         );
     }
 
-    /// Has a requirement to the interconnect follow what it is for.
+    /// Moves a requirement on the interconnect with its subject.
     fn move_requirement(&mut self, requirement: &Element) {
         let Some(subject) = requirement.attribute_at("for") else {
             return;
@@ -229,7 +229,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The block has one input, number 0.
+    /// Sets the number of the kernel's interrupt: the block has one input, number 0.
     fn first_interrupt(&mut self, kernel: &Connection) {
         let number = |element: &&Element| element.attribute("name") == Some("irqNumber");
         let mut parameters = kernel.element.children("parameter");

@@ -1,13 +1,14 @@
-//! The report's list of tasks for a person: a line each, with an example where settings change, and the details below.
+//! The report's list of tasks for a user: a line for each, with an example where settings change, and the details
+//! below.
 
 use std::fmt::Write as _;
 
-/// A line of the list, by words of the note that it stands for.
+/// A line of the list, chosen by words of the note.
 struct Headline {
-    /// Words that the note has.
+    /// Words of the note.
     of: &'static str,
     line: &'static str,
-    /// A line of a file before and after; without an "after" the line goes. Words in `<>` are the reader's.
+    /// A line of a file before and after; without an "after" the line is removed. The reader replaces words in `<>`.
     example: Option<(&'static str, Option<&'static str>)>,
 }
 
@@ -32,13 +33,13 @@ const fn change(
     }
 }
 
-/// Headlines of the notes. The first whose words a note has is its.
+/// Headlines of the notes. A note gets the first one whose words it has.
 const HEADLINES: [Headline; 28] = [
     line(
         "says FAMILY",
         "See whether the device's family is one that Peerlane knows.",
     ),
-    // Which rectangle is the reader's choice; the note has the line of each.
+    // The reader chooses the rectangle; the note has the line of each.
     line(
         "its rectangles (LL_RECT) need",
         "Enlarge a rectangle of the LogicLock region, or add one: it is too small for the block.",
@@ -168,10 +169,10 @@ const HEADLINES: [Headline; 28] = [
     ),
 ];
 
-/// The longest line where no headline is known.
+/// The longest line without a known headline.
 const MOST: usize = 160;
 
-/// The line of a note, without one of its own: its first sentence.
+/// Returns the line of a note without a headline: its first sentence.
 fn first_sentence(note: &str) -> String {
     let end = note.find(". ").map_or(note.len(), |at| at + 1);
     let sentence = &note[..end];
@@ -181,7 +182,7 @@ fn first_sentence(note: &str) -> String {
     }
 }
 
-/// An example with the note's values of a region in place of the words in `<>`.
+/// Returns an example with the note's values of a region instead of the words in `<>`.
 fn filled(example: &str, note: &str) -> String {
     let between = |begin: &str, end: &[char]| {
         let (_, rest) = note.split_once(begin)?;

@@ -1,5 +1,5 @@
-//! Traces of an extension in what is to be extended: extended twice, a board would get its additions twice, and the
-//! vendor's files that are kept would not be the vendor's.
+//! Traces of an extension in the input. A board that is extended twice would get its additions twice, and the stored
+//! files would not be the vendor's.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn refuse_above(dir: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a BSP with anything in it that an extension wrote.
+/// Refuses a BSP with any file that an extension wrote.
 ///
 /// # Errors
 /// [`ErrorKind::AlreadyExtended`]; those of reading settings and lists.
@@ -57,7 +57,7 @@ pub fn refuse(layout: &Layout) -> Result<()> {
             }
         }
     }
-    // Also systems that no project reaches any more.
+    // Also systems that no project reaches.
     for path in layout.qsys_files()? {
         let text = text::read(&path).unwrap_or_default();
         if let Some(n) = text.lines().position(|line| line.contains(NEW_DMA)) {

@@ -1,8 +1,9 @@
 //! The version of the SDK that a platform is for, and its source.
 //!
-//! The configuration may say it (`sdk`). Else `board_env.xml` says it (Custom Platform Toolkit user guide 683398, 1.4.2.1). Where it does not, or is not there, the
-//! version of Quartus tells it, which comes with the SDK: the one that last saved the settings, else the one that saved
-//! the systems, else the one that the project was made with.
+//! The configuration may set it (`sdk`). Otherwise `board_env.xml` gives it (Custom Platform Toolkit user guide 683398,
+//! 1.4.2.1). If that file is missing or has no version, the version of Quartus gives it, which comes with the SDK: the
+//! version that last saved the settings, else the one that saved the systems, else the one that the project was made
+//! with.
 
 use crate::error::Result;
 use crate::layout::{self, Layout};
@@ -10,23 +11,23 @@ use crate::system::qsf;
 use crate::system::xml::Document;
 use crate::text;
 
-/// The version where a BSP says none: the oldest that has such boards.
+/// The version if a BSP names none: the oldest that has such boards.
 const OLDEST: &str = "13.1";
 
 /// A version of the SDK.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// As it is said, whatever that is.
+    /// The version as written, in any form.
     pub text: String,
     /// Its source.
     pub by: Source,
-    /// Whose the platform's `board_env.xml` is.
+    /// The kind of the platform's `board_env.xml`.
     pub description: Description,
-    /// What the BSP names where its `board_env.xml` says none: version and place, the one that counts first.
+    /// Versions that the BSP names if its `board_env.xml` has none, each with its place; the first counts.
     named: Vec<(String, String)>,
 }
 
-/// Where a version is from.
+/// Source of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The configuration.
@@ -37,26 +38,26 @@ pub enum Source {
     Project,
     /// The systems of Platform Designer.
     Systems,
-    /// It is the oldest that has such boards.
+    /// No source: it is the oldest that has such boards.
     Nobody,
 }
 
-/// What the board's library finds in the platform's `board_env.xml`.
+/// The version that the board's library finds in the platform's `board_env.xml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Description {
     /// The version that the vendor wrote.
     Vendors,
-    /// Another version, which the vendor wrote and the configuration does not take.
+    /// Another version: the configuration overrides the vendor's.
     Other,
-    /// No version: the vendor's has none, and stays as it is in this.
+    /// No version: the vendor's file has none, and this does not change.
     Silent,
-    /// The version, in a file that is Peerlane's: the vendor has none.
+    /// The version, in a file of Peerlane's: the vendor has none.
     Ours,
 }
 
 impl Version {
-    /// The version that the configuration asks for, or that a BSP says. Its `board_env.xml`, if it is there, names
-    /// `described`.
+    /// Returns the version that the configuration asks for, or that a BSP names. `described` is the version in its
+    /// `board_env.xml`, if that exists.
     ///
     /// # Errors
     /// Those of listing the project's files.
@@ -102,18 +103,18 @@ impl Version {
         })
     }
 
-    /// Whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`): it says 14.0 to its
-    /// runtime where its platform is described with none that it knows.
+    /// Reports whether the library for closed runtimes knows it (`is_version` of `mmd/core/src/info.rs`). If the
+    /// platform's description has no version that it knows, the library reports 14.0 to its runtime.
     pub fn is_known(&self) -> bool {
         is_known(&self.text)
     }
 
-    /// Whether `board_env.xml` says it.
+    /// Reports whether `board_env.xml` has it.
     pub fn is_described(&self) -> bool {
         !matches!(self.description, Description::Silent | Description::Other)
     }
 
-    /// A note on several versions.
+    /// Returns a note on several versions.
     pub fn differing(&self) -> Option<String> {
         let (first, _) = self.named.first()?;
         if self.named.iter().all(|(version, _)| version == first) {
@@ -130,7 +131,7 @@ impl Version {
         ))
     }
 
-    /// What a person should know of a description without a version that the library knows.
+    /// Returns the note on a description without a version that the library knows.
     pub fn note(&self) -> Option<String> {
         const THEN: &str = "The library for the SDK's own runtimes says 14.0 then, and a runtime of an earlier version \
                             refuses it: set PEERLANE_MMD_VERSION to the SDK's version for programs";
@@ -160,14 +161,14 @@ impl Version {
     }
 }
 
-/// Whether a text is a version of the SDK that has such boards.
+/// Reports whether a text is a version of the SDK that has such boards.
 pub fn is_known(version: &str) -> bool {
     let plain = |c: char| c.is_ascii_digit() || c == '.';
     let number = version.parse::<f64>();
     version.chars().all(plain) && number.is_ok_and(|n| (13.1..=18.1).contains(&n))
 }
 
-/// Major and minor number of a version, as text; `None` if it is no version.
+/// Returns major and minor number of a version, as text; `None` if the text is not a version.
 fn short(version: &str) -> Option<String> {
     let version = version.trim().trim_matches('"');
     let mut parts = version.split(['.', ' ']);
@@ -177,8 +178,8 @@ fn short(version: &str) -> Option<String> {
     Some(format!("{major}.{minor}"))
 }
 
-/// Every version that the BSP names, with its place: the one that counts most first. A file that is none of its kind, an
-/// old copy say, names none.
+/// Returns every version that the BSP names, with its place, in order of precedence. A file that is not of its kind,
+/// such as an old copy, is skipped.
 fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
     let hardware = layout.hardware_dir();
     let name = |path: &std::path::Path| {
@@ -203,7 +204,7 @@ fn named(layout: &Layout) -> Result<Vec<(Source, String, String)>> {
         let Ok(document) = Document::read(&path) else {
             continue;
         };
-        // Connections are Platform Designer's own, so they have its version.
+        // Platform Designer writes the connections, so they have its version.
         let connection = document.root.children("connection").next();
         let version = connection.and_then(|c| short(c.attribute("version")?));
         if let Some(version) = version

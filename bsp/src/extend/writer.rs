@@ -1,4 +1,4 @@
-//! The edits of the system: what is put in, swapped and taken out.
+//! The edits of the system: additions, replacements and removals.
 
 use std::collections::BTreeSet;
 
@@ -20,24 +20,24 @@ use crate::system::xml::{Edits, Element};
 
 const MASTER_GONE: &str = "the old master is gone";
 
-/// Edits of one system with the reason for each.
+/// Edits of one system, each with its reason.
 #[derive(Debug)]
 pub struct Writer<'a> {
     site: &'a Site<'a>,
     /// The edits so far.
     pub edits: Edits,
-    /// What they are and why.
+    /// The descriptions and reasons of the edits.
     pub changes: Vec<Change>,
-    /// Connections and requirements that are out already, by where their elements begin.
+    /// Connections and requirements that are already removed, by the starts of their elements.
     gone: BTreeSet<usize>,
-    /// Connections that will be out in the end, by the same.
+    /// Connections that will be removed, by the starts of their elements.
     doomed: BTreeSet<usize>,
-    /// Whether the hard IP becomes the one with an Avalon-ST interface.
+    /// Whether the hard IP becomes the variant with an Avalon-ST interface.
     streams: bool,
 }
 
 impl<'a> Writer<'a> {
-    /// No edits yet. `bus` and `old` say what will go.
+    /// Makes a writer without edits. `bus` and `old` have the connections that will be removed.
     pub fn new(site: &'a Site<'a>, bus: &HostBus<'_>, old: &OldMaster<'_>) -> Self {
         let bridges = bus.bridges.iter().chain(&old.bridges);
         let bridges: BTreeSet<&str> = bridges.map(|b| b.name.as_str()).collect();
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// No edits yet, of a system that gets a streaming port.
+    /// Makes a writer without edits for a system that gets a TLP port.
     pub fn streaming(site: &'a Site<'a>, bus: &HostBus<'_>, old: &OldMaster<'_>) -> Self {
         Self {
             streams: true,
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// The instance becomes one of the new kind.
+    /// Changes the instance to the new kind.
     pub fn replace_block(&mut self) {
         let dma = self.site.dma;
         let text = self.site.system.module_text(
@@ -112,18 +112,18 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// Whether a connection is there in the end.
+    /// Reports whether a connection stays.
     pub(super) fn stays(&self, connection: &Connection) -> bool {
         let at = connection.element.span.start;
         !self.doomed.contains(&at) && !self.gone.contains(&at)
     }
 
-    /// Whether a requirement to the interconnect is out.
+    /// Reports whether a requirement on the interconnect is removed.
     pub(super) fn is_gone(&self, requirement: &Element) -> bool {
         self.gone.contains(&requirement.span.start)
     }
 
-    /// Adds connections after an existing one; after another, if that goes.
+    /// Adds connections after an existing one; after another, if that one is removed.
     pub(super) fn add_after(&mut self, at: &Connection, new: &[NewConnection<'_>], why: &str) {
         let system = self.site.system;
         let stays = |c: &&Connection| !self.doomed.contains(&c.element.span.start);
@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
         let mut others = system.connections.iter().filter(stays);
         let at = match stays(&at) {
             true => &at.element,
-            // The block's clock stays, so there is one.
+            // The block's clock stays, so there is another connection.
             false => match others.clone().find(like_it).or_else(|| others.next()) {
                 Some(other) => &other.element,
                 None => &self.site.hip.element,
@@ -155,7 +155,7 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// Puts connections in the place of one that goes because of `gone`.
+    /// Replaces a connection, which is removed because of `gone`.
     fn swap(&mut self, old: &Connection, new: &[NewConnection<'_>], why: &str, gone: &str) {
         let mut text = String::new();
         for connection in new {
@@ -177,7 +177,7 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// The hard IP's clock: where what runs in it takes it from.
+    /// Returns the source of the hard IP's clock.
     pub(super) fn hip_clock(&self) -> Option<End> {
         let hip = &self.site.hip.name;
         let mut clocks = self.site.system.of_kind("clock");
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A master of the host's bus: what was a BAR's of the hard IP may be the block's.
+    /// Returns a master of the host's bus: a BAR's master of the hard IP may have moved to the block.
     pub(super) fn of_host(&self, master: End) -> End {
         match self.streams && bar_number(&master).is_some() {
             true => End::new(&self.site.dma.name, &master.interface),
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The resets of the first block behind the hard IP, which serve its clock domain.
+    /// Returns the resets of the first instance after the hard IP, which serve its clock domain.
     pub(super) fn host_resets(&self, path: &HostPath<'_>) -> Vec<&'a Connection> {
         let site = self.site;
         let first = &path.hops[0].end.instance;
@@ -339,7 +339,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes out what only the old master used.
+    /// Removes the parts that only the old master used.
     pub fn old_master(&mut self, old: &OldMaster<'_>) {
         if self.streams {
             for connection in &old.to_pcie {
@@ -355,7 +355,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes a bridge out, with the connections of its clocks and resets.
+    /// Removes a bridge, with the connections of its clocks and resets.
     pub(super) fn remove_bridge(&mut self, bridge: &Module, why: &str) {
         let system = self.site.system;
         system.remove(&mut self.edits, &bridge.element);
@@ -400,7 +400,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Gives the board an identity of its own, as far as it is in this system.
+    /// Gives the board its own identity, as far as it is in this system.
     pub fn identity(&mut self, identity: &Identity) {
         if !self.streams {
             self.set_hard_ip(&identity::settings(identity), identity::WHY);
@@ -427,7 +427,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Gives the function MSI-X, and the OpenCL kernel's interrupt to the block.
+    /// Gives MSI-X to the function, and the OpenCL kernel's interrupt to the block.
     pub fn interrupts(&mut self, table: Table, kernel: &Connection) {
         let (dma, hip) = (&self.site.dma.name, &self.site.hip.name);
         let version = kernel.version.as_str();
@@ -456,8 +456,8 @@ impl<'a> Writer<'a> {
         self.set_hard_ip(&settings, "MSI-X, with the table in the block");
     }
 
-    /// Takes out what else names the instances that go: connections of instances that are not enabled, and requirements
-    /// to the interconnect.
+    /// Removes other references to removed instances: connections of disabled instances, and requirements on the
+    /// interconnect.
     pub fn leftovers(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
         let system = self.site.system;
         let bridges = old.bridges.iter().chain(&bus.bridges);
@@ -492,7 +492,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Keeps Platform Designer's notes true.
+    /// Updates Platform Designer's notes.
     pub fn bonus(&mut self, old: &OldMaster<'_>, bus: &HostBus<'_>) {
         let dma = &self.site.dma.name;
         let slave = |slave: &Placed| format!("{dma}.{}", slave.slave);

@@ -1,10 +1,10 @@
-//! Which clock something runs in.
+//! Finds the clock of an input.
 
 use crate::system::qsys::{End, Module, System};
 use crate::system::site::Site;
 
-/// Where the clock of an input is made: an output of what neither hands on nor renames clocks. `None` if the input
-/// is not connected, or its clock comes from outside of the system.
+/// Returns the source of an input's clock: an output of an instance that neither passes clocks on nor renames them.
+/// `None` if the input is not connected, or its clock comes from outside the system.
 pub fn source(system: &System, sink: &End) -> Option<End> {
     let mut sink = sink.clone();
     for _ in 0..=system.modules.len() {
@@ -21,7 +21,7 @@ pub fn source(system: &System, sink: &End) -> Option<End> {
     None
 }
 
-/// Whether a bridge runs in the hard IP's clock on both of its sides. What is not said is taken to be so, but for a
+/// Reports whether a bridge runs in the hard IP's clock on both sides. A side of unknown clock counts, except for a
 /// bridge between clocks.
 pub fn is_hard_ips(site: &Site<'_>, bridge: &Module) -> bool {
     let of = |name: &str| source(site.system, &End::new(&bridge.name, name));

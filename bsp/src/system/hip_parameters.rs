@@ -1,36 +1,36 @@
 //! Every parameter of the hard IP's Avalon-MM variant of Quartus 13.0 to 18.1, and its fate.
 //!
-//! The variant is a bridge around the one with an Avalon-ST interface, so most parameters are of both, by the same name
-//! (component descriptions of ACDS 13.1, `altera_pcie_sv_hip_avmm` and `altera_pcie_sv_hip_ast`). Quartus 14.0 and 14.1
-//! added some to both. They were seen in these public systems, which agree: of the Avalon-MM variant
+//! The variant is a bridge around the one with an Avalon-ST interface, so most parameters belong to both, under the
+//! same name (component descriptions of ACDS 13.1, `altera_pcie_sv_hip_avmm` and `altera_pcie_sv_hip_ast`). Quartus
+//! 14.0 and 14.1 added some to both. They were seen in these public systems, which agree: of the Avalon-MM variant
 //! `tarafdar/clmonte` `acl_iface_system.qsys` (13.0), `KastnerRG/tinker` `tcl/{14.1,15.1,16.0}/tinker_hw.tcl` and
 //! `maccoymerrell/Rowhammer_StratixV_FPGA` `pcie_hip_avmm.qsys` with its `.sopcinfo` (16.0); of the Avalon-ST variant
-//! `KastnerRG/riffa` `QSysDE5QGen2x8If128.qsys` (14.1) and `bluecmd/fejkon` (20.1). The generated Verilog of the hard IP
-//! (`altpcie_sv_hip_ast_hwtcl`) has the same ports in 13.1, 16.0 and 17.0.
+//! `KastnerRG/riffa` `QSysDE5QGen2x8If128.qsys` (14.1) and `bluecmd/fejkon` (20.1). The generated Verilog of the hard
+//! IP (`altpcie_sv_hip_ast_hwtcl`) has the same ports in 13.1, 16.0 and 17.0.
 
-/// What becomes of a parameter.
+/// The fate of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It goes over as it stands.
+    /// It is copied unchanged.
     Keep,
-    /// It goes over with one of these values; another cannot be had, for this reason.
+    /// It is copied if it has one of these values; another is not possible, for this reason.
     KeepOnly(&'static [&'static str], &'static str),
-    /// It goes over with one of these values; another becomes the one that follows, for this reason.
+    /// It is copied if it has one of these values; another value becomes the one that follows, for this reason.
     KeepOr(&'static [&'static str], &'static str, &'static str),
-    /// It is set anew by what is planned.
+    /// The plan sets it.
     Decided,
-    /// The streaming variant has no such parameter: why it needs none.
+    /// The Avalon-ST variant has no such parameter; the reason why it needs none.
     Drop(&'static str),
-    /// The same, for this value alone: what another would do.
+    /// The Avalon-ST variant has no such parameter, and only this value may be dropped; the effect of another.
     DropOnly(&'static str, &'static str),
 }
 
 /// Parameters of one fate.
 pub(crate) struct Group {
     fate: Fate,
-    /// What all names begin with.
+    /// Prefix of all names.
     prefix: &'static str,
-    /// The rest of each, with commas between; `#` is a number.
+    /// The rest of each name, separated by commas; `#` is a number.
     names: &'static str,
 }
 
@@ -42,7 +42,7 @@ const fn group(fate: Fate, prefix: &'static str, names: &'static str) -> Group {
     }
 }
 
-/// Why the bridge's own parameters go.
+/// Reason why the bridge's own parameters are dropped.
 const BRIDGE: &str = "it is of the Avalon-MM bridge, in whose place the block is";
 const TRANSLATION: &str = "the block has its own address table and makes PCIe addresses itself";
 const SYSTEM: &str = "Platform Designer derives it";
@@ -51,12 +51,12 @@ const MAPPED: &str = "the host's accesses would come out at another place of the
 /// The rule of the receive buffer, for either port.
 ///
 /// A completion that finds no room in the hard IP is a receiver overflow, which is fatal, and nothing slows the sender:
-/// the credits of completions are infinite on the wire. `Txs` has eight reads of 512 bytes under way, 4,096 bytes in 72
-/// packets at most, and its bridge in Stratix V and Arria V GZ does not look at the room (RTL that Quartus 16.0 generates
-/// for `altera_pcie_sv_hip_avmm`). A streaming port counts 64 bytes for each header. Minimum, Low and Balanced leave at
-/// least 112 headers and 7,168 bytes, and 64 bytes for each header; High and Maximum leave 1 to 32 headers and 128 to
-/// 2,048 bytes (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1). Altera struck these two out as not supported
-/// (Stratix V Avalon-ST Interface for PCIe 683093, revision of 2019-01-18).
+/// the credits of completions are infinite on the wire. `Txs` has eight reads of 512 bytes outstanding, at most 4,096
+/// bytes in 72 packets, and its bridge in Stratix V and Arria V GZ does not check the room (RTL that Quartus 16.0
+/// generates for `altera_pcie_sv_hip_avmm`). A TLP port counts 64 bytes for each header. Minimum, Low and Balanced
+/// leave at least 112 headers and 7,168 bytes, and 64 bytes for each header; High and Maximum leave 1 to 32 headers and
+/// 128 to 2,048 bytes (`set_pcie_hip_flow_control_settings_common`, ACDS 13.1). Altera removed these two as not
+/// supported (Stratix V Avalon-ST Interface for PCIe 683093, revision of 2019-01-18).
 const ROOM: &str = "the other settings leave less room for completions than the block's reads bring, and what does not fit is \
                     lost; Low is that of the OpenCL SDK's own boards";
 const BY_HAND: &str =
@@ -136,7 +136,7 @@ pub(crate) const TABLE: &[Group] = &[
         BUFFER[0],
     ),
     group(Fate::KeepOr(&["0"], "0", BY_HAND), "", BUFFER[1]),
-    // Since 14.0, but for the inspectors, the image of CvP (14.1) and the user's number (16.0).
+    // Since 14.0, except the inspectors, the image of CvP (14.1) and the user's number (16.0).
     group(
         Fate::Keep,
         "",
@@ -236,7 +236,7 @@ pub(crate) const TABLE: &[Group] = &[
     ),
 ];
 
-/// Whether a name is that of a pattern, in which `#` is a number.
+/// Reports whether a name matches a pattern, in which `#` is a number.
 fn is(pattern: &str, name: &str) -> bool {
     let Some((before, after)) = pattern.split_once('#') else {
         return pattern == name;
@@ -249,7 +249,7 @@ fn is(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// What becomes of a parameter; `None` for one that is not in the table.
+/// Returns the fate of a parameter; `None` for one that is not in the table.
 pub(crate) fn fate(name: &str) -> Option<Fate> {
     let has = |group: &&Group| {
         name.strip_prefix(group.prefix)
@@ -258,7 +258,7 @@ pub(crate) fn fate(name: &str) -> Option<Fate> {
     TABLE.iter().find(has).map(|group| group.fate)
 }
 
-/// Whether a parameter is one of the Avalon-MM variant in a version that is known.
+/// Reports whether a parameter belongs to the Avalon-MM variant in a known version.
 pub fn is_parameter(name: &str) -> bool {
     fate(name).is_some()
 }

@@ -1,4 +1,4 @@
-//! The way from the host's BAR to the block's registers, and what hangs on it.
+//! The way from the host's BAR to the block's registers, and the slaves in the BAR.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::system::site::Site;
 pub struct BarEntry {
     /// Byte offset in the BAR.
     pub base: u64,
-    /// Bytes it takes; where that is not known, up to the next slave.
+    /// Bytes of its span; if that is not known, up to the next slave.
     pub bytes: u64,
     /// Whether `bytes` is such an assumption.
     pub assumed: bool,
@@ -23,7 +23,7 @@ pub struct BarEntry {
     pub slave: String,
     /// Kind of the instance.
     pub kind: String,
-    /// Where `bytes` comes from.
+    /// Source of `bytes`.
     pub source: String,
 }
 
@@ -32,14 +32,14 @@ pub struct BarEntry {
 pub struct BarMap {
     /// Number of the BAR.
     pub bar: u32,
-    /// log2 of its size, as the hard IP is set.
+    /// Bytes of the BAR, log2, as set in the hard IP.
     pub bits: u64,
     /// The slaves.
     pub entries: Vec<BarEntry>,
 }
 
 impl BarMap {
-    /// Offsets of an instance's slaves, by interface.
+    /// Returns the offsets of an instance's slaves, by interface.
     pub fn slaves_of(&self, instance: &str) -> BTreeMap<String, u64> {
         self.entries
             .iter()
@@ -58,8 +58,8 @@ pub struct HostPath<'a> {
     pub bar: u32,
     /// From the hard IP's master to the block's slave.
     pub hops: Vec<&'a Connection>,
-    /// How many bridges, from the hard IP on, run in its clock. The master behind them is where slaves in that clock
-    /// belong: that of the last of these bridges, or `Rxm_BARn` itself.
+    /// Number of bridges, from the hard IP on, that run in its clock. Slaves in that clock belong to the master after
+    /// them: that of the last of these bridges, or `Rxm_BARn` itself.
     pub host: usize,
 }
 
@@ -89,7 +89,7 @@ impl<'a> HostPath<'a> {
             .filter(|c| bar_number(&c.start).is_some())
             .map(|c| vec![c])
             .collect();
-        // A bridge that was passed once leads nowhere else the second time.
+        // A bridge is passed once: a second pass leads nowhere else.
         let mut passed = BTreeSet::new();
         while let Some(way) = ways.pop() {
             let last = way[way.len() - 1];
@@ -119,32 +119,32 @@ impl<'a> HostPath<'a> {
         None
     }
 
-    /// The master that slaves in the hard IP's clock belong on.
+    /// Returns the master for slaves in the hard IP's clock.
     pub fn master(&self) -> &'a End {
         &self.hops[self.host].start
     }
 
-    /// Byte offset in the BAR of address 0 on that master.
+    /// Returns the byte offset in the BAR of address 0 on that master.
     pub fn offset(&self) -> u64 {
         sum(&self.hops[..self.host])
     }
 
-    /// Address of the slave on that master.
+    /// Returns the address of the slave on that master.
     pub fn address(&self) -> u64 {
         sum(&self.hops[self.host..])
     }
 
-    /// The connection that ends at the slave.
+    /// Returns the connection that ends at the slave.
     pub fn last(&self) -> &'a Connection {
         self.hops[self.hops.len() - 1]
     }
 
-    /// Whether the slave hangs on that master already.
+    /// Reports whether the slave is connected to that master already.
     pub fn is_direct(&self) -> bool {
         self.host + 1 == self.hops.len()
     }
 
-    /// The bridges on the way up to that master, from the hard IP on.
+    /// Returns the bridges on the way up to that master, from the hard IP on.
     pub fn bridges(&self, site: &Site<'a>) -> Vec<&'a Module> {
         let ends = self.hops[..self.host].iter();
         ends.filter_map(|c| site.system.module(&c.end.instance))
@@ -161,7 +161,7 @@ pub(crate) fn bar_number(end: &End) -> Option<u32> {
     end.interface.strip_prefix("Rxm_BAR")?.parse().ok()
 }
 
-/// Bytes of a master's address space, if it is limited.
+/// Returns the bytes of a master's address space, if it is limited.
 pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
     let module = site.system.module(&master.instance)?;
     match bar_number(master) {
@@ -173,8 +173,8 @@ pub(crate) fn space(site: &Site<'_>, master: &End) -> Option<u128> {
     }
 }
 
-/// Refuses a system in which two slaves stand at one address of a master: it is unknown which of them answers, and the
-/// driver takes these addresses.
+/// Refuses a system in which two slaves overlap on a master: it is unknown which of them answers, and the driver uses
+/// these addresses.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Unsupported`].
@@ -184,7 +184,7 @@ pub fn refuse_overlaps(site: &Site<'_>) -> Result<()> {
         let Some(module) = site.system.module(&connection.end.instance) else {
             continue;
         };
-        // The bytes that are its own for certain.
+        // The bytes that certainly belong to it.
         let bytes = site.library.extent(module, &connection.end.interface).least;
         let base = u128::from(connection.base.unwrap_or(0));
         let slaves = masters.entry(&connection.start).or_default();
@@ -213,14 +213,14 @@ pub fn refuse_overlaps(site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What hangs on a master, with an upper bound for spans that are not known: the next slave above,
-/// or the end of the address space that the master has now.
+/// Returns the slaves of a master, with an upper bound for unknown spans: the next slave above, or the end of the
+/// master's current address space.
 pub fn slaves(site: &Site<'_>, master: &End) -> Vec<BarEntry> {
     slaves_but(site, master, &BTreeSet::new())
 }
 
-/// What hangs on a master when some connections are gone, named by where their elements begin. A span that is not
-/// known still ends where one of those began: it did so before.
+/// Returns the slaves of a master without some connections, given by the starts of their elements. An unknown span
+/// still ends where one of those began, as it did before.
 pub fn slaves_but(site: &Site<'_>, master: &End, gone: &BTreeSet<usize>) -> Vec<BarEntry> {
     let mut found: Vec<_> = site
         .from(&master.instance, Some(&master.interface))
@@ -258,11 +258,11 @@ pub fn slaves_but(site: &Site<'_>, master: &End, gone: &BTreeSet<usize>) -> Vec<
         .collect()
 }
 
-/// The whole content of the BAR that a master drives, bridges looked through.
+/// Returns the whole content of the BAR that a master drives, found through bridges.
 pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
     let master = End::new(&site.host().name, &format!("Rxm_BAR{bar}"));
     let mut entries = Vec::new();
-    // A bridge is looked through once: in a circle of bridges there would be no end.
+    // Each bridge is passed once: a circle of bridges would have no end.
     let mut through = BTreeSet::new();
     let mut open = vec![(master, 0u64)];
     while let Some((master, offset)) = open.pop() {
@@ -286,7 +286,7 @@ pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
             }
         }
     }
-    if site.streams() {
+    if site.has_tlp_port() {
         entries.extend(inside(site));
     }
     entries.sort_by(|a, b| (a.base, &a.slave).cmp(&(b.base, &b.slave)));
@@ -294,7 +294,7 @@ pub fn bar_map(site: &Site<'_>, bar: u32) -> BarMap {
     BarMap { bar, bits, entries }
 }
 
-/// The slaves inside the block, which no connection leads to.
+/// Returns the slaves inside the block, which no connection leads to.
 fn inside<'a>(site: &'a Site<'_>) -> impl Iterator<Item = BarEntry> + use<'a> {
     site.library.inside().iter().map(|(slave, &base)| {
         let extent = site.library.extent(site.dma, slave);

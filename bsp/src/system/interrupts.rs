@@ -1,9 +1,9 @@
-//! MSI-X: what the hard IP is set to, and which of its interrupts the block takes over.
+//! MSI-X: the hard IP's settings, and the interrupts that the block takes over.
 //!
-//! The table is in the block, behind the BAR; a message is a write through `Txs`, which keeps it behind the
-//! data and the completion record written before it. The function's Message Control register comes out of the
-//! hard IP on `MSIX_Interface`, and its INTx request goes in on `INTX_Interface`, where the block holds it
-//! off: a function signals by one of them only.
+//! The table is in the block, in the BAR. A message is a write through `Txs`, which keeps it after the data and the
+//! completion record that were written before it. The function's Message Control register comes out of the hard IP on
+//! `MSIX_Interface`. Its INTx request goes in on `INTX_Interface`, where the block keeps it inactive: a function
+//! signals by one of them only.
 //!
 //! Sources: Stratix V Avalon-MM user guide 683411, "MSI and MSI-X Capabilities" and 4.6 "Interrupts for
 //! Endpoints when Multiple MSI/MSI-X Support Is Enabled"; names of interfaces, roles and parameters from the
@@ -13,7 +13,7 @@ use crate::block;
 use crate::system::qsys::{Connection, System};
 use crate::system::site::Site;
 
-/// The hard IP's interrupt input, which makes MSI of a level.
+/// The hard IP's interrupt input, which makes an MSI from a level.
 pub const RXM_IRQ: &str = "RxmIrq";
 
 /// Interfaces of the hard IP and of the block that belong together.
@@ -22,7 +22,7 @@ pub const CONDUITS: [(&str, &str); 2] = [
     ("INTX_Interface", "intx"),
 ];
 
-/// Where the MSI-X table is.
+/// The place of the MSI-X table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     /// Number of the BAR.
@@ -34,24 +34,24 @@ pub struct Table {
 }
 
 impl Table {
-    /// Byte offset of the pending bits in the BAR.
+    /// Returns the byte offset of the pending bits in the BAR.
     pub fn pending(&self) -> u64 {
         self.offset + u64::from(block::PBA_OFFSET)
     }
 
-    /// The hard IP's parameters, of the variant with Avalon-MM ports.
+    /// Returns the hard IP's parameters, of the variant with Avalon-MM ports.
     pub fn settings(&self) -> Vec<(&'static str, u64)> {
         let mut settings = vec![("CG_ENABLE_ADVANCED_INTERRUPT", 1)];
         settings.extend(self.of_function());
         settings
     }
 
-    /// Those of the function's capability, which both variants have.
+    /// Returns the parameters of the function's capability, which both variants have.
     pub fn of_function(&self) -> [(&'static str, u64); 6] {
         let bar = u64::from(self.bar);
         [
             ("enable_function_msix_support_hwtcl", 1),
-            // The capability counts from 0.
+            // The capability has the number of vectors less one.
             ("msix_table_size_hwtcl", u64::from(self.vectors) - 1),
             ("msix_table_bir_hwtcl", bar),
             ("msix_table_offset_hwtcl", self.offset),
@@ -60,7 +60,7 @@ impl Table {
         ]
     }
 
-    /// What a person should know of the vectors.
+    /// Returns the note on the vectors.
     pub fn note(&self, site: &Site<'_>, kernel: Option<&Connection>) -> String {
         let (dma, hip) = (&site.dma.name, &site.hip.name);
         let Self {
@@ -79,7 +79,7 @@ impl Table {
         )
     }
 
-    /// What a person should know where the hard IP's Avalon-MM variant has the capability.
+    /// Returns the notes for a capability in the hard IP's Avalon-MM variant.
     pub fn notes(&self, site: &Site<'_>, kernel: &Connection) -> [String; 2] {
         let (dma, hip) = (&site.dma.name, &site.hip.name);
         let Self { bar, offset, .. } = self;
@@ -97,7 +97,7 @@ impl Table {
     }
 }
 
-/// Connections that start at the hard IP's interrupt input and end elsewhere than at the block.
+/// Returns connections that start at the hard IP's interrupt input and do not end at the block.
 pub fn other_senders<'a>(
     system: &'a System,
     hip: &'a str,

@@ -1,4 +1,4 @@
-//! What public documents say of kinds of components that no file of the BSP composes.
+//! Facts from public documents about kinds of components that no file of the BSP composes.
 
 use crate::block;
 use crate::config::Config;
@@ -9,7 +9,7 @@ use crate::system::qsys::Module;
 /// Signal Roles").
 const WIDTHS: std::ops::RangeInclusive<u64> = 8..=1024;
 
-/// Whether a kind is a PCIe hard IP with an Avalon-MM interface, of whatever device family.
+/// Reports whether a kind is a PCIe hard IP with an Avalon-MM interface, of any device family.
 pub fn is_pcie_hip(kind: &str) -> bool {
     kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
 }
@@ -17,15 +17,15 @@ pub fn is_pcie_hip(kind: &str) -> bool {
 /// The hard IP's variant with an Avalon-ST interface.
 pub const STREAMING_HIP: &str = "altera_pcie_sv_hip_ast";
 
-/// Peerlane's own component of the same, for boards that Quartus's does not take.
+/// Peerlane's own component of that variant, for boards for which Quartus's is not enough.
 pub const OWN_HIP: &str = "peerlane_pcie_hip";
 
-/// Whether a kind is a PCIe hard IP with an Avalon-ST interface, which stands beside a block with a streaming port.
+/// Reports whether a kind is a PCIe hard IP with an Avalon-ST interface, which a block with a TLP port uses.
 pub fn is_streaming_hip(kind: &str) -> bool {
     [STREAMING_HIP, OWN_HIP].contains(&kind)
 }
 
-/// Whether a kind only passes transfers on, so that it can go when nothing uses it any more.
+/// Reports whether a kind only passes transfers on, so that it can be removed when it is unused.
 pub fn is_bridge(kind: &str) -> bool {
     matches!(
         kind,
@@ -33,7 +33,7 @@ pub fn is_bridge(kind: &str) -> bool {
     )
 }
 
-/// Whether a kind is a bridge that hands on its whole address space.
+/// Reports whether a kind is a bridge that passes on its whole address space.
 pub(super) fn is_plain_bridge(kind: &str) -> bool {
     matches!(
         kind,
@@ -41,7 +41,7 @@ pub(super) fn is_plain_bridge(kind: &str) -> bool {
     )
 }
 
-/// Whether a bridge has its address width from its slaves.
+/// Reports whether a bridge derives its address width from its slaves.
 pub fn is_automatic(module: &Module) -> bool {
     matches!(
         module.parameter("USE_AUTO_ADDRESS_WIDTH"),
@@ -49,15 +49,15 @@ pub fn is_automatic(module: &Module) -> bool {
     )
 }
 
-/// Bytes that a bridge with a width of its own (`ADDRESS_WIDTH`) passes on.
+/// Returns the bytes that a bridge with its own width (`ADDRESS_WIDTH`) passes on.
 pub(super) fn bridge_bytes(module: &Module) -> Option<u128> {
     let bits = module.number("ADDRESS_WIDTH")?;
-    // Addresses have 64 bits at most.
+    // Addresses have at most 64 bits.
     let steps = 1u128 << u32::try_from(bits).ok().filter(|&bits| bits <= 64)?;
     Some(steps * u128::from(bridge_unit(module)))
 }
 
-/// Bytes that one step of a bridge's address stands for.
+/// Returns the bytes of one step of a bridge's address.
 pub fn bridge_unit(module: &Module) -> u64 {
     match module.parameter("ADDRESS_UNITS") {
         Some("WORDS") => {
@@ -96,7 +96,7 @@ pub(super) fn known_extent(
             module.number("memorySize")?.into(),
             "the memory's memorySize",
         ),
-        // The whole memory of a bank divider is its byte address width.
+        // The span of a bank divider, its whole memory, is given by its byte address width.
         ("acl_memory_bank_divider", "s") => {
             Extent::exact(bits("ADDRESS_WIDTH")?, "the divider's ADDRESS_WIDTH")
         }
@@ -151,8 +151,8 @@ fn txs_extent(module: &Module) -> Option<Extent> {
     ))
 }
 
-/// Whether Quartus brings a kind along. Its own are called so by habit; the others are components of Quartus 13.1 to
-/// 18.1 that BSPs use.
+/// Reports whether Quartus includes a kind. Its own kinds usually have these prefixes; the others are components of
+/// Quartus 13.1 to 18.1 that BSPs use.
 pub fn comes_with_quartus(kind: &str) -> bool {
     const PREFIXES: [&str; 4] = ["altera_", "alt_", "altpcie_", "intel_"];
     const OTHERS: [&str; 11] = [

@@ -1,8 +1,7 @@
-//! The systems of a design, and what is known of their instances: address spans of slaves, names and types of
-//! interfaces.
+//! The systems of a design, and facts about their instances: address spans of slaves, names and types of interfaces.
 //!
-//! Kinds that a `.qsys` file of the BSP composes are looked through; for the others [`crate::system::kinds`] holds
-//! what public documents say. A span that is not known stays open above, and callers must then be careful.
+//! Kinds that a `.qsys` file of the BSP composes are searched inside; for the others [`crate::system::kinds`] has the
+//! facts of public documents. An unknown span has no upper bound, and callers must then be careful.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,21 +21,21 @@ use crate::system::xml::Document;
 
 pub use crate::system::kinds::{is_pcie_hip, is_streaming_hip};
 
-/// The kind that is replaced.
+/// The kind that the extension replaces.
 pub const OLD_DMA: &str = "acl_dma";
-/// Systems inside of each other that are looked through; BSPs have three.
+/// Deepest nesting of systems that is searched; BSPs have three levels.
 const DEPTH: u32 = 16;
 /// The kind that replaces it.
 pub const NEW_DMA: &str = "peerlane_dma";
 
-/// Bytes a slave takes in its master's address space.
+/// Bytes of a slave's span in its master's address space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
-    /// It takes at least this much.
+    /// Least bytes of the span.
     pub least: u128,
-    /// It takes at most this much, if that is known.
+    /// Most bytes of the span, if known.
     pub most: Option<u128>,
-    /// Where the figure comes from.
+    /// Source of the figure.
     pub source: String,
 }
 
@@ -94,18 +93,18 @@ pub struct Library {
     block: Option<Config>,
     /// Byte offsets in the BAR of slaves that are inside the block, by the names of their interfaces.
     inside: BTreeMap<String, u64>,
-    /// Paths that Platform Designer searches, too, and nothing here can: outside of the BSP, or not to be read.
+    /// Paths that Platform Designer searches and this program cannot: outside the BSP, or not readable.
     pub outside: BTreeSet<String>,
-    /// Instances of the old DMA that are not enabled.
+    /// Disabled instances of the old DMA.
     pub disabled: Vec<Place>,
 }
 
 impl Library {
-    /// Reads the systems of the design, as the project and the search path name them: its tops, and what is
-    /// instantiated in them. Other files, though of the same name, are not looked at.
+    /// Reads the systems of the design, as the project and the search path name them: its top systems, and the systems
+    /// of their instances. Other files, even with the same name, are not read.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if there is no top; [`ErrorKind::Unsupported`] if two files define one kind;
+    /// [`ErrorKind::NotABsp`] if there is no top system; [`ErrorKind::Unsupported`] if two files define one kind;
     /// [`ErrorKind::BadXml`] for a system that contains itself; those of [`System::read`], [`Project::read`] and
     /// [`Catalog::read`].
     pub fn find(layout: &Layout) -> Result<Self> {
@@ -119,7 +118,7 @@ impl Library {
         let named = tops(&hardware, &project)?;
         library.take(layout, &project, &catalog, &named)?;
         if !library.systems().any(System::has_dma) {
-            // What the settings name may be the systems of single cores.
+            // The systems that the settings name may be those of single cores.
             let all = unused(&hardware)?;
             library.take(layout, &project, &catalog, &all)?;
         }
@@ -127,7 +126,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Takes systems and what is instantiated in them.
+    /// Adds systems and the systems of their instances.
     fn take(
         &mut self,
         layout: &Layout,
@@ -140,7 +139,7 @@ impl Library {
             tops.iter().map(|path| (path.clone(), None)).collect();
         while let Some((path, kind)) = open.pop() {
             let mut system = System::read(&path)?;
-            // A link to a file with another name has its own.
+            // A link to a file with another name defines the link's kind.
             system.kind = kind.unwrap_or(system.kind);
             let off = system
                 .modules
@@ -148,12 +147,12 @@ impl Library {
                 .filter(|m| m.kind == OLD_DMA && !m.is_enabled());
             let off: Vec<Place> = off.map(|m| system.place(m)).collect();
             library.disabled.extend(off);
-            // A block that is not enabled is for the check to say.
+            // The check reports a disabled block.
             let system = system.generated(|module| module.kind == NEW_DMA);
             let kinds: BTreeSet<&str> = system.modules.iter().map(|m| m.kind.as_str()).collect();
             for kind in kinds {
                 if library.systems.contains_key(kind) || kind == system.kind {
-                    // Itself: refused below.
+                    // A system that contains itself is refused below.
                     continue;
                 }
                 match one(kind, catalog, project, layout)? {
@@ -173,7 +172,7 @@ impl Library {
     fn refuse_cycles(&self) -> Result<()> {
         let mut done = BTreeSet::new();
         for system in self.systems.values() {
-            // The way down, with what is still to be looked at of each.
+            // The way down, with the instances that are still to be visited at each level.
             let mut way = vec![(system, system.modules.iter())];
             while let Some((inner, modules)) = way.last_mut() {
                 let Some(module) = modules.next() else {
@@ -204,7 +203,7 @@ impl Library {
         Ok(())
     }
 
-    /// A library of systems that are read already.
+    /// Makes a library of systems that are read already.
     pub fn of(systems: impl IntoIterator<Item = System>) -> Self {
         let systems = systems.into_iter().map(|s| (s.kind.clone(), s)).collect();
         Self {
@@ -213,7 +212,7 @@ impl Library {
         }
     }
 
-    /// The same design with one system changed.
+    /// Returns the same design with one system changed.
     pub fn with(&self, system: System) -> Self {
         let mut systems = self.systems.clone();
         systems.insert(system.kind.clone(), system);
@@ -227,7 +226,7 @@ impl Library {
         }
     }
 
-    /// The kinds of instances that nothing here defines and Quartus does not bring along: the OpenCL SDK may.
+    /// Returns the kinds of instances that neither the BSP nor Quartus defines; the OpenCL SDK may define them.
     pub fn unresolved(&self) -> BTreeSet<String> {
         let kinds = self
             .systems()
@@ -238,41 +237,41 @@ impl Library {
             .collect()
     }
 
-    /// Whether a kind is defined by the BSP, by its lists of components, or by Quartus.
+    /// Reports whether a kind is defined by the BSP, by its lists of components, or by Quartus.
     pub fn defines(&self, kind: &str) -> bool {
         self.systems.contains_key(kind)
             || self.components.contains(kind)
             || comes_with_quartus(kind)
     }
 
-    /// Tells the library with which configuration `peerlane_dma` was built.
+    /// Sets the configuration that `peerlane_dma` was built with.
     pub fn set_block(&mut self, config: Config) {
         self.block = Some(config);
     }
 
-    /// Tells the library where slaves lie that the host reaches inside the block, if it has a streaming port.
+    /// Sets the places of slaves that the host reaches inside the block, for a TLP port.
     pub fn set_inside(&mut self, places: &BTreeMap<String, u64>) {
         let of_block = |name: &&str| block::stream::INSIDE_BAR.contains(name);
         let places = places.iter().filter(|(name, _)| of_block(&name.as_str()));
         self.inside = places.map(|(name, at)| (name.clone(), *at)).collect();
     }
 
-    /// Where slaves lie that are inside the block.
+    /// Returns the places of slaves inside the block.
     pub(super) fn inside(&self) -> &BTreeMap<String, u64> {
         &self.inside
     }
 
-    /// All systems.
+    /// Iterates over all systems.
     pub fn systems(&self) -> impl Iterator<Item = &System> {
         self.systems.values()
     }
 
-    /// The system that defines a kind.
+    /// Returns the system that defines a kind.
     pub fn system(&self, kind: &str) -> Option<&System> {
         self.systems.get(kind)
     }
 
-    /// Bytes that a slave interface of an instance takes.
+    /// Returns the bytes that a slave interface of an instance takes.
     pub fn extent(&self, module: &Module, interface: &str) -> Extent {
         self.extent_within(module, interface, DEPTH)
     }
@@ -305,8 +304,8 @@ impl Library {
             .unwrap_or_else(|| Extent::unknown(kind))
     }
 
-    /// Bytes that a bridge passes on: by its width, or where it has that from its slaves (`USE_AUTO_ADDRESS_WIDTH`),
-    /// by those; `None` if that is not known.
+    /// Returns the bytes that a bridge passes on: by its width, or by its slaves if it derives the width from them
+    /// (`USE_AUTO_ADDRESS_WIDTH`); `None` if that is not known.
     pub fn bridge_bytes(&self, module: &Module) -> Option<u128> {
         match is_automatic(module) {
             true => self.behind(module, DEPTH),
@@ -314,8 +313,8 @@ impl Library {
         }
     }
 
-    /// Bytes that the slaves behind a bridge take, as a power of two: Platform Designer sets the width of an automatic
-    /// bridge so, and what the file says is left over from when it was not automatic.
+    /// Returns the bytes of a bridge's slaves, rounded up to a power of two: Platform Designer sets the width of an
+    /// automatic bridge so. The width in the file is an earlier setting, without effect.
     fn behind(&self, bridge: &Module, depth: u32) -> Option<u128> {
         let depth = depth.checked_sub(1)?;
         let of = |system: &&System| {
@@ -340,8 +339,8 @@ impl Library {
     }
 }
 
-/// The top systems of a project: those that a revision compiles, else that of `board_spec.xml`, else those of the
-/// project's directory that no other one instantiates.
+/// Returns the top systems of a project: those that a revision compiles, else that of `board_spec.xml`, else those of
+/// the project's directory that no other one instantiates.
 fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut take = |file: &str| {
@@ -355,7 +354,7 @@ fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
             let value = value.strip_prefix("./").unwrap_or(&value);
             match assignment.name.as_str() {
                 "QSYS_FILE" => take(value),
-                // What Platform Designer generates from NAME.qsys is NAME/synthesis/NAME.qip.
+                // Platform Designer generates NAME/synthesis/NAME.qip from NAME.qsys.
                 _ => take(&format!(
                     "{}.qsys",
                     value.split('/').next().unwrap_or_default()
@@ -381,7 +380,7 @@ fn tops(hardware: &Path, project: &Project) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The systems of the project's directory that no other one there instantiates.
+/// Returns the systems of the project's directory that no other one there instantiates.
 fn unused(hardware: &Path) -> Result<Vec<PathBuf>> {
     let all = layout::with_extension(hardware, "qsys")?;
     let systems: Vec<System> = all
@@ -401,7 +400,7 @@ fn unused(hardware: &Path) -> Result<Vec<PathBuf>> {
     Ok(tops.map(|s| s.document.path.clone()).collect())
 }
 
-/// The one definition of a kind that counts; the others are errors where a system is among them.
+/// Returns the definition of a kind; several are an error if one of them is a system.
 fn one<'a>(
     kind: &str,
     catalog: &'a Catalog,
@@ -437,7 +436,7 @@ fn one<'a>(
         .or_else(|| catalog.definitions(kind).next()))
 }
 
-/// Refuses a system of which a second file lies where a search path may lead that cannot be read here.
+/// Refuses a system with a second file at a place that a search path may reach, if that path cannot be read here.
 fn refuse_double(
     kind: &str,
     file: &Path,
@@ -476,7 +475,7 @@ fn refuse_double(
     Ok(())
 }
 
-/// A file of the BSP by the path that the BSP was given with.
+/// Returns a file of the BSP by the path that the BSP was given with.
 fn as_given(layout: &Layout, file: &Path) -> PathBuf {
     let root = std::fs::canonicalize(&layout.root).unwrap_or_else(|_| layout.root.clone());
     match file.strip_prefix(&root) {

@@ -1,4 +1,4 @@
-//! Files that the vendor's BSP names and does not have: a report begins with them, a refusal ends with them.
+//! Files that the vendor's BSP names but does not have: a report begins with them, a refusal ends with them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::system::qsf::{IMPORTS, assignments};
 use crate::system::xml::Document;
 use crate::text;
 
-/// A file that another one names, and that is not there.
+/// A file that another one names, and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Missing {
     path: PathBuf,
@@ -34,21 +34,21 @@ impl Missing {
         }
     }
 
-    /// For a person: what names it, from the hardware directory on, and its name.
+    /// Describes it for people: the place that names it, from the hardware directory on, and its name.
     pub fn words(&self, hardware: &Path) -> String {
         let file = self.path.strip_prefix(hardware).unwrap_or(&self.path);
         let line = self.line.map_or(String::new(), |line| format!(":{line}"));
         format!("{}{line} names {}", file.display(), self.target)
     }
 
-    /// Names are relative to the hardware directory, or to the file that has them.
+    /// Reports whether it exists. Names are relative to the hardware directory, or to the file that has them.
     fn is_there(&self, hardware: &Path) -> bool {
         let beside = self.path.parent().unwrap_or(hardware);
         hardware.join(&self.target).exists() || beside.join(&self.target).exists()
     }
 }
 
-/// Assignments that name a file to be read.
+/// Assignments that name a source file.
 const FILE_ASSIGNMENTS: [&str; 14] = [
     "SDC_FILE",
     "VERILOG_FILE",
@@ -65,20 +65,21 @@ const FILE_ASSIGNMENTS: [&str; 14] = [
     "POST_FLOW_SCRIPT_FILE",
     "POST_MODULE_SCRIPT_FILE",
 ];
-/// Endings of files that the design is read from, beside descriptions of components and scripts that settings take in.
+/// Endings of files that the design is read from, in addition to descriptions of components and scripts that settings
+/// include.
 const READ: [&str; 6] = ["qsys", "ip", "ipx", "qip", "qsf", "qpf"];
 /// Assignments that name a revision.
 const REVISIONS: [&str; 2] = ["BASE_REVISION", "CVP_REVISION"];
 
-/// Whether Quartus or Platform Designer makes a file in a compile; of the latter, `systems` can be generated.
+/// Reports whether Quartus or Platform Designer makes a file in a compile; the latter can generate `systems`.
 fn is_made(target: &str, systems: &BTreeSet<String>) -> bool {
     let first = target.split('/').next().unwrap_or_default();
     matches!(first, "db" | "incremental_db" | "output_files")
         || (systems.contains(first) && target.contains("/synthesis/"))
 }
 
-/// Files that settings name; those that they take in are looked at, too. What is imported is not missed: the extension
-/// takes the import out, and the script that it writes makes the file anew.
+/// Finds the files that settings, and the settings that they include, name. Imported files do not count: the extension
+/// removes the import, and its script makes the file again.
 fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
     let hardware = layout.hardware_dir();
     let mut imported = BTreeSet::new();
@@ -133,7 +134,7 @@ fn of_settings(layout: &Layout, found: &mut Vec<Missing>) -> Result<()> {
     Ok(())
 }
 
-/// Files that the board's specification names (Custom Platform Toolkit user guide 683398, 2.2.8).
+/// Finds the files that the board's specification names (Custom Platform Toolkit user guide 683398, 2.2.8).
 fn of_specification(hardware: &Path, found: &mut Vec<Missing>) -> Result<()> {
     let path = hardware.join("board_spec.xml");
     if !path.is_file() {
@@ -143,7 +144,7 @@ fn of_specification(hardware: &Path, found: &mut Vec<Missing>) -> Result<()> {
     for compile in document.root.children("compile") {
         for (attribute, ending) in [("project", ".qpf"), ("revision", ".qsf"), ("qsys_file", "")] {
             let name = compile.attribute(attribute).map(str::trim);
-            // The SDK makes nothing of a system that is called so.
+            // For the SDK, a system of this name means no system.
             let named = name.filter(|name| !name.is_empty() && *name != "none");
             if let Some(name) = named {
                 let target = format!("{name}{ending}");
@@ -154,7 +155,7 @@ fn of_specification(hardware: &Path, found: &mut Vec<Missing>) -> Result<()> {
     Ok(())
 }
 
-/// All file names in settings files, component lists, the project files and the board's specification.
+/// Finds all file names in settings files, component lists, the project files and the board's specification.
 fn named(layout: &Layout) -> Result<Vec<Missing>> {
     let hardware = layout.hardware_dir();
     let mut found = Vec::new();
@@ -164,7 +165,7 @@ fn named(layout: &Layout) -> Result<Vec<Missing>> {
         let document = Document::read(&list)?;
         for component in document.root.children("component") {
             match component.attribute("file") {
-                // Of the SDK's own installation.
+                // A file of the SDK's installation.
                 Some(file) if file.contains('$') => {}
                 Some(file) => found.push(Missing::new(document.place(component), file)),
                 None => {}
@@ -184,7 +185,7 @@ fn named(layout: &Layout) -> Result<Vec<Missing>> {
     Ok(found)
 }
 
-/// Files that a BSP names and does not have, each place that names one, sorted.
+/// Returns the files that a BSP names but does not have, with each place that names one, sorted.
 ///
 /// # Errors
 /// Those of reading the files that name them.
@@ -195,9 +196,9 @@ pub fn files(layout: &Layout) -> Result<Vec<Missing>> {
     Ok(missing.collect())
 }
 
-/// An error about a BSP that lacks files: they are a note below it, since they need not be its cause.
+/// Adds a note with the missing files to an error about a BSP; they need not be its cause.
 pub fn below(error: Error, missing: &[Missing], layout: &Layout) -> Error {
-    // What has nothing to do with the BSP's files.
+    // Errors that are unrelated to the BSP's files.
     let other = matches!(
         error.kind,
         ErrorKind::Config

@@ -1,5 +1,5 @@
-//! A BSP as it stands in its files: the system of Platform Designer, its kinds of components, its settings,
-//! where the DMA is in it, and what hangs on the host's bus. Nothing here changes anything.
+//! A BSP as it is in its files: the system of Platform Designer, its kinds of components, its settings, the place of
+//! the DMA in it, and the slaves on the host's bus. Nothing here changes anything.
 
 pub mod clocks;
 pub mod hip_parameters;

@@ -1,7 +1,7 @@
-//! The Quartus project: its revisions, and every file of the BSP that their settings and steps come from.
+//! The Quartus project: its revisions, and every file of the BSP from which their settings and steps come.
 //!
-//! A revision's settings are its `.qsf` and what that sources. Scripts run before, within and after a compile, and
-//! run others. Sources: Quartus Prime Standard Edition Settings File Reference Manual 683084
+//! A revision's settings are its `.qsf` and the files that it sources. Scripts run before, within and after a compile,
+//! and run others. Sources: Quartus Prime Standard Edition Settings File Reference Manual 683084
 //! (`SOURCE_TCL_SCRIPT_FILE`, `QIP_FILE`, `*_FLOW_SCRIPT_FILE`, `POST_MODULE_SCRIPT_FILE`); OpenCL Custom Platform
 //! Toolkit user guide 683398, 2.2.8 (`generate` and `synthesize` of `board_spec.xml`).
 
@@ -18,22 +18,22 @@ use crate::system::values::{Script, UNKNOWN, Values};
 use crate::system::xml::Document;
 use crate::text;
 
-/// Times that the scripts are read anew, because a file that was found said what a name stands for.
+/// Most times that the scripts are read: a file that was found may resolve further names.
 const ROUNDS: usize = 4;
 /// Endings of scripts that are run by a name on a command line, and are not Tcl.
 const SHELL: [&str; 8] = ["sh", "bash", "csh", "bat", "cmd", "pl", "py", "mk"];
 
-/// A file that is taken in as settings, and a byte of the command that does.
+/// A file that is included as settings, and a byte of the command that includes it.
 pub type Taken = (PathBuf, usize);
-/// A file and what it is to the project.
+/// A file and its role in the project.
 type Run = (PathBuf, Role);
 
-/// What a file is to the project.
+/// The role of a file in the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A revision's `.qsf`.
     Settings,
-    /// Tcl that a `.qsf` takes in: by `source`, `SOURCE_TCL_SCRIPT_FILE` or `QIP_FILE`.
+    /// Tcl that a `.qsf` includes: by `source`, `SOURCE_TCL_SCRIPT_FILE` or `QIP_FILE`.
     Sourced,
     /// Tcl that runs in a compile.
     Flow,
@@ -44,25 +44,25 @@ pub enum Role {
 /// A file of the project.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its role.
     pub role: Role,
-    /// Its content, as [`text::read`] gives it.
+    /// Its content, as [`text::read`] returns it.
     pub text: String,
     /// The revisions that it belongs to.
     pub revisions: BTreeSet<String>,
-    /// The files that it takes in as settings, each with a byte of the command that does.
+    /// The files that it includes as settings, each with a byte of the command that does.
     pub takes_in: Vec<Taken>,
 }
 
 impl Source {
-    /// Its name without directories, for people.
+    /// Returns its name without directories, for people.
     pub fn name(&self) -> Cow<'_, str> {
         self.path.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// A file that takes in no other.
+    /// Makes a file that includes no other.
     pub fn new(path: PathBuf, role: Role, text: String, revisions: BTreeSet<String>) -> Self {
         Self {
             path,
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// Its assignments.
+    /// Returns its assignments.
     pub fn assignments(&self) -> Vec<Assignment> {
         match self.role {
             Role::Shell => Vec::new(),
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// Its commands.
+    /// Returns its commands.
     pub fn commands(&self) -> Vec<Command> {
         match self.role {
             Role::Shell => Vec::new(),
@@ -95,21 +95,21 @@ impl Source {
 pub struct Project {
     /// The directory of its project file, which all paths are relative to.
     pub directory: PathBuf,
-    /// Its files: settings of the revisions first, each before what it names.
+    /// Its files: settings of the revisions first, each before the files that it names.
     pub sources: Vec<Source>,
-    /// What is named and is not there, and what could not be followed.
+    /// Notes on files that are named but do not exist, and on files that could not be followed.
     pub notes: Vec<String>,
     /// Commands of steps that source a script whose name cannot be read.
     pub unread: Vec<Place>,
     /// All files of the BSP, relative to its root.
     pub tree: Vec<PathBuf>,
-    /// What `board_spec.xml` has `aoc` run.
+    /// The commands that `board_spec.xml` makes `aoc` run.
     pub commands: Vec<(String, Place)>,
     values: Values,
 }
 
 impl Project {
-    /// A project of files that are read already.
+    /// Makes a project of files that are read already.
     pub fn of(directory: PathBuf, sources: Vec<Source>) -> Self {
         let mut project = Self {
             directory,
@@ -127,8 +127,8 @@ impl Project {
     /// Reads the project of a BSP.
     ///
     /// # Errors
-    /// [`ErrorKind::NotABsp`] if there is no settings file; [`ErrorKind::Unsupported`] if a revision takes in a file
-    /// whose name cannot be read, or one outside of the BSP; those of [`text::read`] and [`Document::read`].
+    /// [`ErrorKind::NotABsp`] if there is no settings file; [`ErrorKind::Unsupported`] if a revision includes a file
+    /// whose name cannot be read, or one outside the BSP; those of [`text::read`] and [`Document::read`].
     pub fn read(layout: &Layout) -> Result<Self> {
         let revisions = Revisions::find(layout)?;
         let tree = layout.files()?;
@@ -175,7 +175,7 @@ impl Project {
         values
     }
 
-    /// What the words at these bytes of a source may stand for.
+    /// Returns the possible values of the words at these bytes of a source.
     pub fn values(&self, source: &Source, span: Range<usize>) -> Vec<String> {
         let path = script_path(&self.directory, &source.path);
         let script = Script {
@@ -186,12 +186,12 @@ impl Project {
         self.values.word(script, span)
     }
 
-    /// Whether a command of that name is one of the project's own.
+    /// Reports whether a command of that name is one of the project's own.
     pub fn is_procedure(&self, name: &str) -> bool {
         self.values.is_procedure(name)
     }
 
-    /// Every assignment of the given names in the settings of the revisions.
+    /// Returns every assignment of the given names in the settings of the revisions.
     pub fn settings(&self, names: &[&str]) -> Vec<(&Source, Assignment)> {
         let settings = self
             .sources
@@ -218,7 +218,7 @@ fn read_script(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The path of a script from the project's directory.
+/// Returns the path of a script from the project's directory.
 fn script_path(directory: &Path, path: &Path) -> String {
     let mut up = String::new();
     let mut base = directory;
@@ -238,15 +238,16 @@ fn script_path(directory: &Path, path: &Path) -> String {
 struct Revisions {
     /// Settings files in the project's directory, by revision.
     files: BTreeMap<String, PathBuf>,
-    /// Names of revisions that something else says are revisions.
+    /// Names that a project file, a step or another revision uses for revisions.
     named: BTreeSet<String>,
-    /// What `board_spec.xml` has `aoc` run.
+    /// The commands that `board_spec.xml` makes `aoc` run.
     commands: Vec<(String, Place)>,
     notes: Vec<String>,
 }
 
 impl Revisions {
-    /// Every settings file beside the project is taken for a revision's: `aoc` may be told to compile any.
+    /// Finds the revisions. Every settings file next to the project counts as a revision's, because `aoc` may be asked
+    /// to compile any.
     fn find(layout: &Layout) -> Result<Self> {
         let files = layout.settings_files()?;
         let stem = |path: &Path| {
@@ -341,12 +342,12 @@ struct Walk<'a> {
     tree: &'a [PathBuf],
 }
 
-/// What a name in a script stands for.
+/// The files that a name in a script stands for.
 struct Named {
     files: Vec<PathBuf>,
-    /// A name of which nothing can be read.
+    /// Whether no part of the name can be read.
     unread: bool,
-    /// An existing file that a copy of the BSP has not: one outside of it, or by an absolute path.
+    /// An existing file that a copy of the BSP would not have: one outside the BSP, or with an absolute path.
     outside: Option<PathBuf>,
 }
 
@@ -376,7 +377,7 @@ impl<'a> Walk<'a> {
         for (name, path) in &files {
             self.take(path, Role::Settings, &BTreeSet::from([(*name).clone()]))?;
         }
-        // A settings file that nothing calls a revision, and another one takes in, is a part of that one.
+        // A settings file that another one includes, and that nothing names as a revision, is a part of the other.
         let taken: BTreeSet<PathBuf> = (self.sources.iter())
             .flat_map(|source| source.takes_in.iter().map(move |(path, _)| (source, path)))
             .filter(|(source, path)| source.path != **path)
@@ -401,7 +402,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Takes a file and what it names.
+    /// Adds a file and the files that it names.
     fn take(&mut self, path: &Path, role: Role, revisions: &BTreeSet<String>) -> Result<()> {
         let mut open = vec![(path.to_path_buf(), role)];
         while let Some((path, role)) = open.pop() {
@@ -433,7 +434,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The files that a script names for Quartus, with their roles; and those that it takes in.
+    /// Returns the files that a script names for Quartus, with their roles, and those that it includes.
     fn named(&mut self, path: &Path, text: &str, role: Role) -> (Vec<Run>, Vec<Taken>) {
         let beside = path.parent().unwrap_or(&self.directory).to_path_buf();
         let mut found = Vec::new();
@@ -491,7 +492,7 @@ impl<'a> Walk<'a> {
                         taken(self, word.span.clone(), command.line, false);
                     }
                 }
-                // Run by whatever command: `exec`, `qexec`, one of the script's own.
+                // Any command may run it: `exec`, `qexec`, one of the script's own.
                 (_, Role::Flow) => {
                     let values = words
                         .iter()
@@ -507,7 +508,7 @@ impl<'a> Walk<'a> {
         (found, takes_in)
     }
 
-    /// What a command line runs, with the role of each.
+    /// Returns the files that a command line runs, with the role of each.
     fn run(&self, line: &str, beside: &Path) -> Vec<Run> {
         let mut found = Vec::new();
         for word in line.split([' ', '\t', '\n', ';', '&', '|', '(', ')']) {
@@ -528,8 +529,8 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// The files that a name stands for: relative to the project or to the file that names them; where its beginning
-    /// cannot be read, all of the BSP that end as it does.
+    /// Finds the files that a name stands for: relative to the project or to the file that names them. If its beginning
+    /// cannot be read, all files of the BSP with the same end.
     fn find(&self, name: &str, beside: &Path) -> Named {
         let mut named = Named {
             files: Vec::new(),
@@ -551,7 +552,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             match self.layout.inside(&place) {
-                // By an absolute path, the copy would take the original's.
+                // With an absolute path, the copy would use the original's file.
                 Ok(inside) if !name.starts_with('/') => {
                     named.files.push(self.layout.root.join(inside));
                 }
@@ -562,7 +563,7 @@ impl<'a> Walk<'a> {
         named
     }
 
-    /// Notes that a file cannot be taken in as settings.
+    /// Reports a file that cannot be included as settings.
     fn judge(&mut self, named: &Named, value: &str, role: Role, place: &Place, optional: bool) {
         let problem = |what: String, remedy: &str| {
             Error::new(ErrorKind::Unsupported, place.clone(), what, remedy)

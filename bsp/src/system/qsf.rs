@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::system::tcl::{Command, commands};
 
-/// Assignments by which something compiled comes into a section of the design (Quartus Prime Standard Edition
-/// Settings File Reference Manual 683084).
+/// Assignments by which compiled files come into a section of the design (Quartus Prime Standard Edition Settings File
+/// Reference Manual 683084).
 pub(crate) const IMPORTS: [&str; 4] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
@@ -25,13 +25,13 @@ pub struct Assignment {
     pub section: Option<String>,
     /// The value of `-to`.
     pub to: Option<String>,
-    /// The value of `-entity`: where the path of `-to` begins.
+    /// The value of `-entity`: the entity in which the path of `-to` begins.
     pub entity: Option<String>,
     /// The values of `-width` and `-height`, of a rectangle.
     pub sides: (Option<String>, Option<String>),
     /// Line, counted from 1.
     pub line: usize,
-    /// The bytes to delete so that the assignment is gone: its line, or in a body its command.
+    /// The bytes to delete for a removal of the assignment: its line, or in a body its command.
     pub span: Range<usize>,
     /// The bytes of the value, with quotes.
     pub value_span: Range<usize>,
@@ -39,14 +39,14 @@ pub struct Assignment {
     pub to_span: Range<usize>,
 }
 
-/// The assignments of a file, also those in bodies of `if` and the like. Comments, other commands and removals
-/// of assignments are passed over.
+/// Returns the assignments of a file, also those in bodies of `if` and other commands. Comments, other commands and
+/// removals of assignments are skipped.
 pub fn assignments(text: &str) -> Vec<Assignment> {
     let found = commands(text);
     found.iter().filter_map(|c| assignment(text, c)).collect()
 }
 
-/// The assignment that a command is.
+/// Returns the assignment that a command makes.
 pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
     if !matches!(
         command.name(),
@@ -94,13 +94,13 @@ pub fn assignment(text: &str, command: &Command) -> Option<Assignment> {
     (!found.name.is_empty()).then_some(found)
 }
 
-/// The commands that assign something.
+/// The commands that assign a value.
 const ASSIGNMENTS: [&str; 3] = [
     "set_global_assignment",
     "set_instance_assignment",
     "set_location_assignment",
 ];
-/// Options of theirs with a word.
+/// Their options with a word.
 const WITH_WORD: [&str; 11] = [
     "-name",
     "-section_id",
@@ -114,20 +114,19 @@ const WITH_WORD: [&str; 11] = [
     "-width",
     "-height",
 ];
-/// Options of theirs without one.
+/// Their options without a word.
 const ALONE: [&str; 4] = ["-remove", "-rise", "-fall", "-disable"];
 
-/// Where settings end in the middle of an assignment, as those of a file do that was cut: its line, and what is wrong with
-/// it.
+/// Returns line and fault of an assignment that the end of the text cuts off, as in a truncated file.
 pub fn cut(text: &str) -> Option<(usize, String)> {
     let all = commands(text);
-    // Not what stands in another, as the brackets of `dq[23]` seem to.
+    // Brackets inside a word, as in `dq[23]`, look like a command.
     let last = (all.iter()).max_by_key(|c| (c.span.end, Reverse(c.span.start)))?;
     let is_ended = text[last.span.end..].contains('\n');
     unfinished(text, last, is_ended).map(|what| (last.line, what))
 }
 
-/// What a last command lacks. With the end of its line behind it, what it does not need is not looked for.
+/// Returns the missing part of a last command. If its line has an end, optional parts are not required.
 fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
     let name = command.name();
     if !ASSIGNMENTS.contains(&name) {
@@ -165,7 +164,7 @@ fn unfinished(text: &str, command: &Command, is_ended: bool) -> Option<String> {
         _ if is_open('"', '"') || is_open('{', '}') => "a quote or brace of it is not closed",
         "set_location_assignment" if is_ended => return None,
         "set_location_assignment" => "",
-        // Quartus takes options that are written short.
+        // Quartus accepts abbreviated options.
         _ if is_ended => return None,
         _ if !named => "it has no -name",
         _ => "",
@@ -249,7 +248,7 @@ mod tests {
         assert_eq!(cut(before), None);
         assert_eq!(cut(&format!("{before}{LINE}")), None);
         assert_eq!(cut(""), None);
-        // What is left may be whole: with a part of the pin's name, or of the remark.
+        // The rest may be complete: with a part of the pin's name, or of the remark.
         let (to, tag) = (LINE.find("Mem0").unwrap(), LINE.find(" -tag").unwrap());
         for end in 1..LINE.len() {
             let is_whole = (to + 1..=tag + 1).contains(&end) || end > tag + " -tag ".len();

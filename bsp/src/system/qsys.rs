@@ -19,7 +19,7 @@ pub struct End {
 }
 
 impl End {
-    /// `instance.interface`.
+    /// Makes an end from `instance` and `interface`.
     pub fn new(instance: &str, interface: &str) -> Self {
         Self {
             instance: instance.into(),
@@ -51,7 +51,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A parameter's value, from the attribute or the element's text.
+    /// Returns a parameter's value, from the attribute or the element's text.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let p = self
             .element
@@ -60,12 +60,12 @@ impl Module {
         Some(p.attribute("value").unwrap_or(&p.text))
     }
 
-    /// Whether Platform Designer generates it.
+    /// Reports whether Platform Designer generates it.
     pub fn is_enabled(&self) -> bool {
         !matches!(self.element.attribute("enabled"), Some("0" | "false"))
     }
 
-    /// A parameter that is a number.
+    /// Returns a parameter that is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         number(self.parameter(name)?)
     }
@@ -76,7 +76,7 @@ impl Module {
 pub struct Connection {
     /// `avalon`, `clock`, `reset`, `interrupt`, `conduit`, …
     pub kind: String,
-    /// Version attribute, to be repeated in connections beside it.
+    /// Version attribute, which new connections next to it repeat.
     pub version: String,
     /// Master, or source.
     pub start: End,
@@ -89,7 +89,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// What it joins an end to, if that is one of its two.
+    /// Returns the end that it joins to a given end, if that is one of its two.
     pub fn other_end(&self, end: &End) -> Option<&End> {
         match (self.start == *end, self.end == *end) {
             (true, _) => Some(&self.end),
@@ -104,9 +104,9 @@ impl Connection {
 pub struct Export {
     /// Name outside.
     pub name: String,
-    /// Interface inside; Platform Designer leaves stale ones without an instance.
+    /// Interface inside; Platform Designer leaves stale exports without an instance.
     pub internal: Option<End>,
-    /// Left over from an interface that is gone: Platform Designer keeps such a line without a type.
+    /// Whether it is left over from an interface that is gone: Platform Designer keeps such a line without a type.
     pub stale: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct System {
     pub connections: Vec<Connection>,
     /// Exports in file order.
     pub exports: Vec<Export>,
-    /// Connections of instances that are not enabled.
+    /// Connections of disabled instances.
     pub dormant: Vec<Connection>,
 }
 
@@ -136,11 +136,10 @@ impl System {
         Self::from_document(Document::read(path)?)
     }
 
-    /// Takes a parsed document as a system.
+    /// Converts a parsed document into a system.
     ///
     /// # Errors
-    /// [`ErrorKind::BadXml`] if the outermost element is no `<system>` or an instance or a
-    /// connection lacks a name.
+    /// [`ErrorKind::BadXml`] if the outermost element is not a `<system>`, or an instance or a connection lacks a name.
     pub fn from_document(document: Document) -> Result<Self> {
         let root = &document.root;
         if root.name != "system" {
@@ -235,8 +234,8 @@ impl System {
         })
     }
 
-    /// The system as Platform Designer generates it: without the instances that are not enabled, of which `keep` says
-    /// which count all the same.
+    /// Returns the system as Platform Designer generates it: without disabled instances, except those that `keep`
+    /// selects.
     pub fn generated(mut self, keep: impl Fn(&Module) -> bool) -> Self {
         let off = |module: &Module| !module.is_enabled() && !keep(module);
         let (gone, stays): (Vec<_>, Vec<_>) = self.modules.into_iter().partition(off);
@@ -249,7 +248,7 @@ impl System {
         self
     }
 
-    /// Whether it has a DMA block, the old one or the new one.
+    /// Reports whether it has a DMA block, the old one or the new one.
     pub fn has_dma(&self) -> bool {
         let kinds = [OLD_DMA, NEW_DMA];
         self.modules
@@ -257,22 +256,22 @@ impl System {
             .any(|m| kinds.contains(&m.kind.as_str()))
     }
 
-    /// The instance of that name.
+    /// Returns the instance of that name.
     pub fn module(&self, name: &str) -> Option<&Module> {
         self.modules.iter().find(|m| m.name == name)
     }
 
-    /// Connections of one kind.
+    /// Iterates over the connections of one kind.
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Connection> {
         self.connections.iter().filter(move |c| c.kind == kind)
     }
 
-    /// The place of an instance.
+    /// Returns the place of an instance.
     pub fn place(&self, module: &Module) -> Place {
         self.document.place(&module.element)
     }
 
-    /// Whether an interface of an instance is exported.
+    /// Returns the export of an instance, or of one of its interfaces.
     pub fn exported(&self, instance: &str, interface: Option<&str>) -> Option<&Export> {
         self.exports.iter().find(|e| {
             e.internal.as_ref().is_some_and(|end| {
@@ -281,7 +280,7 @@ impl System {
         })
     }
 
-    /// Takes an element out together with its lines.
+    /// Removes an element together with its lines.
     pub fn remove(&self, edits: &mut Edits, element: &Element) {
         edits.delete(self.document.whole_lines(&element.span));
     }
@@ -310,7 +309,7 @@ impl System {
         }
     }
 
-    /// The text of an instance without parameters, to stand where another one stood.
+    /// Returns the text of an instance without parameters that replaces another one.
     pub fn module_text(&self, at: &Element, kind: &str, version: &str, name: &str) -> String {
         let eol = self.document.line_end_after(at.span.start);
         let tag = Tag::new("module")
@@ -321,7 +320,7 @@ impl System {
         format!("{} />", tag.text(eol, " />".len()))
     }
 
-    /// The text of an instance with parameters, with the line end before it, to stand after `at`.
+    /// Returns the text of an instance with parameters that follows `at`, with the line end before it.
     pub fn instance_text(
         &self,
         at: &Element,
@@ -343,7 +342,7 @@ impl System {
         text + eol + " </module>"
     }
 
-    /// The text of a connection, with the line end before it, to stand after `at`.
+    /// Returns the text of a connection that follows `at`, with the line end before it.
     pub fn connection_text(&self, at: &Element, new: &NewConnection<'_>) -> String {
         let eol = self.document.line_end_after(at.span.end);
         let tag = Tag::new("connection")
@@ -363,7 +362,7 @@ impl System {
     }
 }
 
-/// A connection to be added.
+/// A new connection.
 #[derive(Debug, Clone)]
 pub struct NewConnection<'a> {
     /// Kind.
@@ -379,7 +378,7 @@ pub struct NewConnection<'a> {
 }
 
 impl NewConnection<'_> {
-    /// The parameters that Platform Designer writes for a connection of this kind, with their defaults.
+    /// Returns the parameters that Platform Designer writes for a connection of this kind, with their defaults.
     fn parameters(&self) -> Vec<(&'static str, String)> {
         match (self.kind, self.base) {
             ("avalon", Some(base)) => vec![
@@ -388,7 +387,7 @@ impl NewConnection<'_> {
                 ("defaultConnection", "false".into()),
             ],
             ("interrupt", _) => vec![("irqNumber", "0".into())],
-            // The whole of each conduit.
+            // All wires of each conduit.
             ("conduit", _) => vec![
                 ("endPort", String::new()),
                 ("endPortLSB", "0".into()),
@@ -401,7 +400,7 @@ impl NewConnection<'_> {
     }
 }
 
-/// An address as Platform Designer writes it.
+/// Formats an address as Platform Designer writes it.
 fn address(base: u64) -> String {
     if base > u64::from(u32::MAX) {
         format!("0x{base:016x}")
@@ -420,8 +419,8 @@ fn parameter_text(name: &str, value: &str) -> String {
     )
 }
 
-/// A start tag laid out as Platform Designer does: on one line if it fits in 80 columns, else an
-/// attribute a line.
+/// A start tag in Platform Designer's layout: on one line if it fits in 80 columns, else with one attribute in each
+/// line.
 struct Tag {
     name: &'static str,
     attributes: Vec<String>,
@@ -452,7 +451,7 @@ impl Tag {
     }
 }
 
-/// A number as Platform Designer writes it: decimal or `0x…`.
+/// Reads a number as Platform Designer writes it: decimal or `0x…`.
 pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {

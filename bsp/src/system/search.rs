@@ -1,4 +1,4 @@
-//! Which file defines a kind of component: Platform Designer's search path, followed from the Quartus project.
+//! Finds the file that defines a kind of component, by Platform Designer's search path from the Quartus project.
 //!
 //! Sources: Platform Designer user guides 683364 and 683609, "IP Search Path Recursive Search" (the project's
 //! directory itself, its `ip/` to any depth; a directory with a component or an index is not searched deeper) and
@@ -17,17 +17,17 @@ use crate::system::values::UNKNOWN;
 use crate::system::xml::Document;
 use crate::text;
 
-/// Directories below a search path that are looked into, and so many at most: a search path is no file system.
+/// Most directories below a search path that are searched: a search path is not a whole file system.
 const DIRECTORIES: usize = 20_000;
 
-/// Where a kind is defined.
+/// The definition of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Definition {
     /// A system: a `.qsys` file.
     System(PathBuf),
     /// A component: a `_hw.tcl` file.
     Component(PathBuf),
-    /// An entry of an index whose file lies outside of the BSP.
+    /// An entry of an index whose file lies outside the BSP.
     Outside(PathBuf),
 }
 
@@ -35,7 +35,7 @@ pub enum Definition {
 #[derive(Debug, Default)]
 pub struct Catalog {
     kinds: BTreeMap<String, BTreeSet<Definition>>,
-    /// Paths outside of the BSP that are searched, too: of the OpenCL SDK, mostly.
+    /// Paths outside the BSP that are searched, too: mostly the OpenCL SDK's.
     pub outside: BTreeSet<String>,
 }
 
@@ -68,7 +68,7 @@ impl Catalog {
         Ok(search.catalog)
     }
 
-    /// Everything that defines a kind, each file once.
+    /// Returns everything that defines a kind, each file once.
     pub fn definitions(&self, kind: &str) -> impl Iterator<Item = &Definition> {
         self.kinds.get(kind).into_iter().flatten()
     }
@@ -77,7 +77,7 @@ impl Catalog {
 struct Search {
     root: PathBuf,
     catalog: Catalog,
-    /// Directories and indices that were searched, without detours.
+    /// Directories and indices that were searched, as canonical paths.
     seen: BTreeSet<PathBuf>,
 }
 
@@ -90,9 +90,10 @@ impl Search {
             .insert(definition);
     }
 
-    /// A path of the settings or of an index, relative to `base`. One that cannot be read is remembered as `shown`.
+    /// Searches a path of the settings or of an index, relative to `base`. One that cannot be read is recorded as
+    /// `shown`.
     fn pattern(&mut self, base: &Path, pattern: &str, shown: Option<&str>) -> Result<()> {
-        // A dollar sign alone stands for the paths that are searched anyway, two for the directory of an index.
+        // A single dollar sign stands for the paths that are searched anyway, two for the directory of an index.
         let pattern = pattern.strip_prefix("$$/").unwrap_or(pattern);
         if pattern.is_empty() || pattern == "$" || pattern == "$$" {
             return Ok(());
@@ -120,7 +121,7 @@ impl Search {
         while let Some(part) = parts.next() {
             let last = parts.peek().is_none();
             match part {
-                // Any files; or, before the last part, any number of directories.
+                // As the last part any files, before the last part any number of directories.
                 "*" | "**" if last => break,
                 "*" | "**" => return self.below(&directory),
                 _ => directory.push(part),
@@ -132,12 +133,12 @@ impl Search {
         }
     }
 
-    /// The files of a directory.
+    /// Searches the files of a directory.
     fn directory(&mut self, directory: &Path) -> Result<()> {
         self.entries(directory).map(|_| ())
     }
 
-    /// The files of a directory and of those below it, down to the first with a component or an index.
+    /// Searches the files of a directory and of those below it, down to the first with a component or an index.
     fn below(&mut self, directory: &Path) -> Result<()> {
         let mut open = vec![directory.to_path_buf()];
         while let Some(directory) = open.pop() {
@@ -152,7 +153,7 @@ impl Search {
         Ok(())
     }
 
-    /// Takes the files of a directory in. Gives the directories in it, and whether it has a component or an index.
+    /// Adds the files of a directory. Returns the directories in it, and whether it has a component or an index.
     fn entries(&mut self, directory: &Path) -> Result<(Vec<PathBuf>, bool)> {
         let nothing = (Vec::new(), false);
         let Ok(whole) = fs::canonicalize(directory) else {
@@ -177,7 +178,7 @@ impl Search {
         Ok((directories, found))
     }
 
-    /// Takes a file in, if it defines something.
+    /// Adds a file, if it defines a kind.
     fn file(&mut self, path: &Path) -> Result<()> {
         let Ok(whole) = fs::canonicalize(path) else {
             return Ok(());
@@ -185,7 +186,7 @@ impl Search {
         if !whole.is_file() || !whole.starts_with(&self.root) {
             return Ok(());
         }
-        // A link to a file with another name is what its own name says.
+        // A link defines the kind of its own name, not of the target's.
         if has_extension(path, "qsys") {
             let kind = path
                 .file_stem()
@@ -203,7 +204,7 @@ impl Search {
         Ok(())
     }
 
-    /// An index: components by name, and more to search.
+    /// Reads an index: components by name, and further paths.
     fn index(&mut self, path: &Path, whole: &Path) -> Result<()> {
         let document = Document::read(path)?;
         let base = whole.parent().unwrap_or(whole).to_path_buf();
@@ -233,8 +234,8 @@ impl Search {
     }
 }
 
-/// Whether a search path that cannot be read may lead to a directory (relative to the BSP): what of it can be read, its
-/// end, must be on the way.
+/// Reports whether a search path that cannot be read may lead to a directory (relative to the BSP): the readable end of
+/// the path must be on the way.
 pub fn may_reach(pattern: &str, directory: &Path) -> bool {
     // An absolute path leads out of the copy, and so do those of Quartus and of the SDK.
     const OTHERS: [&str; 4] = [
@@ -264,7 +265,7 @@ fn is_component(path: &Path) -> bool {
         .is_some_and(|name| name.to_string_lossy().ends_with("_hw.tcl"))
 }
 
-/// The kind that a `_hw.tcl` file defines: `set_module_property NAME`.
+/// Returns the kind that a `_hw.tcl` file defines: `set_module_property NAME`.
 fn component_name(path: &Path) -> Result<Option<String>> {
     let text = text::read(path)?;
     let named = commands(&text).into_iter().find(|command| {
@@ -278,7 +279,7 @@ fn component_name(path: &Path) -> Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// A hardware directory of these files.
+    /// Makes a hardware directory of these files.
     fn catalog(files: &[(&str, &str)]) -> (tempfile::TempDir, Catalog) {
         let dir = tempfile::tempdir().unwrap();
         let usual = [
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(found(&catalog, "core"), ["core_hw.tcl"]);
         assert_eq!(found(&catalog, "near"), ["near_hw.tcl"]);
         assert_eq!(found(&catalog, "far"), ["iface.ipx"]);
-        // Below a directory with a component nothing is searched.
+        // Nothing below a directory with a component is searched.
         assert_eq!(catalog.definitions("deeper").count(), 0);
         assert_eq!(catalog.outside, BTreeSet::from(["${SDK}/ip/*".to_string()]));
     }

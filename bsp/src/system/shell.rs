@@ -1,5 +1,5 @@
-//! What the driver uses of the vendor's part of a board: the hard IP's interrupt registers, and the OpenCL
-//! side, which is the kernels' interface, their clock, and what identifies the board.
+//! The vendor's part of a board, as far as the driver uses it: the hard IP's interrupt registers, and the OpenCL side
+//! (the kernels' interface, their clock, and the board's identification).
 
 use peerlane_core::shell::KERNELS_BYTES;
 
@@ -11,10 +11,10 @@ use crate::system::site::Site;
 
 pub use peerlane_core::shell::{LINES, Line, OpenCl, Range};
 
-/// Byte offset in the BAR of the hard IP's control registers.
+/// Returns the byte offset in the BAR of the hard IP's control registers.
 ///
 /// # Errors
-/// [`crate::error::ErrorKind::Unsupported`] if the BAR does not reach them: nobody could let a line make messages.
+/// [`crate::error::ErrorKind::Unsupported`] if the BAR does not reach them: then no software could enable interrupts.
 pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
     let hip = &site.hip.name;
     let registers = format!("{hip}.Cra");
@@ -35,11 +35,11 @@ pub fn registers(site: &Site<'_>, map: &BarMap) -> Result<u64> {
 
 const REMEDY: &str = "Connect it in Platform Designer, or set irq = \"msix\" in the configuration.";
 
-/// The hard IP's interrupt input for the block of a site, in the BAR that the block is in.
+/// Returns the hard IP's interrupt input for the block of a site, in the BAR that the block is in.
 ///
 /// # Errors
-/// As of [`registers`]; [`crate::error::ErrorKind::Unsupported`], too, if the number of the block's interrupt
-/// cannot be told.
+/// Those of [`registers`]; [`crate::error::ErrorKind::Unsupported`], too, if the number of the block's interrupt is not
+/// known.
 pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
     let (hip, dma) = (&site.hip.name, &site.dma.name);
     let cra = registers(site, map)?;
@@ -72,14 +72,14 @@ pub fn line(site: &Site<'_>, map: &BarMap) -> Result<Line> {
     })
 }
 
-/// Kinds of the kernels' interface, to AOCL 13.1 and since 14.0, with the slave that the host uses.
+/// Kinds of the kernels' interface, up to AOCL 13.1 and since 14.0, with the slave that the host uses.
 const KERNEL_INTERFACES: [(&str, &str); 2] = [
     ("acl_kernel_interface", "kernel_cntrl"),
     ("kernel_interface", "ctrl"),
 ];
 
-/// Who interrupts the hard IP at which number, seen through Quartus's bridges of interrupts (Embedded Peripherals IP
-/// User Guide, "IRQ Bridge": receiver n is `sender<n>_irq`).
+/// Returns the senders of the hard IP's interrupts with their numbers, found through Quartus's bridges of interrupts
+/// (Embedded Peripherals IP User Guide, "IRQ Bridge": receiver n is `sender<n>_irq`).
 fn lines<'a>(site: &Site<'a>) -> Vec<(u32, &'a End)> {
     let from = |instance: &str, interface: &str| {
         let (instance, interface) = (instance.to_owned(), interface.to_owned());
@@ -94,7 +94,7 @@ fn lines<'a>(site: &Site<'a>) -> Vec<(u32, &'a End)> {
             continue;
         };
         let mut end = &wire.end;
-        // In a circle of bridges there would be no end.
+        // A circle of bridges would have no end.
         for _ in 0..site.system.modules.len() {
             let kind = site
                 .system
@@ -129,8 +129,8 @@ fn irq_number(wire: &Connection) -> Option<u32> {
     number(text)?.try_into().ok()
 }
 
-/// The slaves of the OpenCL side in a BAR: that of the kernels' interface, `ctrl` of `acl_kernel_clk`, `version_id`,
-/// `temperature`, `uniphy_status`. If there are two of a kind, neither is taken.
+/// Returns the slaves of the OpenCL side in a BAR: that of the kernels' interface, `ctrl` of `acl_kernel_clk`,
+/// `version_id`, `temperature`, `uniphy_status`. If there are two of a kind, neither is taken.
 pub fn opencl(map: &BarMap) -> OpenCl {
     let only = |kind: &str, interface: &str| {
         let mut found = map.entries.iter().filter(|entry| {

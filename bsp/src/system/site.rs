@@ -1,15 +1,15 @@
-//! Where the DMA block sits: its system, the PCIe hard IP beside it, and the ways between them.
+//! The site of the DMA block: its system, the PCIe hard IP in it, and the ways between them.
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::system::library::{Library, NEW_DMA, OLD_DMA, is_pcie_hip, is_streaming_hip};
 use crate::system::qsys::{Connection, Module, System};
 
-/// The instances that the extension is about. All in one system.
+/// The instances that the extension changes. All are in one system.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// All systems of the BSP.
     pub library: &'a Library,
-    /// The system that holds the DMA block.
+    /// The system with the DMA block.
     pub system: &'a System,
     /// The `acl_dma` instance.
     pub dma: &'a Module,
@@ -20,7 +20,7 @@ pub struct Site<'a> {
 /// Kind of an instance that an .ip file describes (Quartus Prime Pro).
 const GENERIC: &str = "altera_generic_component";
 
-/// The kind of an instance: of one that an .ip file describes, the kind that its definition names.
+/// Returns the kind of an instance; for one that an .ip file describes, the kind that its definition names.
 fn real_kind(module: &Module) -> &str {
     let definition = (module.kind == GENERIC)
         .then(|| module.parameter("componentDefinition"))
@@ -32,7 +32,7 @@ fn real_kind(module: &Module) -> &str {
     class.unwrap_or(&module.kind)
 }
 
-/// Whether a PCIe hard IP has a DMA of its own ("Avalon-MM with DMA"): slaves for tables of descriptors.
+/// Reports whether a PCIe hard IP has its own DMA ("Avalon-MM with DMA"): slaves for tables of descriptors.
 fn has_dma_inside(module: &Module) -> bool {
     let tells = |name: &str, text: &str| {
         let said = module.parameter(name);
@@ -44,7 +44,7 @@ fn has_dma_inside(module: &Module) -> bool {
             || tells("interface_type_integer_hwtcl", "Avalon-MM with DMA"))
 }
 
-/// The host side of a design that does not have Altera's `acl_dma`, in words, with the instance that they are about.
+/// Describes the host side of a design without Altera's `acl_dma`, with the instance that has it.
 fn other_host(library: &Library) -> Option<(&System, &Module, String)> {
     let all: Vec<_> = library
         .systems()
@@ -81,12 +81,12 @@ fn other_host(library: &Library) -> Option<(&System, &Module, String)> {
         );
         return Some((system, door, what));
     }
-    // An instance of an .ip file without its definition: its name is all that there is.
+    // An instance of an .ip file without its definition: only its name is known.
     let (system, found) = find(&|m| real_kind(m) == GENERIC && dma(&m.name))?;
     Some((system, found, format!("its DMA is {}", of_kind(found))))
 }
 
-/// Refuses a design in which a system stands more than once, wherever that comes from.
+/// Refuses a design in which a system occurs more than once, for any reason.
 fn once(library: &Library, system: &System) -> Result<()> {
     let mut open = vec![system];
     let mut seen: Vec<&str> = Vec::new();
@@ -111,7 +111,7 @@ fn once(library: &Library, system: &System) -> Result<()> {
             ));
         }
         for (outer, _) in above.iter().filter(|(_, all)| !all.is_empty()) {
-            // Systems do not contain themselves, but may be reached by two ways.
+            // Systems do not contain themselves, but may be reached in two ways.
             if !seen.contains(&outer.kind.as_str()) {
                 seen.push(&outer.kind);
                 open.push(outer);
@@ -243,39 +243,39 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Whether the block has a streaming port, and stands in place of the hard IP's bridge.
-    pub fn streams(&self) -> bool {
+    /// Reports whether the block has a TLP port, and replaces the hard IP's bridge.
+    pub fn has_tlp_port(&self) -> bool {
         is_streaming_hip(&self.hip.kind)
     }
 
-    /// The instance with the masters of the BARs: the hard IP, or the block in place of its bridge.
+    /// Returns the instance with the masters of the BARs: the hard IP, or the block that replaces its bridge.
     pub fn host(&self) -> &'a Module {
-        match self.streams() {
+        match self.has_tlp_port() {
             true => self.dma,
             false => self.hip,
         }
     }
 
-    /// Bytes of a BAR as the hard IP is set, log2, if that is said.
+    /// Returns the bytes of a BAR as set in the hard IP, log2, if given.
     pub fn bar_bits(&self, bar: u32) -> Option<u64> {
-        let name = match self.streams() {
+        let name = match self.has_tlp_port() {
             true => format!("bar{bar}_size_mask_hwtcl"),
             false => format!("SLAVE_ADDRESS_MAP_{bar}"),
         };
         self.hip.number(&name)
     }
 
-    /// An error about a connection or instance of this system.
+    /// Makes an error about a connection or instance of this system.
     pub fn unsupported(&self, place: Place, what: String, remedy: &str) -> Error {
         Error::new(ErrorKind::Unsupported, place, what, remedy)
     }
 
-    /// The place of a connection.
+    /// Returns the place of a connection.
     pub fn place(&self, connection: &Connection) -> Place {
         self.system.document.place(&connection.element)
     }
 
-    /// Avalon connections that start at an instance, at one interface or at any.
+    /// Iterates over Avalon connections that start at an instance, at one interface or at any.
     pub fn from(
         &self,
         instance: &'a str,
@@ -286,14 +286,14 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Avalon connections that end at an instance.
+    /// Iterates over Avalon connections that end at an instance.
     pub fn into(&self, instance: &'a str) -> impl Iterator<Item = &'a Connection> + use<'a> {
         self.system
             .of_kind("avalon")
             .filter(move |c| c.end.instance == instance)
     }
 
-    /// The one connection of a kind that ends at an interface of the DMA block.
+    /// Returns the only connection of a kind that ends at an interface of the DMA block.
     pub fn of_dma(&self, kind: &'a str, interface: &str) -> Option<&'a Connection> {
         self.system
             .of_kind(kind)

@@ -1,22 +1,21 @@
-//! The commands of a Tcl script with the bytes of each, wherever they stand: in a body, in a substitution.
+//! Finds the commands of a Tcl script with the bytes of each, also those in bodies and in substitutions.
 //!
-//! Nothing is run. What stands in braces is looked through for commands, because it may be the body of an `if` or
-//! a `foreach`; where it is data, it merely yields commands that nobody asks for. Sources: the rules of the Tcl
-//! language, `Tcl(n)`, 1 to 10.
+//! Nothing is run. Text in braces is searched for commands, because it may be the body of an `if` or a `foreach`; if it
+//! is data, the commands that are found there are not used. Sources: the rules of the Tcl language, `Tcl(n)`, 1 to 10.
 
 use std::ops::Range;
 
 use crate::text::BYTE_ORDER_MARK;
 
-/// Bodies in bodies that are looked through. Each costs a pass over its text, and nobody nests so deeply.
+/// Deepest nesting of bodies that is searched. Each level costs a pass over its text, and real scripts are not so deep.
 const DEPTH: u32 = 32;
 
-/// Words of a command that count. Nobody looks at later ones, and a file of words must not take many times its
-/// size.
+/// Most words of a command that are stored. Later ones are not used, and the words of a file must not take many times
+/// its size.
 const WORDS: usize = 1000;
 
-/// Commands of a file, those in bodies included. A board with every pin written out has a fifth of them, and a
-/// larger file would take many times its size.
+/// Most commands of a file, including those in bodies. A board with every pin written out has a fifth of them, and the
+/// commands of a larger file would take many times its size.
 pub const MOST_COMMANDS: usize = 50_000;
 
 /// A word of a command.
@@ -31,7 +30,7 @@ pub struct Word {
 /// A command with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// Its words, the first 1000 at most; the very first is its name.
+    /// Its first 1000 words; the very first is its name.
     pub words: Vec<Word>,
     /// Its bytes, from the first word to the last.
     pub span: Range<usize>,
@@ -40,13 +39,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// Its name, without its namespaces.
+    /// Returns its name, without its namespaces.
     pub fn name(&self) -> &str {
         let name = self.words.first().map_or("", |word| word.text.as_str());
         name.rsplit("::").next().unwrap_or(name)
     }
 
-    /// What is to be deleted so that the command is gone: its lines, if they are its own, else its bytes.
+    /// Returns the bytes to delete for a removal of the command: its lines, if they have nothing else, otherwise its
+    /// own bytes.
     pub fn lines(&self, source: &str) -> Range<usize> {
         let start = source[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
         let rest = &source[self.span.end..];
@@ -62,7 +62,7 @@ impl Command {
     }
 }
 
-/// All commands of a script, in the order in which they stand.
+/// Returns all commands of a script, in order.
 pub fn commands(source: &str) -> Vec<Command> {
     let mut scanner = Scanner {
         source,
@@ -101,12 +101,12 @@ struct Scanner<'a> {
     source: &'a str,
     bytes: &'a [u8],
     found: Vec<Command>,
-    /// What is to be looked through next.
+    /// Texts to search next.
     inner: Vec<Range<usize>>,
 }
 
 impl<'a> Scanner<'a> {
-    /// The commands of one script; those inside of them are left for later.
+    /// Finds the commands of one script; those inside them are left for later.
     fn script(&mut self, range: Range<usize>) {
         let mut at = range.start;
         while at < range.end {
@@ -118,7 +118,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of a comment: of its line, if no backslash stands before that.
+    /// Returns the end of a comment: the end of its line, unless a backslash precedes it.
     fn comment(&self, start: usize, end: usize) -> usize {
         let mut at = start;
         while at < end && !self.ends_line(at) {
@@ -131,7 +131,7 @@ impl<'a> Scanner<'a> {
         at.min(end)
     }
 
-    /// Takes a command; gives the place behind it.
+    /// Takes a command; returns the position after it.
     fn command(&mut self, start: usize, end: usize) -> usize {
         let mut words: Vec<Word> = Vec::new();
         let mut last = start;
@@ -164,14 +164,14 @@ impl<'a> Scanner<'a> {
         at.max(start + 1)
     }
 
-    /// Whether a line ends with this byte. A carriage return alone ends one, too, when Tcl sources a file (`source(n)`,
-    /// `fconfigure(n)`: the translation `auto`).
+    /// Reports whether a line ends with this byte. A carriage return alone ends one, too, when Tcl sources a file
+    /// (`source(n)`, `fconfigure(n)`: the translation `auto`).
     fn ends_line(&self, at: usize) -> bool {
         let before_feed = self.bytes.get(at + 1) == Some(&b'\n');
         self.bytes[at] == b'\n' || self.bytes[at] == b'\r' && !before_feed
     }
 
-    /// Whether a backslash continues the line.
+    /// Reports whether a backslash continues the line.
     fn continued(&self, at: usize, end: usize) -> bool {
         let rest = &self.bytes[at + 1..end];
         rest.starts_with(b"\n") || rest.starts_with(b"\r")
@@ -182,7 +182,7 @@ impl<'a> Scanner<'a> {
         at + if feed { 3 } else { 2 }
     }
 
-    /// A word's text, and its bytes.
+    /// Returns a word's text, and its bytes.
     fn word(&mut self, start: usize, end: usize) -> (&'a str, Range<usize>) {
         let source = self.source;
         let closed = match self.bytes[start] {
@@ -214,7 +214,7 @@ impl<'a> Scanner<'a> {
         (text, start..at)
     }
 
-    /// The brace that closes the one at `start`.
+    /// Returns the brace that closes the one at `start`.
     fn braces(&self, start: usize, end: usize) -> Option<usize> {
         let (mut depth, mut at) = (0usize, start);
         while at < end {
@@ -230,7 +230,7 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// The quote that closes the one at `start`. Substitutions in between are noted.
+    /// Returns the quote that closes the one at `start`. Substitutions in between are recorded.
     fn quotes(&mut self, start: usize, end: usize) -> Option<usize> {
         let noted = self.inner.len();
         let mut at = start + 1;
@@ -246,8 +246,8 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Notes what stands in brackets; gives the place behind them. A bracket that is not closed in its line, or
-    /// closed by a quote first, stands for itself: settings files name the bits of buses so.
+    /// Records the text in brackets; returns the position after them. A bracket that is not closed in its line, or
+    /// closed by a quote first, stands for itself: settings files name the bits of buses in this way.
     fn substitution(&mut self, start: usize, end: usize) -> usize {
         let (mut depth, mut at) = (0usize, start);
         while at < end {
@@ -336,7 +336,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any text: no panic, and every span is one of characters.
+        /// No text causes a panic, and every span is one of characters.
         #[test]
         fn any_text_is_read(text in "[a-z\\\\{}\\[\\]\";#\n é$]{0,60}") {
             for command in commands(&text) {

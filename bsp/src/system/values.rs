@@ -1,26 +1,25 @@
-//! What a word of a script may stand for, without running the script.
+//! Finds the possible values of a script's words, without running the script.
 //!
 //! A variable may have every value that any command of the project's scripts gives it, and a parameter of a procedure
-//! every value that it is called with. So a word has several values, and one of them is right wherever all can be
-//! read. What cannot be read is [`UNKNOWN`] in a value. Sources: `Tcl(n)`, rules 5 to 9; `file(n)`, `info(n)`;
-//! Quartus Prime Standard Edition user guide: Scripting 683325, "The quartus() Array" (`quartus(project_dir)`,
-//! `quartus(qip_path)`).
+//! every value that it is called with. So a word has several values; if all can be read, one of them is right. An
+//! unreadable part of a value is [`UNKNOWN`]. Sources: `Tcl(n)`, rules 5 to 9; `file(n)`, `info(n)`; Quartus Prime
+//! Standard Edition user guide: Scripting 683325, "The quartus() Array" (`quartus(project_dir)`, `quartus(qip_path)`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::system::tcl::{Command, commands};
 
-/// Stands in a value for what cannot be read; no file has it in its name.
+/// Replaces an unreadable part of a value; no file has it in its name.
 pub const UNKNOWN: char = '\u{fffd}';
-/// Values of a word that are told apart; with more it is unknown.
+/// Most values of a word; with more it is unknown.
 const MOST: usize = 64;
-/// Bytes of a value; longer ones are unknown.
+/// Most bytes of a value; longer ones are unknown.
 const LONGEST: usize = 4096;
-/// Substitutions in substitutions that are looked into.
+/// Deepest nesting of substitutions.
 const DEPTH: u32 = 8;
 
-/// A script, with what its words are read by.
+/// A script, with the context of its words.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
     /// Its text.
@@ -31,7 +30,7 @@ pub struct Script<'a> {
     pub path: &'a str,
 }
 
-/// What the variables and procedures of the project's scripts are.
+/// The variables and procedures of the project's scripts.
 #[derive(Debug, Default, Clone)]
 pub struct Values {
     variables: BTreeMap<String, BTreeSet<String>>,
@@ -40,7 +39,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// Learns what a script says. To be repeated, since what one command says may need what a later one does.
+    /// Learns values from a script. The caller must repeat this, since the values of one command may depend on a later
+    /// one.
     pub fn learn(&mut self, script: Script<'_>) {
         for command in script.commands {
             let words = &command.words;
@@ -101,17 +101,17 @@ impl Values {
         }
     }
 
-    /// Whether a command of that name is one of the project's own.
+    /// Reports whether a command of that name is one of the project's own.
     pub fn is_procedure(&self, name: &str) -> bool {
         self.procedures.contains_key(name)
     }
 
-    /// The values of a word, which stands at these bytes of the script.
+    /// Returns the values of a word, which is at these bytes of the script.
     pub fn word(&self, script: Script<'_>, span: Range<usize>) -> Vec<String> {
         self.of(script, &script.text[span], DEPTH)
     }
 
-    /// The values of words with blanks between them.
+    /// Returns the values of words with blanks between them.
     pub fn words(&self, script: Script<'_>, words: &[crate::system::tcl::Word]) -> Vec<String> {
         let all = words
             .iter()
@@ -222,7 +222,7 @@ impl Values {
     }
 }
 
-/// The last of the parts of `file join` that is absolute begins the path.
+/// Applies the rule of `file join`: the last absolute part begins the path.
 fn last_root(path: String) -> String {
     match path.rfind("//") {
         Some(at) => path[at + 1..].to_string(),
@@ -237,7 +237,7 @@ fn bounded(value: String) -> String {
     }
 }
 
-/// Every value that the parts have together.
+/// Returns every combination of the values of the parts.
 fn joined(parts: impl Iterator<Item = Vec<String>>, between: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     for (n, values) in parts.enumerate() {
@@ -257,9 +257,9 @@ fn joined(parts: impl Iterator<Item = Vec<String>>, between: &str) -> Vec<String
     all.into_iter().map(bounded).collect()
 }
 
-/// The elements of a list. Braces and quotes around them go.
+/// Returns the elements of a list, without the braces and quotes around them.
 fn elements(list: &str) -> Vec<String> {
-    // A list is written as a command is, but for its line ends.
+    // A list is written like a command, except for its line ends.
     let line = list.replace(['\n', '\r', ';'], " ");
     let found = commands(&line);
     let words = found.first().map(|command| command.words.as_slice());
@@ -275,7 +275,7 @@ fn dirname(path: &str) -> String {
     }
 }
 
-/// The name behind a dollar sign, and what follows it.
+/// Returns the name after a dollar sign, and the rest of the text.
 fn variable(text: &str) -> Option<(&str, &str)> {
     if let Some(inner) = text.strip_prefix('{') {
         return inner.split_once('}');
@@ -291,7 +291,7 @@ fn variable(text: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((name, after))
 }
 
-/// What stands in the brackets that the text begins with, and what follows them.
+/// Returns the text in the brackets that the text begins with, and the rest.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0usize;
     let mut skip = false;
@@ -312,7 +312,7 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// The values of the last word of the last command.
+    /// Returns the values of the last word of the last command.
     fn last(text: &str) -> Vec<String> {
         let commands = commands(text);
         let path = "sub/x.tcl";
@@ -356,7 +356,7 @@ mod tests {
             ("source [lindex $x 1]", vec![unknown.as_str()]),
             ("set a $b\nset b $a\nsource $a", vec![unknown.as_str()]),
         ] {
-            // A body ends behind its last word.
+            // A body ends after its last word.
             let got = match text.contains("} {") {
                 true => inner(text),
                 false => last(text),
@@ -369,7 +369,7 @@ mod tests {
         );
     }
 
-    /// The values of the last word of the last command in a body.
+    /// Returns the values of the last word of the last command in a body.
     fn inner(text: &str) -> Vec<String> {
         let commands = commands(text);
         let script = Script {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Any text: no panic, and an end.
+        /// No text causes a panic or an endless loop.
         #[test]
         fn any_text_is_read(text in "[a-c\\\\{}\\[\\]\";$() \n]{0,60}|(set [ab] [$ab]{1,4}\n){0,8}") {
             let commands = commands(&text);

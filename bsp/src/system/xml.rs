@@ -14,14 +14,14 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::remedy;
 use crate::text::{self, BYTE_ORDER_MARK};
 
-/// Most elements inside of each other. Files of Platform Designer have four.
+/// Deepest nesting of elements. Files of Platform Designer have four levels.
 const MOST_DEPTH: usize = 64;
 /// Most elements and attributes of a file. The largest systems of public BSPs have ten thousand.
 const MOST_NODES: usize = 500_000;
 /// Most attributes of an element. Files of Platform Designer have ten.
 const MOST_ATTRIBUTES: usize = 256;
 
-/// An attribute and where its value stands.
+/// An attribute with the place of its value.
 #[derive(Debug, Clone)]
 pub struct Attribute {
     /// Name.
@@ -32,7 +32,7 @@ pub struct Attribute {
     pub span: Range<usize>,
 }
 
-/// An element and where it stands.
+/// An element with its place.
 #[derive(Debug, Clone)]
 pub struct Element {
     /// Tag name.
@@ -52,7 +52,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()
@@ -60,17 +60,17 @@ impl Element {
             .map(|a| a.value.as_str())
     }
 
-    /// An attribute with its place.
+    /// Returns an attribute with its place.
     pub fn attribute_at(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|a| a.name == name)
     }
 
-    /// Child elements of one tag name, to be kept.
+    /// Iterates over the child elements of one tag name, for callers that store them.
     pub fn shared_children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Arc<Element>> {
         self.children.iter().filter(move |c| c.name == name)
     }
 
-    /// Child elements of one tag name.
+    /// Iterates over the child elements of one tag name.
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
         self.shared_children(name).map(|c| &**c)
     }
@@ -79,7 +79,7 @@ impl Element {
 /// A parsed file.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Where it came from; for messages.
+    /// Its path, for messages.
     pub path: PathBuf,
     /// The file as read.
     pub source: String,
@@ -113,17 +113,17 @@ impl Document {
         })
     }
 
-    /// The line of a byte offset, counted from 1.
+    /// Returns the line of a byte offset, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
         self.lines.at(&self.source, offset)
     }
 
-    /// The place of an element.
+    /// Returns the place of an element.
     pub fn place(&self, element: &Element) -> Place {
         Place::line(&self.path, self.line_of(element.span.start))
     }
 
-    /// The line end in use just after `offset`.
+    /// Returns the line end in use just after `offset`.
     pub fn line_end_after(&self, offset: usize) -> &'static str {
         match self.source[offset..].find('\n') {
             Some(at) if self.source[..offset + at].ends_with('\r') => "\r\n",
@@ -131,8 +131,7 @@ impl Document {
         }
     }
 
-    /// The span of an element together with its indentation and line end, when it has its lines
-    /// to itself.
+    /// Returns the span of an element together with its indentation and line end, if it has its lines to itself.
     pub fn whole_lines(&self, span: &Range<usize>) -> Range<usize> {
         let start = self.source[..span.start].rfind('\n').map_or(0, |at| at + 1);
         let end = self.source[span.end..]
@@ -188,7 +187,7 @@ fn bad(path: &Path, line: Option<usize>, what: String) -> Error {
     )
 }
 
-/// What has been read of a file so far.
+/// State of reading a file.
 struct Parser<'a> {
     path: &'a Path,
     source: &'a str,
@@ -217,7 +216,7 @@ impl<'a> Parser<'a> {
     }
 
     fn run(mut self) -> Result<Element> {
-        // The reader would skip a byte order mark, and count from behind it.
+        // The reader would skip a byte order mark, and count from the byte after it.
         let text = self.source.trim_start_matches(BYTE_ORDER_MARK);
         let skipped = self.source.len() - text.len();
         let offset = |position: u64| skipped + offset(position);
@@ -294,7 +293,7 @@ impl<'a> Parser<'a> {
             .ok_or_else(|| bad(self.path, None, "no XML element in the file".into()))
     }
 
-    /// Hangs a finished element below the innermost open one.
+    /// Adds a finished element to the innermost open one.
     fn close(&mut self, mut element: Element) -> Result<()> {
         element.children.shrink_to_fit();
         element.text.shrink_to_fit();
@@ -350,7 +349,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Where a slice that the reader borrowed from `source` lies in it.
+/// Returns the range in `source` of a slice that the reader borrowed from it.
 fn within(source: &str, part: &[u8]) -> Range<usize> {
     let start = part.as_ptr() as usize - source.as_ptr() as usize;
     debug_assert!(start + part.len() <= source.len());
@@ -361,32 +360,32 @@ fn offset(position: u64) -> usize {
     usize::try_from(position).expect("a file that is in memory has offsets of usize")
 }
 
-/// Changes to one file, kept as byte ranges and applied at once.
+/// Changes to one file, stored as byte ranges and applied at once.
 #[derive(Debug, Default, Clone)]
 pub struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
-    /// Puts `text` in place of the bytes of `span`.
+    /// Replaces the bytes of `span` by `text`.
     pub fn replace(&mut self, span: Range<usize>, text: impl Into<String>) {
         self.0.push((span, text.into()));
     }
 
-    /// Takes the bytes of `span` out.
+    /// Removes the bytes of `span`.
     pub fn delete(&mut self, span: Range<usize>) {
         self.replace(span, "");
     }
 
-    /// Puts `text` in before the byte at `at`.
+    /// Inserts `text` before the byte at `at`.
     pub fn insert(&mut self, at: usize, text: impl Into<String>) {
         self.replace(at..at, text);
     }
 
-    /// Whether nothing is changed.
+    /// Reports whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The changed text of a file. Insertions at one place keep the order in which they were made.
+    /// Returns the changed text of a file. Insertions at one place keep their order.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`], with the line, if two edits want the same bytes.
@@ -413,7 +412,7 @@ impl Edits {
     }
 }
 
-/// Text as an attribute value.
+/// Escapes text for an attribute value.
 pub fn escape(value: &str) -> String {
     quick_xml::escape::escape(value).into_owned()
 }

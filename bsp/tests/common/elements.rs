@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Every element below the root with its attributes and content, and how often it occurs.
+/// Returns every element below the root with its attributes and content, and the number of its occurrences.
 pub fn elements(path: &Path) -> BTreeMap<String, usize> {
     let source = fs::read_to_string(path).unwrap();
     let document = roxmltree::Document::parse(&source).unwrap();
@@ -21,7 +21,7 @@ pub fn elements(path: &Path) -> BTreeMap<String, usize> {
 
 fn describe(node: roxmltree::Node<'_, '_>) -> String {
     let mut words = vec![node.tag_name().name().to_string()];
-    // Notes of Platform Designer about instances: compared on their own.
+    // Platform Designer's notes about instances are compared separately.
     if node.attribute("name") == Some("bonusData") {
         return "bonusData".into();
     }
@@ -50,7 +50,7 @@ pub fn minus(a: &BTreeMap<String, usize>, b: &BTreeMap<String, usize>) -> BTreeS
         .collect()
 }
 
-/// `kind start end [base]` of connections.
+/// Returns `kind start end [base]` of connections.
 pub fn connections(elements: &BTreeSet<String>) -> BTreeSet<String> {
     elements
         .iter()
@@ -84,7 +84,7 @@ pub fn set(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|w| w.to_string()).collect()
 }
 
-/// Parameters of the first element that begins so.
+/// Returns the parameters of the first element with this beginning.
 pub fn parameters(set: &BTreeSet<String>, of: &str) -> BTreeSet<String> {
     let element = set.iter().find(|e| e.starts_with(of)).unwrap();
     element

@@ -1,4 +1,4 @@
-//! Faults planted in an extended BSP, and what the check finds.
+//! Faults that a test injects into an extended BSP, and the results of the check.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use peerlane_bsp::layout::Layout;
 
 use super::Work;
 
-/// The faults that a check found.
+/// Returns the faults that the check finds.
 pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let bad = findings.0.into_iter().filter(|f| f.level == Level::Bad);
@@ -23,26 +23,26 @@ pub fn faults(work: &Work) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// What a check said about something without finding fault.
+/// Returns the notes of the check.
 pub fn notes(work: &Work) -> Vec<(&'static str, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let notes = findings.0.into_iter().filter(|f| f.level == Level::Note);
     notes.map(|f| (f.test, f.what)).collect()
 }
 
-/// What a check proved.
+/// Returns the facts that the check proves.
 pub fn proved(work: &Work) -> Vec<(&'static str, String)> {
     let findings = structure(&Layout::find(&work.out).unwrap()).unwrap();
     let good = findings.0.into_iter().filter(|f| f.level == Level::Good);
     good.map(|f| (f.test, f.what)).collect()
 }
 
-/// Why a check cannot be made.
+/// Returns the error if the check cannot run.
 pub fn refusal(work: &Work) -> Error {
     structure(&Layout::find(&work.out).unwrap()).unwrap_err()
 }
 
-/// A BSP that is spoilt again and again, and mended each time.
+/// A BSP that is corrupted and restored for each fault.
 pub struct Planted {
     pub work: Work,
     missed: Vec<String>,
@@ -57,7 +57,7 @@ impl Planted {
         }
     }
 
-    /// Changes a file; `test` must find fault with it, with the words.
+    /// Changes a file; `test` must report a fault with the words.
     pub fn fault(
         &mut self,
         name: &str,
@@ -77,7 +77,7 @@ impl Planted {
         }
     }
 
-    /// Does something to the BSP, and undoes it.
+    /// Corrupts the BSP, checks it and restores it.
     pub fn found(
         &mut self,
         name: &str,
@@ -92,21 +92,21 @@ impl Planted {
         }
     }
 
-    /// All must have been found, and the BSP must be sound again.
+    /// Checks that all faults were found, and that the BSP is correct again.
     pub fn all_were_found(self) {
         assert!(self.missed.is_empty(), "{}", self.missed.join("\n"));
         assert_eq!(faults(&self.work), []);
     }
 }
 
-/// A system without the instances and connections that have a text.
+/// Returns a system without the instances and connections that contain a text.
 pub fn without(system: &str, text: &str) -> String {
     each(system, |element| {
         (!element.contains(text)).then(|| element.to_string())
     })
 }
 
-/// A system with each instance and connection changed, or left out.
+/// Returns a system with each instance and connection changed or left out.
 pub fn each(system: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = system;

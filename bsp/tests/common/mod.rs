@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers for all tests.
 #![allow(dead_code, missing_docs, unused_imports)] // Each test crate uses a part of it.
 
 pub mod elements;
@@ -18,26 +18,26 @@ use peerlane_bsp::generator::Board;
 use peerlane_bsp::layout::{self, Layout};
 use peerlane_hdl::Slaves;
 
-/// The reference BSP of this crate.
+/// Returns the reference BSP of this crate.
 pub fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reference")
 }
 
-/// The reference BSP in the shape of AOCL 14.0 and later.
+/// Returns the reference BSP in the shape of AOCL 14.0 and later.
 pub fn reference_net() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("reference-net")
 }
 
-/// The default configuration, with the port `Txs`.
+/// Returns the default configuration, with the port `Txs`.
 pub fn txs() -> Config {
     let mut config = Config::default();
     config.port.kind = Some(PortKind::Txs);
     config
 }
 
-/// A block with a streaming port, of this width and behind this BAR, where its slaves have places.
+/// Returns a block with a TLP port of this width at this BAR, with places for its slaves.
 pub fn streaming(port_bits: u32, bar: u32) -> (Config, Board) {
-    let config = Config::parse(Path::new("c.toml"), "[port]\nkind = \"stream\"\n").unwrap();
+    let config = Config::parse(Path::new("c.toml"), "[port]\nkind = \"tlp\"\n").unwrap();
     let slaves = Slaves {
         bar,
         csr: 0xC800,
@@ -56,7 +56,7 @@ pub fn streaming(port_bits: u32, bar: u32) -> (Config, Board) {
     (config, board)
 }
 
-/// A workplace with a copy of the reference BSP in it, to be spoilt.
+/// A workplace with a copy of the reference BSP, which a test corrupts.
 pub struct Work {
     pub dir: tempfile::TempDir,
     pub bsp: PathBuf,
@@ -82,7 +82,7 @@ impl Work {
         }
     }
 
-    /// The hardware directory of a BSP: the first below `hardware/`, or the BSP itself.
+    /// Returns the hardware directory of a BSP: the first below `hardware/`, or the BSP itself.
     pub fn hardware(&self, root: &Path) -> PathBuf {
         let below = fs::read_dir(root.join("hardware")).ok();
         let board = below.and_then(|mut boards| Some(boards.next()?.unwrap().path()));
@@ -117,12 +117,12 @@ impl Work {
         fs::rename(self.input(from), self.input(to)).unwrap();
     }
 
-    /// The text of an output file.
+    /// Returns the text of an output file.
     pub fn made(&self, file: &str) -> String {
         fs::read_to_string(self.output(file)).unwrap()
     }
 
-    /// Extends, and has the result checked.
+    /// Extends, and checks the result.
     pub fn sound(&self, config: &str) -> Report {
         let report = self
             .extend(config)
@@ -145,13 +145,13 @@ impl Work {
         extend_to(&self.bsp, &self.out, config, None)
     }
 
-    /// Extends with the port that the board gets by itself.
+    /// Extends with the port that the board gets by default.
     pub fn extend_by_itself(&self, config: &str) -> Result<Report> {
         let config = Config::parse(Path::new("c.toml"), config)?;
         extend_as_asked(&self.bsp, &self.out, config, None)
     }
 
-    /// Extends, expecting an error; nothing may be left behind and nothing may have been changed.
+    /// Extends, and expects an error without leftover files or changes.
     pub fn refused(&self, config: &str) -> Error {
         let error = self.extend(config).expect_err("the input must be refused");
         let left: Vec<_> = fs::read_dir(self.dir.path().join("work"))
@@ -163,8 +163,8 @@ impl Work {
     }
 }
 
-/// Extends a BSP that is not copied first, with the port `Txs` unless the configuration says otherwise: tests of the port
-/// that a board gets by itself are in `port_choice.rs`.
+/// Extends a BSP that is not copied first, with the port `Txs` unless the configuration says otherwise. Tests of the
+/// default port are in `port_choice.rs`.
 pub fn extend_to(
     bsp: &Path,
     out: &Path,
@@ -175,7 +175,7 @@ pub fn extend_to(
     extend_as_asked(bsp, out, config, report)
 }
 
-/// Extends a BSP that is not copied first. Whatever comes of it, the input stays as it is.
+/// Extends a BSP that is not copied first. The input must stay unchanged, also on failure.
 pub fn extend_as_asked(
     bsp: &Path,
     out: &Path,
@@ -195,7 +195,7 @@ pub fn extend_as_asked(
     done
 }
 
-/// An error is a paragraph with a place, and tells what to do.
+/// Checks that an error is a paragraph with a place and a hint.
 pub fn one_paragraph(error: &Error) {
     let text = error.paragraph();
     assert!(!text.contains('\n'), "{text}");
@@ -213,7 +213,7 @@ pub fn edit(path: &Path, from: &str, to: &str) {
     fs::write(path, text.replacen(from, to, 1)).unwrap();
 }
 
-/// Every file below a directory with its content.
+/// Returns every file below a directory with its content.
 pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![dir.to_path_buf()];
@@ -229,7 +229,7 @@ pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else if path.is_dir() {
                 open.push(path);
             } else {
-                // Of a special file there is no more than its name.
+                // A special file has only its name.
                 let content = if path.is_file() {
                     fs::read(&path).unwrap()
                 } else {
@@ -242,24 +242,24 @@ pub fn snapshot(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// All notes of a report: what is to do, and what else to know.
+/// Returns all notes of a report: tasks and further notes.
 pub fn told(report: &Report) -> impl Iterator<Item = &String> {
     report.to_do.iter().chain(&report.notes)
 }
 
-/// A path as text.
+/// Returns a path as text.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// An extended copy of the reference BSP.
+/// Makes an extended copy of the reference BSP.
 pub fn extended_with(config: &str) -> Work {
     let work = Work::new();
     work.extend(config).unwrap();
     work
 }
 
-/// An error of a kind that has all words.
+/// Checks kind and words of an error.
 pub fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
     assert_eq!(error.kind, kind, "{error}");
     for word in words {
@@ -271,7 +271,7 @@ pub fn expect(error: &Error, kind: ErrorKind, words: &[&str]) {
     }
 }
 
-/// Spoils a file of an extended BSP; the test named must find it, with the words.
+/// Corrupts a file of an extended BSP; the test of this name must find it, with the words.
 pub fn finds_in(work: &Work, file: &str, from: &str, to: &str, test: &str, words: &str) {
     edit(&work.output(file), from, to);
     let findings = check(&Layout::find(&work.out).unwrap()).unwrap();

@@ -17,7 +17,7 @@ fn net() -> Work {
     Work::of(&reference_net())
 }
 
-/// A path from the directory of this process.
+/// Returns a path relative to the directory of this process.
 fn relative(path: &Path) -> PathBuf {
     let here = std::env::current_dir().unwrap();
     let up = here
@@ -39,7 +39,7 @@ fn a_byte_order_mark_moves_nothing() {
         "../../board_env.xml",
     ] {
         let text = fs::read_to_string(work.input(file)).unwrap();
-        // A character of two bytes, so that a place that is off by one is none.
+        // A character of two bytes, so that a place that is off by one is not a character boundary.
         let text = match file.ends_with("qsf") {
             true => format!("{IMPORT}\n# é\n{text}"),
             false => text.replacen("\n", "\n<!-- é -->", 2),
@@ -78,7 +78,7 @@ fn text_in_utf_16_is_refused() {
     }
 }
 
-/// Tcl takes a carriage return alone for the end of a line, so what stands behind it is no comment.
+/// For Tcl a carriage return alone ends a line, so the text after it does not belong to the comment.
 #[test]
 fn a_carriage_return_alone_hides_no_import() {
     let work = net();
@@ -123,7 +123,7 @@ fn links_with_other_names_are_what_their_own_names_say() {
     );
 }
 
-/// The check reads the same whether the platform's path is absolute or not: scripts put absolute ones together.
+/// The check reads the same whether the platform's path is absolute or not: scripts compute absolute paths.
 #[test]
 fn a_platform_by_a_relative_path() {
     for source in ["[file dirname [info script]]/more.tcl", "[pwd]/more.tcl"] {
@@ -168,7 +168,8 @@ fn a_dot_behind_the_output_is_no_name() {
     assert!(back.join("board_env.xml").is_file());
 }
 
-/// The check says what of the platform is not as it was written, since it does not understand all of it.
+/// The check reports the platform's files that were changed since they were written, since it does not understand all
+/// of them.
 #[test]
 fn edits_are_said() {
     let work = net();
@@ -184,7 +185,7 @@ fn edits_are_said() {
     }
 }
 
-/// Assignments by the old DMA's entity are named, wherever they are no members of regions.
+/// Assignments by the old DMA's entity are named if they are not members of regions.
 #[test]
 fn a_partition_of_the_old_dma_is_named() {
     let work = net();

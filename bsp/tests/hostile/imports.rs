@@ -1,4 +1,4 @@
-//! Imports by commands that are no plain assignments.
+//! Imports by commands that are not plain assignments.
 
 use crate::common::faults::Planted;
 use crate::common::{Work, expect, reference_net};
@@ -6,7 +6,7 @@ use peerlane_bsp::error::ErrorKind;
 
 const ARGUMENTS: &str = "INPUT_PERSONA persona/base.root_partition.personax -section_id Top";
 
-/// Ways to import all the same.
+/// Returns commands that import in other ways.
 fn ways() -> Vec<String> {
     [
         "eval set_global_assignment -name {}",
@@ -71,7 +71,7 @@ fn imports_that_are_put_back_are_found() {
     planted.all_were_found();
 }
 
-/// What only asks for an import is none.
+/// A command that only asks for an import does not import.
 #[test]
 fn questions_are_no_imports() {
     let work = Work::of(&reference_net());

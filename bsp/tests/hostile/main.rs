@@ -1,4 +1,5 @@
-//! What a BSP may hold, and what may become of one, that nobody meant: the result is right, or refused with the place.
+//! Unexpected content of a BSP, and unexpected changes of an extended one: the result is right, or refused with the
+//! place.
 
 #[path = "../common/mod.rs"]
 mod common;

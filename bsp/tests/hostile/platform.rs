@@ -1,4 +1,4 @@
-//! The platform's description, and a platform that no vendor made.
+//! The platform's description, and a platform without a vendor.
 
 use std::fs;
 use std::path::Path;

@@ -10,7 +10,7 @@ fn net() -> Work {
     Work::of(&reference_net())
 }
 
-/// The lines of a settings file with members that name an instance.
+/// Returns the lines of a settings file with members that name an instance.
 fn members(work: &Work, file: &str, instance: &str) -> Vec<String> {
     let text = work.made(file);
     let lines = text
@@ -64,10 +64,10 @@ fn members_in_an_entity_follow_the_block() {
     }
 }
 
-/// The bridge that is put in stands where what it leads to stands, whatever that becomes.
+/// The new bridge gets the region of the instance that it leads to, in any form of that member.
 #[test]
 fn a_new_bridge_has_a_region() {
-    // Its place in a script, where the way is put together.
+    // Its member is in a script that computes the way.
     let work = net();
     for revision in REVISIONS {
         let line = format!("-to \"{WAY}altera_avalon_mm_bridge:host_pipe\"");
@@ -179,11 +179,11 @@ fn a_bridge_in_the_wrong_region_is_found() {
     planted.all_were_found();
 }
 
-/// A bridge on a BAR whose first slave goes takes that one's place.
+/// A bridge on a BAR whose first slave is removed takes that slave's place.
 #[test]
 fn a_bridge_takes_the_place_of_one_that_goes() {
     let work = net();
-    // The control registers straight on the BAR, through the crossing.
+    // The control registers are directly on the BAR, through the crossing.
     let text = std::fs::read_to_string(work.input("board.qsys")).unwrap();
     let text = text.replace(
         "start=\"host_pipe.m0\"\n   end=\"cross_control.s0\"",
@@ -200,7 +200,7 @@ fn a_bridge_takes_the_place_of_one_that_goes() {
     }
 }
 
-/// Regions of several rectangles, as Quartus writes them where it imported a partition (the public 13.1 BSP of the
+/// Regions of several rectangles, as Quartus writes them after the import of a partition (the public 13.1 BSP of the
 /// DE5-Net has one).
 #[test]
 fn regions_of_several_rectangles_are_measured() {
@@ -232,7 +232,7 @@ fn regions_of_several_rectangles_are_measured() {
         let mut all = report.to_do.iter();
         let of_report = all.find(|note| note.contains("LogicLock region board_region"));
         let of_report = of_report.cloned().unwrap();
-        // Every line that is named is one of the project's.
+        // Every line that is named is a line of the project.
         for revision in REVISIONS {
             let text = std::fs::read_to_string(work.input(revision)).unwrap();
             for (index, line) in text.lines().enumerate() {

@@ -1,11 +1,11 @@
-//! Connections of the bridge that is put in, and what connections say beside their ends.
+//! Connections of the new bridge, and parameters of connections other than their ends.
 
 use crate::common::faults::{Planted, each};
 use crate::common::{Work, reference_net};
 
 const SYSTEM: &str = "board.qsys";
 
-/// A system with a change of the only element that has all of some texts.
+/// Returns a system with a change of the only element that has all of some texts.
 fn with(system: &str, texts: &[&str], from: &str, to: &str) -> String {
     each(system, |element| {
         let is = texts.iter().all(|text| element.contains(text));

@@ -1,5 +1,5 @@
-//! What an extension may change, compared with what it changed. Nothing here is of the crate that is tested: the files
-//! are read by another parser, and what must come out follows from what went in.
+//! The permitted changes of an extension, compared with the actual ones. Nothing here belongs to the tested crate:
+//! another parser reads the files, and the expected output is derived from the input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use super::regions::Regions;
 use super::system;
 use crate::common::snapshot;
 
-/// What is behind the names of a board.
+/// Suffix of a board's names.
 const SUFFIX: &str = "_peerlane";
 
 /// Faults that were found.
 pub type Faults = Vec<String>;
 
-/// A file as text. Bytes that are no UTF-8 are letters of ISO 8859-1.
+/// Returns a file as text. Bytes that are not UTF-8 become letters of ISO 8859-1.
 pub fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
@@ -23,7 +23,7 @@ pub fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// Everything that differs and should not, and what should and does not.
+/// Returns everything that differs and should not, and everything that should differ and does not.
 pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
     let (before, mut after) = (snapshot(bsp), snapshot(out));
     let mut faults = Faults::new();
@@ -105,7 +105,7 @@ pub fn differences(design: &Design, bsp: &Path, out: &Path) -> Faults {
     faults
 }
 
-/// The platform has a README of its own, about its board. The vendor's, in the same place, is kept.
+/// Checks that the platform has its own README, about its board, and that the vendor's, in the same place, is stored.
 fn readme(before: &Tree, after: &Tree, hardware: &Path, faults: &mut Faults) {
     let name = Path::new("README.md");
     let board = hardware.file_name().unwrap().to_str().unwrap();
@@ -118,8 +118,8 @@ fn readme(before: &Tree, after: &Tree, hardware: &Path, faults: &mut Faults) {
     }
 }
 
-/// What the SDK takes the platform for, where it would go by files that hold what was compiled: only of Stratix V, by the
-/// settings in `top.qsf` alone, and from version 13 on.
+/// Returns the type that the SDK assumes for the platform if it decides by compiled files: only for Stratix V, by the
+/// settings in `top.qsf` alone, and since version 13.
 fn platform_type(design: &Design, before: &Tree) -> Option<&'static str> {
     let inside = |name: &str| before.get(&design.hardware.join(name));
     let settings = text(inside("top.qsf")?);
@@ -153,7 +153,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// Counts what there must be, or must not.
+    /// Counts the lines that must be there, or must not be.
     fn count(&mut self, path: &Path, content: &[u8]) {
         let ending = path
             .extension()
@@ -191,7 +191,8 @@ impl Settings {
         faults.extend(self.imports.iter().cloned());
     }
 
-    /// Line by line: imports go, the block's settings come, and members of regions follow their instances.
+    /// Compares line by line: imports are removed, the block's settings are added, and members of regions follow their
+    /// instances.
     fn differences(&self, regions: &Regions, old: &str, new: &str) -> Faults {
         let goes = |line: &str| {
             let import = [
@@ -231,7 +232,7 @@ impl Settings {
     }
 }
 
-/// A list of components has one more.
+/// Checks that a list of components has one more.
 fn component_list(old: &str, new: &str) -> Faults {
     let read = |text: &str| -> Vec<String> {
         let document = roxmltree::Document::parse(text).unwrap();
@@ -245,10 +246,10 @@ fn component_list(old: &str, new: &str) -> Faults {
     }
 }
 
-/// Whether an attribute may become so: element, attribute, before, after.
+/// Reports whether an attribute may change: element, attribute, before, after.
 type Rule<'a> = &'a dyn Fn(&str, &str, &str, &str) -> bool;
 
-/// The board's name, what it takes of the device, and the type that was left to the SDK.
+/// Compares a specification: the board's name, its used resources, and the type that was left to the SDK may differ.
 fn specification(old: &str, new: &str, platform_type: Option<&str>) -> Faults {
     let number = |text: &str| text.parse::<u64>().unwrap_or(0);
     let mut faults = attributes(old, new, &|element, attribute, before, after| match (
@@ -277,7 +278,7 @@ fn environment(element: &str, attribute: &str, before: &str, after: &str) -> boo
     ) && after == format!("{before}{SUFFIX}")
 }
 
-/// The same elements and comments, but for values of attributes that follow the rule.
+/// Compares elements and comments, with the rule for values of attributes.
 fn attributes(old: &str, new: &str, rule: Rule<'_>) -> Faults {
     let (a, b) = (
         roxmltree::Document::parse(old).unwrap(),

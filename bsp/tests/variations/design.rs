@@ -1,4 +1,4 @@
-//! A BSP in memory, to be changed and written.
+//! A BSP in memory, which can be changed and written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,16 +11,16 @@ use crate::common;
 /// A system of the design.
 #[derive(Clone)]
 pub struct System {
-    /// Below the hardware directory.
+    /// Path below the hardware directory.
     pub path: PathBuf,
     pub root: Node,
     pub style: Style,
-    /// Written anew: something was changed in it.
+    /// Whether it was changed and must be written.
     pub touched: bool,
 }
 
 impl System {
-    /// The kind that it defines.
+    /// Returns the kind that it defines.
     pub fn kind(&self) -> String {
         self.path.file_stem().unwrap().to_str().unwrap().to_string()
     }
@@ -40,7 +40,7 @@ impl System {
             .unwrap()
     }
 
-    /// Start and end of every connection of a kind.
+    /// Returns start and end of every connection of a kind.
     pub fn links(&self, kind: &str) -> Vec<(String, String)> {
         let all = self.root.children.iter();
         all.filter(|n| n.name == "connection" && n.get("kind") == kind)
@@ -48,7 +48,7 @@ impl System {
             .collect()
     }
 
-    /// What drives an interface.
+    /// Returns the driver of an interface.
     pub fn driver(&self, kind: &str, end: &str) -> Option<String> {
         let links = self.links(kind);
         links.into_iter().find(|(_, e)| e == end).map(|(s, _)| s)
@@ -101,13 +101,13 @@ impl System {
         self.add(node);
     }
 
-    /// Takes out what says so.
+    /// Removes the elements for which `out` is true.
     pub fn take_out(&mut self, out: impl Fn(&Node) -> bool) {
         self.touched = true;
         self.root.children.retain(|n| !out(n));
     }
 
-    /// Takes an instance out with its connections and exports.
+    /// Removes an instance with its connections and exports.
     pub fn drop_instance(&mut self, name: &str) {
         let of = |end: &str| end.split('.').next() == Some(name);
         self.take_out(|n| match n.name.as_str() {
@@ -118,7 +118,7 @@ impl System {
         });
     }
 
-    /// A name that nothing has.
+    /// Returns an unused name.
     pub fn fresh(&self, random: &mut Random) -> String {
         const WORDS: [&str; 24] = [
             "dma",
@@ -155,7 +155,7 @@ impl System {
                 name += &format!("_{}", random.below(12));
             }
             let mut all = self.root.children.iter();
-            // The block's name is a trace of an extension, wherever it stands.
+            // The block's name is a trace of an extension, at any place.
             let trace = name.contains("peerlane_dma");
             if !trace && !all.any(|n| n.get("name").eq_ignore_ascii_case(&name)) {
                 return name;
@@ -164,7 +164,7 @@ impl System {
     }
 }
 
-/// A number of Platform Designer's.
+/// Reads a number as Platform Designer writes it.
 pub fn number(text: &str) -> u64 {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
@@ -177,16 +177,16 @@ pub fn number(text: &str) -> u64 {
 pub struct Design {
     /// The hardware directory in the BSP.
     pub hardware: PathBuf,
-    /// Files below the BSP, but for the systems.
+    /// Files below the BSP, without the systems.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
     pub systems: Vec<System>,
     /// Bridges that only the old DMA needs: all of them must go.
     pub idle: BTreeSet<String>,
-    /// Files that hold what was compiled.
+    /// Files with compiled content.
     pub compiled: BTreeSet<PathBuf>,
-    /// A copy must have each of these as it is.
+    /// Files that a copy must have unchanged.
     pub backups: BTreeSet<PathBuf>,
-    /// Whether interrupts by MSI-X are wished.
+    /// Whether MSI-X is used.
     pub msix: bool,
 }
 
@@ -228,13 +228,13 @@ impl Design {
         design
     }
 
-    /// The system with the DMA.
+    /// Returns the system with the DMA.
     pub fn main(&mut self) -> &mut System {
         let dma = |system: &&mut System| system.modules().any(|m| m.get("kind") == "acl_dma");
         self.systems.iter_mut().find(dma).unwrap()
     }
 
-    /// The system that has the system with the DMA.
+    /// Returns the system that contains the system with the DMA.
     pub fn top(&mut self) -> &mut System {
         let main = self.main().kind();
         let has = |system: &&mut System| system.modules().any(|m| m.get("kind") == main);
@@ -255,7 +255,7 @@ impl Design {
         self.instance_of("altera_pcie_sv_hip_avmm")
     }
 
-    /// The file of the hardware directory.
+    /// Returns the file of the hardware directory.
     pub fn file(&mut self, name: &str) -> &mut Vec<u8> {
         let path = self.hardware.join(name);
         self.files.get_mut(&path).unwrap()
@@ -264,12 +264,12 @@ impl Design {
     /// Changes a text file of the hardware directory.
     pub fn edit(&mut self, name: &str, change: impl FnOnce(String) -> String) {
         let file = self.file(name);
-        // Bytes that are no UTF-8 are put in last, by the style.
+        // `last_touches` adds bytes that are not UTF-8 at the end.
         let text = String::from_utf8(file.clone()).unwrap();
         *file = change(text).into_bytes();
     }
 
-    /// Files of the hardware directory with an ending, but for backups.
+    /// Returns files of the hardware directory with an ending, without backups.
     pub fn with_ending(&self, ending: &str) -> Vec<String> {
         let inside = self
             .files
@@ -288,13 +288,13 @@ impl Design {
             .collect()
     }
 
-    /// Settings of the revisions.
+    /// Returns the settings files of the revisions.
     pub fn settings(&self) -> Vec<String> {
         let all = self.with_ending(".qsf").into_iter();
         all.filter(|name| !name.contains('/')).collect()
     }
 
-    /// Writes it.
+    /// Writes the BSP.
     pub fn write(&self, to: &Path) {
         let mut files = self.files.clone();
         for system in &self.systems {

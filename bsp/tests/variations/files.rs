@@ -6,7 +6,7 @@ use super::design::Design;
 use super::random::Random;
 use super::tree::{Node, Style, write};
 
-/// A backup with the same name in a directory that nothing searches.
+/// Adds a backup with the same name in a directory that nothing searches.
 pub fn backup(design: &mut Design, random: &mut Random) -> Option<String> {
     let directory = *random.pick(&[
         "old",
@@ -31,7 +31,7 @@ pub fn backup(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{directory}/{stem}"))
 }
 
-/// Settings moved to Tcl that the revision sources.
+/// Moves settings to Tcl that the revision sources.
 pub fn sourced(design: &mut Design, random: &mut Random) -> Option<String> {
     let all = design.settings();
     let file = random.pick(&all).clone();
@@ -72,7 +72,7 @@ pub fn sourced(design: &mut Design, random: &mut Random) -> Option<String> {
     ))
 }
 
-/// A partition that the vendor compiled.
+/// Adds a partition that the vendor compiled.
 pub fn import(design: &mut Design, random: &mut Random) -> Option<String> {
     let mut all = design.settings();
     all.extend(
@@ -100,7 +100,7 @@ pub fn import(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{compiled} in {file}"))
 }
 
-/// Lines of settings that say nothing.
+/// Lines of settings without effect.
 const REMARKS: [&str; 5] = [
     "\n",
     "   # set_global_assignment -name QXP_FILE old.qxp\n",
@@ -109,7 +109,7 @@ const REMARKS: [&str; 5] = [
     "# { \" [\n",
 ];
 
-/// Comments and blank lines in settings.
+/// Adds comments and blank lines to settings.
 pub fn remarks(design: &mut Design, random: &mut Random) -> Option<String> {
     let all = design.settings();
     let file = random.pick(&all).clone();
@@ -127,7 +127,7 @@ pub fn remarks(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(file)
 }
 
-/// Another spelling of a system.
+/// Changes the spelling of a system.
 pub fn style(design: &mut Design, random: &mut Random) -> Option<String> {
     let which = random.below(design.systems.len());
     let system = &mut design.systems[which];
@@ -170,7 +170,7 @@ fn said(style: &Style) -> String {
     on.join(", ")
 }
 
-/// Another spelling of the other XML files, and other line ends. This comes last: the files are bytes afterwards.
+/// Changes the spelling of the other XML files, and line ends. This comes last: the files are bytes afterwards.
 pub fn last_touches(design: &mut Design, random: &mut Random) -> Vec<String> {
     let mut done = Vec::new();
     let mut others = design.with_ending("board_spec.xml");

@@ -9,7 +9,7 @@ const BRIDGE: &str = "altera_avalon_mm_bridge";
 /// The widest address of a BAR that is made here, in bits.
 const MOST_BITS: u64 = 29;
 
-/// Bytes of a slave, a power of two: from the public BAR map of these BSPs, or more than it has.
+/// Returns the bytes of a slave, a power of two: from the public BAR map of these BSPs, or more.
 fn span(system: &System, end: &str) -> u64 {
     let (instance, interface) = end.split_once('.').unwrap();
     let module = system.module(instance).unwrap();
@@ -28,7 +28,7 @@ fn span(system: &System, end: &str) -> u64 {
     }
 }
 
-/// The master that the host's slaves hang on.
+/// Returns the master of the host's slaves.
 fn host(design: &mut Design) -> String {
     let hip = design.hip();
     let system = design.main();
@@ -38,7 +38,7 @@ fn host(design: &mut Design) -> String {
     master.clone()
 }
 
-/// Everything on a master: address, bytes, slave.
+/// Returns everything on a master: address, bytes, slave.
 fn slaves(system: &System, master: &str) -> Vec<(u64, u64, String)> {
     let links = system.links("avalon").into_iter();
     let ours = links.filter(|(start, _)| start == master);
@@ -48,14 +48,14 @@ fn slaves(system: &System, master: &str) -> Vec<(u64, u64, String)> {
     all
 }
 
-/// Bytes of a bridge's master.
+/// Returns the bytes of a bridge's master.
 fn room(system: &System, master: &str) -> u64 {
     let bridge = master.split('.').next().unwrap();
     let bits = system.module(bridge).unwrap().parameter("ADDRESS_WIDTH");
     1 << number(bits.unwrap())
 }
 
-/// A free place, at a multiple of the size.
+/// Returns a free place, at a multiple of the size.
 fn place(system: &System, master: &str, bytes: u64, but: &str, random: &mut Random) -> Option<u64> {
     let all = slaves(system, master);
     let taken = |base: u64| {
@@ -89,7 +89,7 @@ pub fn addresses(design: &mut Design, random: &mut Random) -> Option<String> {
     let mut said = Vec::new();
     for end in all {
         let bytes = span(system, &end);
-        // A bridge that grows with the extension keeps its place.
+        // A bridge that grows with the extension stays in its place.
         if let Some(base) = place(system, &master, bytes, &end, random) {
             set_base(system, &master, &end, base);
             said.push(format!("{end} at {base:#x}"));
@@ -98,7 +98,7 @@ pub fn addresses(design: &mut Design, random: &mut Random) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// The bridges from the BAR to the host's slaves, and the BAR.
+/// Returns the bridges from the BAR to the host's slaves, and the BAR.
 fn way(design: &mut Design) -> (Vec<String>, String) {
     let hip = design.hip();
     let mut master = host(design);
@@ -121,7 +121,7 @@ pub fn larger_bar(design: &mut Design, random: &mut Random) -> Option<String> {
     let bits = |system: &System, instance: &str, name: &str| {
         number(system.module(instance).unwrap().parameter(name).unwrap())
     };
-    // A bridge that stands elsewhere than at 0, or has neighbours, would run into them.
+    // A bridge that is not at 0, or has neighbours, would overlap them.
     let alone =
         |end: &str, start: &str| system.base(start, end) == 0 && slaves(system, start).len() == 1;
     for bridge in &bridges {
@@ -179,7 +179,7 @@ fn bridge_parameters(bits: u64, width: u64) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// A new clock crossing from the host's clock to the DMA's.
+/// Adds a clock crossing from the host's clock to the DMA's.
 fn crossing(design: &mut Design, bits: u64, random: &mut Random) -> String {
     let sides = sides(design);
     let system = design.main();
@@ -211,13 +211,13 @@ pub fn cross(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{name} in front of {end}"))
 }
 
-/// Has registers and window share a clock crossing; sometimes with a slave that stays behind it.
+/// Makes registers and window share a clock crossing; sometimes with a slave that stays on it.
 pub fn shared_crossing(design: &mut Design, random: &mut Random) -> Option<String> {
     let dma = design.dma();
     let master = host(design);
     let ends = [format!("{dma}.csr"), format!("{dma}.s_nondma")];
     for end in &ends {
-        // Instead of those that they have.
+        // Instead of their own.
         let driver = design.main().driver("avalon", end)?;
         let bridge = driver.split('.').next().unwrap();
         if design.idle.contains(bridge) {
@@ -255,7 +255,7 @@ pub fn shared_crossing(design: &mut Design, random: &mut Random) -> Option<Strin
     Some(said)
 }
 
-/// A memory in the DMA's clock, or the host's, on a master.
+/// Adds a memory in the DMA's clock, or the host's, on a master.
 fn memory_behind(design: &mut Design, master: &str, base: u64, random: &mut Random) -> String {
     let sides = sides(design);
     let host = host(design);
@@ -278,7 +278,7 @@ fn memory_behind(design: &mut Design, master: &str, base: u64, random: &mut Rand
     name
 }
 
-/// Takes out a bridge that only the old DMA needs.
+/// Removes a bridge that only the old DMA needs.
 pub fn uncross(design: &mut Design, random: &mut Random) -> Option<String> {
     let idle: Vec<String> = design.idle.iter().cloned().collect();
     if idle.is_empty() {
@@ -288,7 +288,7 @@ pub fn uncross(design: &mut Design, random: &mut Random) -> Option<String> {
     dissolve(design, name)
 }
 
-/// Has what drives a bridge drive what is behind it.
+/// Connects the driver of a bridge directly to the bridge's slave.
 fn dissolve(design: &mut Design, name: &str) -> Option<String> {
     let system = design.main();
     let (inner, outer) = (format!("{name}.m0"), format!("{name}.s0"));
@@ -306,7 +306,7 @@ fn dissolve(design: &mut Design, name: &str) -> Option<String> {
     Some(format!("{name}: {start} drives {end} now"))
 }
 
-/// One more slave on the host's bus.
+/// Adds a slave on the host's bus.
 pub fn slave(design: &mut Design, random: &mut Random) -> Option<String> {
     let master = host(design);
     let base = place(design.main(), &master, 0x1000, "", random)?;
@@ -314,7 +314,7 @@ pub fn slave(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{name} at {base:#x} of {master}"))
 }
 
-/// One more slave on the BAR itself, or a BAR of its own.
+/// Adds a slave on the BAR itself, or on a BAR of its own.
 pub fn bar_slave(design: &mut Design, random: &mut Random) -> Option<String> {
     let (_, master) = way(design);
     let (hip, sides) = (design.hip(), sides(design));
@@ -330,7 +330,7 @@ pub fn bar_slave(design: &mut Design, random: &mut Random) -> Option<String> {
     }
     let bits = 12 + random.below(6) as u64;
     let all = slaves(system, &master);
-    // The bridge to the registers grows with the block's slaves: what runs into it is refused.
+    // The bridge to the registers grows with the block's slaves; a slave that it would overlap is refused.
     let first = all.iter().map(|(base, bytes, _)| (*base, 4 * bytes)).min();
     let first = first.map_or(0, |(base, bytes)| base + bytes);
     let free = |base: &u64| {
@@ -367,7 +367,7 @@ pub fn bar_slave(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{name} with {memory} at {base:#x} of {master}"))
 }
 
-/// One more interrupt.
+/// Adds an interrupt.
 pub fn interrupt(design: &mut Design, random: &mut Random) -> Option<String> {
     let master = host(design);
     let hip = design.hip();
@@ -389,7 +389,7 @@ pub fn interrupt(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{name}.irq, number {others}"))
 }
 
-/// Other numbers of the interrupts.
+/// Changes the numbers of the interrupts.
 pub fn interrupt_numbers(design: &mut Design, random: &mut Random) -> Option<String> {
     let system = design.main();
     system.touched = true;
@@ -410,9 +410,9 @@ pub fn interrupt_numbers(design: &mut Design, random: &mut Random) -> Option<Str
     Some(said.join(", "))
 }
 
-/// Interrupts by MSI-X instead of the hard IP's input.
+/// Uses MSI-X instead of the hard IP's interrupt input.
 pub fn msix(design: &mut Design, _: &mut Random) -> Option<String> {
-    // The block has a vector for one interrupt beside its own.
+    // The block has a vector for one interrupt in addition to its own.
     let senders = design.main().links("interrupt").len();
     (senders == 2).then(|| {
         design.msix = true;
@@ -420,7 +420,7 @@ pub fn msix(design: &mut Design, _: &mut Random) -> Option<String> {
     })
 }
 
-/// An instance that is not enabled, with connections.
+/// Adds a disabled instance, with connections.
 pub fn disabled(design: &mut Design, random: &mut Random) -> Option<String> {
     let master = host(design);
     let dma = design.dma();
@@ -434,11 +434,11 @@ pub fn disabled(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{name}, not enabled"))
 }
 
-/// A bridge that has its address width from its slaves.
+/// Makes a bridge that derives its address width from its slaves.
 pub fn automatic(design: &mut Design, random: &mut Random) -> Option<String> {
     let (bridges, _) = way(design);
     let bridge = random.pick(&bridges).clone();
-    // Its width has to be what its slaves make of it, since the host sees that much.
+    // Its width has to be the one that follows from its slaves, since the host sees that much.
     design
         .main()
         .module_mut(&bridge)

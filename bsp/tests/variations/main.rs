@@ -1,10 +1,10 @@
 //! Random BSPs: each is a reference BSP, or the vendor's among the fixtures, after random changes that a vendor might
-//! have made. Each must extend, its extension must be sound, and only what is meant to differ may.
+//! have made. Each must be extended, the result must be correct, and only permitted differences may occur.
 //!
-//! A variation is made of a seed. One that fails is printed as the shortest list of changes that still fails;
-//! `PEERLANE_VARIATION=reference:17` makes that of seed 17 again, alone, and leaves its files behind.
+//! A variation comes from a seed. For a failure, the test prints the shortest list of changes that still fails;
+//! `PEERLANE_VARIATION=reference:17` runs only the variation of seed 17 again, and leaves its files.
 //!
-//! Of each BSP, 12 are tried at all times and 200 by `cargo xtask test bsp-all`.
+//! For each BSP, 12 are tried at all times and 200 by `cargo xtask test bsp-all`.
 #![allow(missing_docs)]
 
 #[path = "../common/mod.rs"]
@@ -31,7 +31,7 @@ use peerlane_bsp::layout::Layout;
 use peerlane_bsp::revert;
 use random::Random;
 
-/// Something that changes a BSP, and says what; nothing, where it cannot be done.
+/// Changes a BSP and describes the change; `None` if it is not possible.
 type Change = fn(&mut Design, &mut Random) -> Option<String>;
 
 const CHANGES: [(&str, Change); 24] = [
@@ -65,10 +65,10 @@ const CHANGES: [(&str, Change); 24] = [
 const IDLE: [&str; 2] = ["dma_out", "dma_narrow"];
 const NET_IDLE: [&str; 3] = ["cross_control", "cross_window", "cross_to_endpoint"];
 
-/// Most changes of a variation, but for the spelling of its files.
+/// Most changes of a variation, in addition to the spelling of its files.
 const MOST: usize = 8;
 
-/// A change with a seed of its own, so that it stays the same when others are left out.
+/// A change with its own seed, so that it stays the same when others are left out.
 #[derive(Clone)]
 struct Step {
     change: usize,
@@ -81,7 +81,7 @@ struct Variation<'a> {
     seed: u64,
 }
 
-/// A BSP that is varied.
+/// The BSP from which variations are made.
 struct Origin {
     name: &'static str,
     bsp: PathBuf,
@@ -100,14 +100,14 @@ impl Variation<'_> {
         (0..count).map(step).collect()
     }
 
-    /// The BSP, and what was done to it.
+    /// Makes the BSP; returns it with the descriptions of the changes.
     fn make(&self, steps: &[Step], spell: bool) -> (Design, Vec<String>) {
         let mut design = Design::read(&self.origin.bsp, self.origin.idle);
         let mut said = Vec::new();
         for step in steps {
             let (name, change) = CHANGES[step.change];
             if design.msix && name == "interrupt" {
-                // More than the block has vectors for.
+                // More interrupts than the block has vectors for.
                 continue;
             }
             if let Some(what) = change(&mut design, &mut Random::new(step.seed)) {
@@ -126,14 +126,14 @@ impl Variation<'_> {
         (design, said)
     }
 
-    /// What is wrong with its extension.
+    /// Returns the faults of its extension.
     fn faults(&self, steps: &[Step], spell: bool, at: &Path) -> Vec<String> {
         let (bsp, out) = (at.join("bsp"), at.join("out"));
         let tried = catch_unwind(AssertUnwindSafe(|| {
             let (design, _) = self.make(steps, spell);
             design.write(&bsp);
             let irq = if design.msix { "msix" } else { "rxm" };
-            // Nothing of the vendor's changes that need not.
+            // Nothing of the vendor's changes unnecessarily.
             let config = format!("irq = \"{irq}\"\ninterconnect_stages = \"vendor\"");
             let config = Config::parse(Path::new("c.toml"), &config).unwrap();
             if let Err(error) = common::extend_to(&bsp, &out, config, None) {
@@ -161,7 +161,7 @@ impl Variation<'_> {
         tried.unwrap_or_else(|_| vec!["panicked, see above".into()])
     }
 
-    /// The faults, if there are any, with the fewest changes that have them.
+    /// Returns the faults, if there are any, with the fewest changes that cause them.
     fn run(&self) -> Result<(), String> {
         let faults = |steps: &[Step], spell| {
             let work = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ impl Variation<'_> {
     }
 }
 
-/// Tries variations of a BSP; or the one that the environment names.
+/// Tries variations of a BSP, or the one that the environment names.
 fn vary(
     name: &'static str,
     bsp: PathBuf,
@@ -230,7 +230,7 @@ fn vary(
     );
 }
 
-/// One variation, whose files stay.
+/// Runs one variation, and leaves its files.
 fn alone(origin: &Origin, seed: u64) {
     let variation = Variation { origin, seed };
     let at = std::env::temp_dir().join(format!("peerlane-variation-{}-{seed}", origin.name));
@@ -243,7 +243,7 @@ fn alone(origin: &Origin, seed: u64) {
     assert!(faults.is_empty(), "{}", variation.run().unwrap_err());
 }
 
-/// Every change is made in some of the variations, but for those that a BSP has no place for.
+/// Checks that every change occurs in some of the variations, except those for which a BSP has no place.
 fn all_changes_are_made(origin: &Origin, but: &[&str]) {
     let mut made = std::collections::BTreeSet::new();
     for seed in 0..200 {
@@ -259,7 +259,7 @@ fn all_changes_are_made(origin: &Origin, but: &[&str]) {
     assert_eq!(never, but, "{}", origin.name);
 }
 
-/// What the comparison must find in an extension that is sound but for this.
+/// The comparison must find each of these differences in an otherwise correct extension.
 #[test]
 fn the_comparison_finds_what_should_not_differ() {
     let system = "hardware/peerlane_ref_peerlane/acl_iface_system.qsys";
@@ -268,7 +268,7 @@ fn the_comparison_finds_what_should_not_differ() {
     let net_settings = "hardware/peerlane_net_peerlane/top.qsf";
     let net_specification = "hardware/peerlane_net_peerlane/board_spec.xml";
     for (file, from, to) in [
-        // Nothing.
+        // No change.
         (system, "", ""),
         (
             system,
@@ -300,7 +300,7 @@ fn the_comparison_finds_what_should_not_differ() {
         ("peerlane-report.mine", "", ""),
         ("README.md", "peerlane_ref", "another_board"),
         ("peerlane/vendor/README.md", "reference", "Reference"),
-        // Nothing, in the other BSP.
+        // No change, in the other BSP.
         (net_settings, "", ""),
         (net_settings, "peerlane_dma:copier", "peerlane_dma:copied"),
         (
@@ -341,7 +341,7 @@ fn the_comparison_finds_what_should_not_differ() {
     }
 }
 
-/// Tests of a BSP: a few variations, and all, which take their time.
+/// Defines tests of a BSP: a few variations, and all, which take their time.
 macro_rules! variations {
     ($name:ident, $bsp:expr, $idle:expr, $never:expr) => {
         mod $name {

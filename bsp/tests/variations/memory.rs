@@ -1,4 +1,4 @@
-//! Changes of the memory's side: banks, bursts, requirements to the interconnect.
+//! Changes of the memory's side: banks, bursts, requirements on the interconnect.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::design::{Design, System, number};
 use super::random::Random;
 use super::tree::Node;
 
-/// Instances behind a bank of the divider, and those that lead to it alone.
+/// Returns the instances on the way from a bank of the divider, and those that lead only to them.
 fn group(system: &System, divider: &str, first: &str) -> BTreeSet<String> {
     let instance = |end: &str| end.split('.').next().unwrap().to_string();
     let links = system.links("avalon");
@@ -46,7 +46,7 @@ fn set_banks(design: &mut Design, name: &str, from: usize, to: usize) {
     module.set_parameter("ADDRESS_WIDTH", &bits.to_string());
 }
 
-/// Twice as many banks: each new one is like the last.
+/// Doubles the number of banks: each new one is like the last.
 pub fn more_banks(design: &mut Design, random: &mut Random) -> Option<String> {
     let (name, banks) = divider(design);
     if banks >= 4 {
@@ -102,7 +102,7 @@ fn add_bank(
                 new.set("end", &end);
                 match renamed(node.get("start")) {
                     Some(start) => new.set("start", &start),
-                    // The divider's new master, in place of the last one.
+                    // The divider's new master replaces the last one.
                     None if node.get("start").starts_with(&format!("{divider}.bank")) => {
                         new.set("start", &format!("{divider}.bank{bank}"));
                     }
@@ -144,7 +144,7 @@ fn add_bank(
     }
 }
 
-/// A line of the bank in `board_spec.xml`, like that of the last one.
+/// Adds a line of the bank in `board_spec.xml`, like that of the last one.
 fn specify_bank(design: &mut Design, bank: usize) {
     let line = |text: &str, port: &str| {
         let found = text.lines().find(|line| line.contains(port));
@@ -171,7 +171,7 @@ fn specify_bank(design: &mut Design, bank: usize) {
     });
 }
 
-/// Half as many banks.
+/// Halves the number of banks.
 pub fn fewer_banks(design: &mut Design, _: &mut Random) -> Option<String> {
     let (name, banks) = divider(design);
     if banks != 2 {
@@ -185,7 +185,7 @@ pub fn fewer_banks(design: &mut Design, _: &mut Random) -> Option<String> {
     let kinds = ["clock", "reset", "avalon", "interrupt"];
     let mut links = kinds.iter().flat_map(|kind| system.links(kind));
     if links.any(|(start, end)| inside(&start) && !inside(&end)) {
-        // Something else lives on its clock.
+        // Another instance uses its clock.
         return None;
     }
     let exports: Vec<String> = (system.root.children.iter())
@@ -211,7 +211,7 @@ pub fn fewer_banks(design: &mut Design, _: &mut Random) -> Option<String> {
     Some("1 bank".into())
 }
 
-/// Other bursts, of bridges and of the DMA.
+/// Changes the bursts of bridges and of the DMA.
 pub fn bursts(design: &mut Design, random: &mut Random) -> Option<String> {
     let system = design.main();
     let names: Vec<String> = system
@@ -234,7 +234,7 @@ pub fn bursts(design: &mut Design, random: &mut Random) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// Requirements to the interconnect, some for connections that go.
+/// Adds requirements on the interconnect, some for connections that are removed.
 pub fn requirements(design: &mut Design, random: &mut Random) -> Option<String> {
     let dma = design.dma();
     let system = design.main();

@@ -3,7 +3,7 @@
 use super::design::Design;
 use super::random::Random;
 
-/// Replaces `from` where none of the letters of names follows.
+/// Replaces `from` if no letter of names follows.
 fn replace(text: &str, from: &str, to: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -17,7 +17,7 @@ fn replace(text: &str, from: &str, to: &str) -> String {
     out + rest
 }
 
-/// Other names of instances, wherever they stand.
+/// Changes names of instances everywhere.
 pub fn instances(design: &mut Design, random: &mut Random) -> Option<String> {
     let which = random.below(design.systems.len());
     let main = design.main().kind();
@@ -100,7 +100,7 @@ fn rename(design: &mut Design, which: usize, old: &str, new: &str) {
     }
 }
 
-/// Another name of a system that is used in another one: of its file, too.
+/// Changes the name of a system that is used in another one, and of its file.
 pub fn system(design: &mut Design, random: &mut Random) -> Option<String> {
     let inner: Vec<usize> = (0..design.systems.len())
         .filter(|&n| {
@@ -112,7 +112,7 @@ pub fn system(design: &mut Design, random: &mut Random) -> Option<String> {
     let which = *random.pick(&inner);
     let old = design.systems[which].kind();
     if old == "acl_dma" {
-        // What it is found by.
+        // The search finds it by this name.
         return None;
     }
     let new = format!(
@@ -156,7 +156,7 @@ pub fn system(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{old} → {new}"))
 }
 
-/// Another order of the elements.
+/// Changes the order of the elements.
 pub fn order(design: &mut Design, random: &mut Random) -> Option<String> {
     let which = random.below(design.systems.len());
     let system = &mut design.systems[which];
@@ -181,7 +181,7 @@ pub fn order(design: &mut Design, random: &mut Random) -> Option<String> {
     Some(format!("{said} in {}", system.kind()))
 }
 
-/// An address by another spelling.
+/// Changes the spelling of an address.
 pub fn numbers(design: &mut Design, random: &mut Random) -> Option<String> {
     let system = design.main();
     system.touched = true;

@@ -1,4 +1,4 @@
-//! A generator of random numbers that is the same everywhere.
+//! A generator of random numbers that gives the same numbers everywhere.
 
 /// SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone)]
@@ -17,12 +17,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

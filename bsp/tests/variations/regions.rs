@@ -7,7 +7,7 @@ use super::compare::{self, Faults};
 use super::design::Design;
 use super::system::{self, New};
 
-/// What becomes of members.
+/// The expected changes of members.
 pub struct Regions {
     /// The instance of the system with the DMA.
     board: String,
@@ -20,14 +20,14 @@ pub struct Regions {
 
 /// A line that makes an instance of the system with the DMA a member.
 struct Member<'a> {
-    /// Up to the last element of its path.
+    /// The text before the last element of its path.
     before: &'a str,
     instance: &'a str,
     after: &'a str,
 }
 
 impl Regions {
-    /// `after` gives the text of what became of a file.
+    /// Derives the changes; `after` returns the text of a file after the extension.
     pub fn new(
         design: &Design,
         before: &BTreeMap<PathBuf, Vec<u8>>,
@@ -39,7 +39,7 @@ impl Regions {
         let board = design.top().modules().find(|m| m.get("kind") == kind);
         let board = board.unwrap().get("name").to_string();
         let old = compare::text(&before[&path]);
-        // That a system is missing is said elsewhere.
+        // Another test reports a missing system.
         let new = after(&path).unwrap_or_else(|| old.clone());
         Self {
             board,
@@ -53,7 +53,7 @@ impl Regions {
         }
     }
 
-    /// A member by a path `…|entity:board|entity:instance`.
+    /// Reads a member by a path `…|entity:board|entity:instance`.
     fn member<'a>(&self, line: &'a str) -> Option<Member<'a>> {
         if line.trim().starts_with('#') || !line.contains(" LL_MEMBER_OF ") {
             return None;
@@ -70,8 +70,8 @@ impl Regions {
         })
     }
 
-    /// The old settings with the members that they must have in the end; and bridges that were put in and are no members,
-    /// though all that is behind them is.
+    /// Returns the old settings with the members that they must have in the end, and new bridges that are not members
+    /// although all their slaves are.
     pub fn follow(&self, old: &str, new: &str) -> (String, Faults) {
         let mut lines = Vec::new();
         let (mut all, mut added) = (BTreeSet::new(), BTreeSet::new());
@@ -86,7 +86,7 @@ impl Regions {
                 instance,
                 after,
             } = member;
-            // A bridge may take the place of one that is gone.
+            // A bridge may take the place of a removed one.
             let gone = self.gone.contains(instance);
             if !gone {
                 all.insert(instance);

@@ -1,4 +1,4 @@
-//! A system before and after an extension: which elements go, which come, and that all others stay byte for byte.
+//! A system before and after an extension: the removed and added elements; all others stay byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Item<'_> {
         self.attributes.get(name).map_or("", String::as_str)
     }
 
-    /// Kind, start, end and address of a connection.
+    /// Returns kind, start, end and address of a connection.
     fn link(&self) -> Link {
         Link {
             kind: self.get("kind").into(),
@@ -60,7 +60,7 @@ fn instance(end: &str) -> &str {
     end.split('.').next().unwrap()
 }
 
-/// A system by another parser.
+/// A system, read by another parser.
 struct System<'a> {
     items: Vec<Item<'a>>,
 }
@@ -104,7 +104,7 @@ impl<'a> System<'a> {
         self.module(name).is_some_and(|m| m.get("enabled") != "0")
     }
 
-    /// Connections of what is enabled.
+    /// Returns the connections of enabled instances.
     fn links(&self) -> Vec<Link> {
         let all = self.of("connection").map(Item::link);
         all.filter(|l| self.is_on(instance(&l.start)) && self.is_on(instance(&l.end)))
@@ -118,7 +118,7 @@ impl<'a> System<'a> {
             .collect()
     }
 
-    /// Where every slave is in which BAR, and the bridges on the way there.
+    /// Returns the place of every slave in a BAR, and the bridges on the way there.
     fn bars(&self, hip: &str) -> BTreeMap<String, (String, u64)> {
         let links = self.links();
         let mut found = BTreeMap::new();
@@ -145,7 +145,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// What may differ in a system.
+/// Returns the differences of a system that are not permitted.
 pub fn differences(design: &Design, old: &str, new: &str) -> Faults {
     let (before, after) = (System::read(old), System::read(new));
     let dma = before.of("module").find(|m| m.get("kind") == "acl_dma");
@@ -171,7 +171,7 @@ pub fn differences(design: &Design, old: &str, new: &str) -> Faults {
     pair.faults
 }
 
-/// A system without the DMA: the version may change.
+/// Compares a system without the DMA: the version may change.
 fn other(before: &System<'_>, after: &System<'_>) -> Faults {
     let stays = |item: &&Item<'_>| item.get("kind") != "version_id";
     let raw = |system: &System<'_>| -> Vec<String> {
@@ -184,7 +184,7 @@ fn other(before: &System<'_>, after: &System<'_>) -> Faults {
     }
 }
 
-/// A bridge that was put in.
+/// A new bridge.
 pub struct New {
     pub name: String,
     pub kind: String,
@@ -192,7 +192,7 @@ pub struct New {
     pub behind: BTreeSet<String>,
 }
 
-/// The instances that a system did not have.
+/// Returns the instances that a system did not have.
 pub fn inserted(old: &str, new: &str) -> Vec<New> {
     let (before, after) = (System::read(old), System::read(new));
     let links = after.links();
@@ -233,7 +233,7 @@ impl Pair<'_> {
         self.design.idle.contains(instance(end))
     }
 
-    /// Slaves of the block that stood behind a clock crossing, and stand on the host's own bridge now.
+    /// Returns slaves of the block that were on a clock crossing, and are on the host's own bridge now.
     fn moved(&self) -> Vec<String> {
         let slaves = [self.of_dma("csr"), self.of_dma("s_nondma")].into_iter();
         let crossed = |end: &String| {
@@ -245,7 +245,7 @@ impl Pair<'_> {
         slaves.filter(crossed).collect()
     }
 
-    /// Connections that must go and come, by start and end.
+    /// Returns the connections that must be removed and added, by start and end.
     fn connections(&mut self) -> (BTreeSet<Link>, BTreeSet<Link>) {
         let moved = self.moved();
         let m = self.of_dma("m");
@@ -281,7 +281,7 @@ impl Pair<'_> {
         (gone, come)
     }
 
-    /// Connections of the new block.
+    /// Returns the connections of the new block.
     fn wanted(&mut self, all: &BTreeSet<Link>, gone: &BTreeSet<Link>) -> BTreeSet<Link> {
         let link = |kind: &str, start: String, end: String, base| Link {
             kind: kind.into(),
@@ -328,7 +328,7 @@ impl Pair<'_> {
             ));
         }
         for end in slaves {
-            // Where it stands is looked at with all addresses.
+            // The test of addresses checks its place.
             let base = self
                 .after
                 .links()
@@ -352,7 +352,7 @@ impl Pair<'_> {
         wanted
     }
 
-    /// Clock and resets of the first bridge behind the BAR that leads to the registers.
+    /// Returns clock and resets of the first bridge from the BAR that leads to the registers.
     fn hosts(&self) -> Option<(String, BTreeSet<String>)> {
         let bars = self.before.bars(&self.hip);
         let (bar, at) = &bars[&self.of_dma("csr")];
@@ -379,7 +379,7 @@ impl Pair<'_> {
         }
     }
 
-    /// For each BAR that gets a bridge of its own, the connections that go and come.
+    /// Returns, for each BAR that gets its own bridge, the removed and added connections.
     fn inserted(
         &mut self,
         all: &BTreeSet<Link>,
@@ -402,7 +402,7 @@ impl Pair<'_> {
             let low = slaves.len() == 1 && slaves[0].base == Some(0);
             let bridge = self.before.module(instance(&slaves[0].end)).unwrap();
             let automatic = bridge.parameters.get("USE_AUTO_ADDRESS_WIDTH");
-            // What is behind a bridge without a width of its own may not be known.
+            // The slaves of a bridge without its own width may not be known.
             let either = automatic.is_some_and(|v| v == "1");
             let Some(new) = new.map(|start| instance(start).to_string()) else {
                 if !low {
@@ -439,7 +439,7 @@ impl Pair<'_> {
         found
     }
 
-    /// Compares the instances; gives the names of those that changed.
+    /// Compares the instances; returns the names of those that changed.
     fn modules(&mut self) -> BTreeSet<String> {
         let names = |system: &System<'_>| -> BTreeSet<String> {
             let all = system.of("module");
@@ -517,7 +517,7 @@ impl Pair<'_> {
         }
     }
 
-    /// What is not changed stands as it stood, byte for byte and in its order.
+    /// Checks that unchanged elements stay, byte for byte and in order.
     fn bytes(&mut self, gone: &BTreeSet<Link>, come: &BTreeSet<Link>, changed: &BTreeSet<String>) {
         let m = self.of_dma("m");
         let requirement = |item: &Item<'_>| {
@@ -548,13 +548,13 @@ impl Pair<'_> {
         }
     }
 
-    /// Every slave is found at its old address, and the new ones where nothing else is.
+    /// Checks that every slave is at its old address, and the new ones at free addresses.
     fn addresses(&mut self) {
         let (old, new) = (self.before.bars(&self.hip), self.after.bars(&self.hip));
         let moved = self.moved();
         for (slave, place) in &old {
             let now = new.get(slave);
-            // Beside a slave that stays behind the old crossing there is no place at the old address.
+            // If another slave stays on the old crossing, the old address is not free.
             let driver = self.before.drivers("avalon", slave);
             let driver = driver.first().cloned().unwrap_or_default();
             let taken = moved.contains(slave) && !self.is_idle(&driver);
@@ -592,7 +592,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Platform Designer's notes of instances: what goes and comes is of instances that do.
+    /// Checks Platform Designer's notes: only those of removed and added instances may change.
     fn notes(&mut self) {
         let read = |system: &System<'_>| -> BTreeMap<String, String> {
             let notes = system

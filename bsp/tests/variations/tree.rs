@@ -1,4 +1,4 @@
-//! An XML file as a tree that can be changed, and written again in many spellings.
+//! An XML file as a tree that can be changed, and written in many spellings.
 
 use super::random::Random;
 
@@ -57,7 +57,7 @@ impl Node {
         }
     }
 
-    /// The value of a `<parameter>`.
+    /// Returns the value of a `<parameter>`.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let all = self.children.iter().filter(|c| c.name == "parameter");
         let found = all.clone().find(|p| p.get("name") == name)?;
@@ -76,7 +76,7 @@ impl Node {
     }
 }
 
-/// How a file is spelt. Everything is left to chance, but for what is off.
+/// The spelling of a file. Options that are on are random.
 #[derive(Clone)]
 pub struct Style {
     pub seed: u64,
@@ -90,7 +90,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// As Platform Designer writes.
+    /// Returns the spelling of Platform Designer.
     pub fn plain() -> Self {
         Self {
             seed: 0,
@@ -105,7 +105,7 @@ impl Style {
     }
 }
 
-/// Things that stand in comments and mean nothing there.
+/// Texts in comments, where they mean nothing.
 const COMMENTS: [&str; 7] = [
     " moved in 2014 ",
     "",
@@ -171,7 +171,7 @@ impl Writer<'_> {
         self.push("<!--");
         self.push(words);
         if self.style.foreign_bytes {
-            // "für" in ISO 8859-1, which is no UTF-8.
+            // "für" in ISO 8859-1, which is not UTF-8.
             self.out.extend_from_slice(b" f\xfcr ");
         }
         self.push("-->");
@@ -265,7 +265,7 @@ impl Writer<'_> {
     }
 
     fn text(&mut self, node: &Node) {
-        // The notes of Platform Designer stand in CDATA.
+        // Platform Designer's notes are in CDATA.
         let always = node.get("name") == "bonusData";
         if (always || self.chance(self.style.cdata, 2)) && !node.text.contains("]]>") {
             return self.push(&format!("<![CDATA[{}]]>", node.text));

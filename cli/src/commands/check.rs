@@ -15,9 +15,9 @@ use peerlane_bsp::layout::{Layout, REPORT};
 
 /// Check a BSP that was extended before.
 ///
-/// The files are read anew and compared with the vendor's, which the platform keeps, and with what the block needs.
-/// Nothing is written. On a terminal the findings are a table; elsewhere each is a line `test: state: file:line: text`.
-/// Files are named from DIR on.
+/// The files are read again and compared with the vendor's originals, which the platform contains, and with the
+/// requirements of the block. Nothing is written. On a terminal the findings are a table; elsewhere each is a line
+/// `test: state: file:line: text`. File names are relative to DIR.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane check de5net_peerlane
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
-/// What is printed.
+/// The output of the command.
 #[derive(Debug, Serialize)]
 struct Said<'a> {
     /// The directory as it was given.
@@ -68,7 +68,7 @@ struct Said<'a> {
     /// Number of findings that are `wrong`.
     faults: usize,
     findings: Vec<Line<'a>>,
-    /// Whether the report is there and has a list of what is left to a person.
+    /// Whether the report exists and has a list of steps that are left to the user.
     #[serde(skip)]
     report_has_more: bool,
 }
@@ -78,12 +78,12 @@ struct Said<'a> {
 struct Line<'a> {
     test: &'a str,
     state: &'static str,
-    /// From the directory that was given on; nothing if the finding is about no file.
+    /// Path relative to the directory that was given; `None` if the finding is not about a file.
     file: Option<String>,
     line: Option<usize>,
     /// A sentence without its full stop.
     what: &'a str,
-    /// Whole sentences; nothing unless it is wrong.
+    /// The hint in whole sentences; `None` unless the finding is a fault.
     remedy: Option<&'a str>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether it is left to a person, by the test's name.
+    /// Whether the finding is a step for the user, by the name of its test.
     fn is_to_do(&self) -> bool {
         self.test == "to do" && self.state == "note"
     }
@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
             (Some(file), Some(line)) => format!("{file}:{line}: "),
         };
         let remedy = self.remedy.map(|remedy| format!(". {remedy}"));
-        // A line is a line, whatever stands in a file that a finding quotes.
+        // The output stays one line, even if a file that a finding quotes contains control characters.
         format!("{place}{}{}", self.what, remedy.unwrap_or_default()).replace(char::is_control, " ")
     }
 }
@@ -147,7 +147,7 @@ impl Said<'_> {
         outln!("{}", self.close());
     }
 
-    /// The last line.
+    /// Returns the last line of the output.
     fn close(&self) -> String {
         if self.faults > 0 {
             return format!("{}: {}", self.dir, count(self.faults, "fault"));
@@ -156,7 +156,7 @@ impl Said<'_> {
             0 => String::new(),
             n => format!(", {} to do", count(n, "thing")),
         };
-        // A check does not see all, such as room in a region.
+        // A check does not find everything, such as a lack of room in a region.
         let more = match self.report_has_more {
             true => format!("; \"What to do\" of {REPORT} may have more"),
             false => String::new(),
@@ -165,12 +165,12 @@ impl Said<'_> {
     }
 }
 
-/// A file as it is named from a directory on: `../../board_env.xml`, seen from a board's directory. It stays as it is
-/// if one of the two does not exist.
+/// Returns the path of a file relative to a directory: `../../board_env.xml`, seen from a board's directory. The path
+/// stays as it is if one of the two does not exist.
 fn from(dir: &Path, file: &Path) -> PathBuf {
     let relative = || {
         let dir = fs::canonicalize(dir).ok()?;
-        // The file may be one that is missing, and its directory, too.
+        // The file may be missing, and its directory, too.
         let there = file.ancestors().find(|part| part.exists())?;
         let rest = file.strip_prefix(there).ok()?;
         let mut full = fs::canonicalize(there).ok()?;

@@ -9,22 +9,22 @@ use peerlane_bsp::config::Config;
 
 /// Write the block as a Platform Designer component, for a system that you make by hand.
 ///
-/// OUT gets ip/peerlane_dma with the component, its help page, the Verilog and the timing constraints; copy ip into
-/// the Quartus project, where Platform Designer finds it. You say where its slaves will be in the BAR and how much
-/// FPGA memory there is: BUILD_ID, which the driver compares, stands for all of it. The places of chan, att and
-/// (with irq = "msix") msix are those of section bar in the configuration. In Platform Designer the component compares
-/// the build with what it is connected to, and its help page says what to connect.
+/// OUT gets ip/peerlane_dma with the component, its help page, the Verilog and the timing constraints; copy ip into the
+/// Quartus project, where Platform Designer finds it. The options state where its slaves will be in the BAR and how
+/// much FPGA memory there is: BUILD_ID, which the driver compares, represents all of it. The offsets of chan, att and
+/// (with irq = "msix") msix are those in section bar of the configuration. In Platform Designer the component compares
+/// the build with its connections, and its help page lists the connections that it needs.
 ///
-/// With kind = "stream" in the section `port` the block has a streaming port, and the hard IP's component that goes with it
+/// With kind = "tlp" in the section `port` the block has a TLP port, and the hard IP's component for it
 /// (peerlane_pcie_hip) is written, too; without a kind the port is txs, which every device family has.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane config > peerlane.toml      # and set chan_base and att_base of [bar]
   peerlane component --config peerlane.toml --bar 0 --csr 0xc800 --memory 8GiB --out block
   peerlane component --config peerlane.toml --bar 2 --csr 0x3000 --window 0x10000 --memory 4GiB --out block
-  peerlane component --config stream.toml --bar 0 --csr 0xc800 --bar-size 512KiB --memory 8GiB --out block")]
+  peerlane component --config tlp.toml --bar 0 --csr 0xc800 --bar-size 512KiB --memory 8GiB --out block")]
 pub struct Args {
-    /// A configuration file with the places in its section bar.
+    /// A configuration file with the offsets in its section bar.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Number of the BAR that leads to the block's slaves.
@@ -39,18 +39,18 @@ pub struct Args {
     /// Bytes of FPGA memory from address 0 on, such as 4GiB.
     #[arg(long, value_name = "SIZE", value_parser = number)]
     memory: u64,
-    /// Bytes of the BAR, such as 512KiB: for a streaming port, which decodes it.
+    /// Bytes of the BAR, such as 512KiB: only for a TLP port, which decodes it.
     #[arg(long, value_name = "SIZE", value_parser = number)]
     bar_size: Option<u64>,
-    /// Clock of the hard IP's application in MHz: for a streaming port, 250 if it is left out.
+    /// Clock of the hard IP's application in MHz: only for a TLP port; 250 if it is left out.
     #[arg(long, value_name = "MHZ")]
     clock: Option<u32>,
-    /// The directory to make; it must not exist.
+    /// The directory to create; it must not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
-/// A number: decimal, hexadecimal, or with KiB, MiB, GiB or TiB.
+/// Parses a number: decimal, hexadecimal, or with KiB, MiB, GiB or TiB.
 fn number(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text} is no number such as 51200, 0xc800 or 4GiB");
     if let Some(digits) = text.strip_prefix("0x") {

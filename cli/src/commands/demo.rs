@@ -22,10 +22,10 @@ use peerlane_bsp::config::PortKind;
 
 The last line is `demo: PASS` or `demo: FAIL`; the exit status is 0 or 2.")]
 pub struct Args {
-    /// The BSP to extend; without it a small one of Peerlane's own.
+    /// The BSP to extend; the default is a small one of Peerlane's own.
     #[arg(long, value_name = "DIR")]
     bsp: Option<PathBuf>,
-    /// The block's port to PCIe, txs or stream; without it the one that the BSP gets by itself.
+    /// The block's port to PCIe, txs or tlp; the default is the one that the BSP gets without a configuration.
     #[arg(long, value_name = "PORT", value_parser = port)]
     port: Option<PortKind>,
     /// MiB to move in each direction.
@@ -37,21 +37,21 @@ pub struct Args {
     /// Keep the extended BSP in this directory, which must not exist.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Write the results to this file too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// A port, as `kind` below `[port]` of a configuration names it.
+/// Parses a port, as `kind` below `[port]` of a configuration names it.
 fn port(text: &str) -> Result<PortKind, String> {
     match text {
         "txs" => Ok(PortKind::Txs),
-        "stream" => Ok(PortKind::Stream),
-        _ => Err("give txs or stream".into()),
+        "tlp" => Ok(PortKind::Tlp),
+        _ => Err("give txs or tlp".into()),
     }
 }
 
-/// A size to move.
+/// Parses a size to move.
 fn mebibytes(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|size| (1..=240).contains(size));
     number.ok_or_else(|| "give a whole number of MiB from 1 to 240".into())

@@ -9,8 +9,8 @@ use peerlane_bsp::error::{Error, ErrorKind, Place};
 
 /// Show a BSP: a block diagram, and its addresses, interrupts and clocks as tables.
 ///
-/// Of a BSP that `peerlane extend` wrote, it shows what the vendor had, too: what was put in is
-/// highlighted, what was taken out is dashed.
+/// For a BSP that `peerlane extend` wrote, the diagram also shows the vendor's design: added parts are highlighted,
+/// removed parts are dashed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane diagram --bsp de5net/hardware/de5net_a7
@@ -24,12 +24,13 @@ pub struct Args {
     /// The file to write; without it the result is printed.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What is written. Without it the ending of FILE (svg, html, json, txt) says it, and what is printed are the tables.
+    /// The output format. The default follows from the extension of FILE (svg, html, json, txt); printed output has the
+    /// tables.
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
 
-/// What is written.
+/// The output format.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
     /// The block diagram.
@@ -42,7 +43,7 @@ enum Format {
     Json,
 }
 
-/// What is written into a file of that name.
+/// Returns the format that belongs to the extension of a file name.
 fn of_ending(file: &Path) -> Result<Format, Error> {
     let ending = file.extension().map(|e| e.to_ascii_lowercase());
     match ending.as_ref().and_then(|e| e.to_str()) {

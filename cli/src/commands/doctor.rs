@@ -10,11 +10,12 @@ use serde::Serialize;
 use crate::commands::{FAILED, Outcome, count, table};
 use crate::doctor::{self, Finding, Reads, State, Where};
 
-/// Find out what keeps a board and a GPU from exchanging data directly, and what to do about it.
+/// Find the reasons why a board and a GPU cannot exchange data directly, and hints for each.
 ///
-/// It looks at the devices, their links, the way between them in the tree of bridges, IOMMUs, the GPU's BAR, driver and
-/// bitstream, permissions, the library for OpenCL's runtime and OpenCL's driver; then it moves data between board and GPU, both ways, and compares them.
-/// The probes use memory of their own and a channel of the board's.
+/// The command examines the devices, their links, the way between them in the tree of bridges, IOMMUs, the GPU's BAR,
+/// driver and bitstream, permissions, the library for OpenCL's runtime and OpenCL's driver. Then it moves data between
+/// board and GPU in both directions, and compares them. The probes use memory of their own and one channel of the
+/// board.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane doctor
@@ -27,20 +28,22 @@ pub struct Args {
     /// Print the findings as JSON.
     #[arg(long)]
     json: bool,
-    /// Move no data.
+    /// Do not move any data.
     #[arg(long)]
     no_probes: bool,
-    /// Have the board read nothing of the GPU's. A computer that never answers leaves a board that must be reset.
+    /// Do not let the board read from a GPU. A computer on which such a read is never answered leaves a board that must
+    /// be reset.
     #[arg(long)]
     no_reads: bool,
-    /// Try to read GPUs from which the board was not seen to read before. On a board with the hard IP's bridge, a read that is
-    /// not answered has the driver reset the board's link, which ends the transfers of all programs.
+    /// Try reads from GPUs even if no read by the board from them has succeeded before. On a board with the hard IP's
+    /// bridge, the driver resets the board's link after a read that is not answered, which ends the transfers of all
+    /// programs.
     #[arg(long, conflicts_with = "no_reads")]
     prove_reads: bool,
-    /// Probe the simulated board and its GPU, and look at nothing else.
+    /// Only probe the simulated board and its GPU; examine nothing else.
     #[arg(long, conflicts_with_all = ["root", "no_probes"])]
     simulated: bool,
-    /// Look at a copy of another computer's /sys and /dev below this directory; nothing is probed then.
+    /// Examine a copy of another computer's /sys and /dev below this directory; nothing is probed then.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }

@@ -8,10 +8,10 @@ use peerlane_bsp::driver::{Board, table};
 
 /// Write the kernel driver's table of boards for extended BSPs.
 ///
-/// The table says by which PCI IDs a board is found and where the block lies in its BAR. Boards of one vendor and
-/// device are told apart by their subsystems (identity.subsystem_device of the configuration). It is the file
-/// src/boards_table.rs of the driver's source. The README.md of each extended platform has the steps that build and
-/// install a driver with it.
+/// The table lists the PCI IDs by which a board is found, and the block's offset in its BAR. Boards of the same vendor
+/// and device are distinguished by their subsystems (identity.subsystem_device of the configuration). The table is the
+/// file src/boards_table.rs of the driver's source. The README.md of each extended platform has the steps that build
+/// and install a driver with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane driver de5net_peerlane
@@ -19,7 +19,7 @@ use peerlane_bsp::driver::{Board, table};
 
 The exit status is 0 if the table is made, else 2.")]
 pub struct Args {
-    /// BSPs that `peerlane extend` wrote.
+    /// Platforms that `peerlane extend` wrote.
     #[arg(required = true, value_name = "DIR")]
     bsps: Vec<PathBuf>,
     /// The file to write; without it the table is printed.

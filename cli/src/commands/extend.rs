@@ -13,9 +13,9 @@ use peerlane_bsp::size::size;
 
 /// Put the Peerlane DMA block into an OpenCL BSP.
 ///
-/// The vendor's BSP is only read. A whole platform for `aoc` is written, in which the acl_dma instance is replaced
-/// by peerlane_dma. Its README.md has the steps from there to a board that works, and peerlane-report.md says what
-/// was changed and why. `peerlane check` looks at it again, `peerlane revert` gives the vendor's BSP back.
+/// The vendor's BSP is only read. A whole platform for `aoc` is written, in which the acl_dma instance is replaced by
+/// peerlane_dma. Its README.md has the steps from there to a working board, and peerlane-report.md lists the changes
+/// and their reasons. `peerlane check` checks the platform later, and `peerlane revert` restores the vendor's BSP.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("result").required(true).args(["out", "dry_run"])))]
 #[command(after_help = "Examples:
@@ -23,25 +23,26 @@ use peerlane_bsp::size::size;
   peerlane extend --bsp de5net --out de5net_peerlane --config peerlane.toml
   peerlane extend --bsp de5net --dry-run
 
-`peerlane config` prints a configuration file. `kind = \"stream\"` below [port] in it gives the board a streaming port,
-by which the block makes PCIe packets itself, with `gen = 3` at Gen3; docs/bsp.md says what that takes. The exit status is 0 if all is well, else 2.")]
+`peerlane config` prints a configuration file. `kind = \"tlp\"` below [port] in it gives the board a TLP port,
+by which the block makes PCIe packets itself, with `gen = 3` at Gen3; docs/fpga/tlp-port.md says what that takes. The exit status is 0 if all is well, else 2.")]
 pub struct Args {
     /// The vendor's BSP: its hardware/<board> directory, or a BSP root.
     #[arg(long, value_name = "DIR")]
     bsp: PathBuf,
-    /// Which board of a BSP root that has several; the others are kept as they are.
+    /// The board to extend, if the BSP root has several; the others stay unchanged.
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
-    /// The directory to make; it must not exist.
+    /// The directory to create; it must not exist.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// A configuration file; without it the defaults hold.
+    /// A configuration file; without it the defaults apply.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Another copy of the report: Markdown if the name ends in .md or .txt, JSON if in .json.
+    /// Also write the report to this file: Markdown if the name ends in .md or .txt, JSON if in .json.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Print the report, and keep nothing: the platform is made in the system's temporary directory, and goes again.
+    /// Print the report and keep nothing: the platform is written to the system's temporary directory, and deleted
+    /// again.
     #[arg(long)]
     dry_run: bool,
 }

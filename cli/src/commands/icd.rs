@@ -7,10 +7,10 @@ use crate::commands::{FAILED, Outcome};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 use peerlane_icd_setup::{Failed, LIBRARY, Places, Settings};
 
-/// Install the OpenCL driver around a vendor library that is none, or check it.
+/// Install the OpenCL driver for a vendor library that is not a driver itself, or check it.
 ///
-/// OpenCL libraries of FPGA boards before AOCL 15 cannot be used beside others. The driver libpeerlane_icd.so loads
-/// such a one, and OpenCL's loader (libOpenCL.so.1) loads the driver.
+/// OpenCL libraries of FPGA boards before AOCL 15 cannot be used together with others. The driver libpeerlane_icd.so
+/// loads such a library, and OpenCL's loader (libOpenCL.so.1) loads the driver.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo env \"PATH=$PATH\" peerlane icd install --vendor /opt/altera/13.1/hld/host/linux64/lib/libalteracl.so
@@ -21,7 +21,7 @@ Programs have to be linked with OpenCL's loader (-lOpenCL) for that, and not wit
 
 The exit status is 0 if all went well, else 2.")]
 pub struct Args {
-    /// Where the system is: files are written and looked for below it.
+    /// Root directory of the system: files are written and searched below it.
     #[arg(long, value_name = "DIR", default_value = "/", global = true)]
     root: PathBuf,
     #[command(subcommand)]
@@ -32,22 +32,23 @@ pub struct Args {
 enum What {
     /// Install the driver for all programs, and check it.
     ///
-    /// The vendor library is loaded for the check, in a process of its own.
+    /// For the check, the vendor library is loaded in a separate process.
     Install {
-        /// The driver's file. Default: libpeerlane_icd.so beside this program.
+        /// The driver's file. Default: libpeerlane_icd.so in the directory of this program.
         #[arg(long, value_name = "FILE")]
         library: Option<PathBuf>,
-        /// The vendor library that it loads: a path, or a name without `/` for the dynamic linker to look for. Default: as
-        /// /etc/peerlane/icd.toml says, else libalteracl.so. With it that file is written anew.
+        /// The vendor library that the driver loads: a path, or a name without `/` for the dynamic linker to search.
+        /// Default: the setting in /etc/peerlane/icd.toml, else libalteracl.so. With this option that file is written
+        /// again.
         #[arg(long, value_name = "FILE")]
         vendor: Option<PathBuf>,
-        /// A library that is loaded before it; can be given several times, in order.
+        /// A library that is loaded before the vendor library; can be given several times, in order.
         #[arg(long = "helper", value_name = "FILE", requires = "vendor")]
         helpers: Vec<PathBuf>,
     },
-    /// Take the driver away; its settings stay.
+    /// Remove the driver; its settings stay.
     Uninstall,
-    /// Say whether programs find the driver and whether it finds a platform.
+    /// Report whether programs find the driver and whether it finds a platform.
     Check,
 }
 

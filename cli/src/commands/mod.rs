@@ -1,4 +1,4 @@
-//! The subcommands of `peerlane`, a file each: `Args` and `run(&Args) -> Outcome`.
+//! The subcommands of `peerlane`, one file each: `Args` and `run(&Args) -> Outcome`.
 
 pub mod bench;
 pub mod check;
@@ -33,7 +33,7 @@ pub type Outcome = Result<ExitCode, Error>;
 /// Exit status of a run that failed or a check that found a fault.
 pub const FAILED: u8 = 2;
 
-/// A table that fits the terminal, with its heads.
+/// Returns a table that fits the terminal, with these headers.
 fn table(heads: &[&str]) -> Table {
     let mut table = Table::new();
     table
@@ -44,14 +44,15 @@ fn table(heads: &[&str]) -> Table {
                 .iter()
                 .map(|head| Cell::new(head).add_attribute(Attribute::Bold)),
         );
-    // Serial consoles say that they have no columns.
+    // Serial consoles report a width of zero columns.
     if table.width().is_some_and(|columns| columns < 20) {
         table.set_width(80);
     }
     table
 }
 
-/// A text in lines of a width, all but the first two columns in; as it is where there is no terminal.
+/// Wraps a text to a width, with all lines but the first indented by two columns; without a width, returns it
+/// unchanged.
 fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else {
         return text.into();
@@ -73,7 +74,7 @@ fn wrapped(text: &str, width: Option<usize>) -> String {
     out
 }
 
-/// A number of things: `1 fault`, `2 faults`.
+/// Formats a count with its noun: `1 fault`, `2 faults`.
 fn count(number: usize, one: &str) -> String {
     match number {
         1 => format!("1 {one}"),
@@ -81,7 +82,7 @@ fn count(number: usize, one: &str) -> String {
     }
 }
 
-/// Writes results as JSON, and where they come from.
+/// Writes results and their provenance as JSON.
 fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
     #[derive(Serialize)]
     struct Stamped<'a, T> {
@@ -98,7 +99,7 @@ fn save_json(file: &Path, results: &impl Serialize) -> Result<(), Error> {
     save(file, &text)
 }
 
-/// Refuses a file that could not be written, before the work that is to go into it.
+/// Rejects a file that could not be written, before the work whose results go into it.
 fn check_file(file: &Path) -> Result<(), Error> {
     let problem = |what: &str, remedy: &str| {
         Err(Error::new(
@@ -122,7 +123,7 @@ fn check_file(file: &Path) -> Result<(), Error> {
             "the directory for this file does not exist",
             "Make it first, or give another name.",
         ),
-        // Dropped at once: it is gone again.
+        // Dropped immediately, which deletes it.
         directory => match tempfile::NamedTempFile::new_in(directory) {
             Ok(_) => Ok(()),
             Err(e) => Err(Error::io(file, "write the results", &e)),
@@ -137,15 +138,16 @@ fn directory_of(file: &Path) -> &Path {
     }
 }
 
-/// Writes a text, whole or not at all.
+/// Writes a text, completely or not at all.
 fn save(file: &Path, text: &str) -> Result<(), Error> {
     replace(file, "write the results", text.as_bytes())
 }
 
-/// Writes beside the file and renames, so that there is never half a file. `doing` is for the error.
+/// Writes to a temporary file in the same directory and renames it, so that there is never half a file. `doing` is for
+/// the error.
 fn replace(file: &Path, doing: &str, bytes: &[u8]) -> Result<(), Error> {
     let failed = |e: &std::io::Error| Error::io(file, doing, e);
-    // As any new file: what the umask leaves. A temporary file's own is its owner's alone.
+    // The mode of any new file, subject to the umask. The default mode of a temporary file is for its owner only.
     let mut temporary = tempfile::Builder::new()
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(directory_of(file))

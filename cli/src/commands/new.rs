@@ -9,10 +9,10 @@ use peerlane_bsp::config::Config;
 
 /// Make a BSP with the Peerlane DMA block for a Stratix V board that has none.
 ///
-/// A description of the board, a TOML file, says device, link, clocks, memory and pins. The result is what
-/// `peerlane extend` would make of the vendor's BSP, if there were one: `peerlane check` checks it,
-/// and the report in it says what is where. No FPGA tool ever saw a board that was made so; the platform's
-/// README.md has the steps that remain, and the one in the board's directory says what the board has not.
+/// A description of the board, a TOML file, defines device, link, clocks, memory and pins. The result is the same as
+/// that of `peerlane extend` for a vendor's BSP, if there were one: `peerlane check` checks it, and its report
+/// describes the system. No FPGA tool has ever processed a board that was made this way. The platform's README.md has
+/// the steps that remain, and the one in the board's directory lists the features that the board lacks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane new --list
@@ -27,16 +27,16 @@ pub struct Args {
     /// The description: a file, or the name of a board that comes with Peerlane.
     #[arg(long, value_name = "FILE|NAME")]
     board: Option<PathBuf>,
-    /// The directory to make; it must not exist.
+    /// The directory to create; it must not exist.
     #[arg(long, value_name = "DIR", requires = "board", required_unless_present_any = ["list", "show", "ports"])]
     out: Option<PathBuf>,
-    /// The fragment with the pins, in place of the one that the description names.
+    /// The fragment with the pins; it replaces the one that the description names.
     #[arg(long, value_name = "FILE", requires = "out")]
     pins: Option<PathBuf>,
-    /// A configuration file of the block; without it the defaults hold.
+    /// A configuration file of the block; without it the defaults apply.
     #[arg(long, value_name = "FILE", requires = "out")]
     config: Option<PathBuf>,
-    /// Print a fragment for the board's pins, to be filled in.
+    /// Print a template for the fragment with the board's pins.
     #[arg(long, requires = "board", conflicts_with = "out")]
     ports: bool,
     /// List the boards that come with Peerlane.

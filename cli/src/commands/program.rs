@@ -10,13 +10,14 @@ use crate::link::Port;
 use crate::signals::Signals;
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
-/// Configure an FPGA by another way than PCIe while the computer runs: by JTAG, for one.
+/// Configure an FPGA while the computer runs, by a way other than PCIe, such as JTAG.
 ///
-/// An FPGA that is configured takes its link down. A port that sees that reports an error, for which the firmware of many servers
-/// restarts the computer. So the port above has its link disabled meanwhile, which is no error by the specification, whoever
-/// handles errors. The board is removed from the kernel before, and looked for afterwards; no driver is needed. The command line
-/// behind `--` does the rest. It is for the first image of a board, and for whoever programs without Peerlane's driver: OpenCL
-/// programs and `aocl program` go by the driver.
+/// An FPGA takes its link down while it is configured. A port that detects this reports an error, after which the
+/// firmware of many servers restarts the computer. Therefore the link of the port above is disabled during the
+/// configuration, which is not an error by the specification, regardless of the error handling. The board is removed
+/// from the kernel before, and searched for afterwards; no driver is needed. The command line after `--` configures the
+/// FPGA. Use this for the first image of a board, and for programming without Peerlane's driver; OpenCL programs and
+/// `aocl program` use the driver.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo -E env \"PATH=$PATH\" peerlane program --device 0000:01:00.0 -- quartus_pgm -c 1 -m jtag -o \"p;top.sof@1\"
@@ -26,10 +27,10 @@ It needs root. The exit status is 0 if the command was done and a device is ther
 New IDs, or larger BARs than the firmware left room for, take a restart of the computer.")]
 #[command(group = clap::ArgGroup::new("which").args(["device", "port"]).required(true))]
 pub struct Args {
-    /// The FPGA's slot: 0000:01:00.0. No driver may have it.
+    /// The FPGA's slot: 0000:01:00.0. No driver may be bound to it.
     #[arg(long, value_name = "SLOT")]
     device: Option<String>,
-    /// The port above the FPGA, where no device is seen below it yet.
+    /// The port above the FPGA, if no device is visible below it yet.
     #[arg(long, value_name = "SLOT")]
     port: Option<String>,
     /// The program that configures the FPGA, and its arguments.
@@ -49,7 +50,7 @@ fn refused(slot: &str, what: impl Into<String>, remedy: impl Into<String>) -> Er
     )
 }
 
-/// The port above the FPGA, and the slots of what is below it.
+/// Returns the port above the FPGA, and the slots of the devices directly below it.
 fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
     let absent = |slot: &str| {
         let what = "there is no such PCI device";
@@ -82,7 +83,7 @@ fn find(args: &Args, bus: &Bus) -> Result<(String, Vec<String>), Error> {
             return Err(refused(slot, what, remedy));
         }
     }
-    // The first one below takes what is behind it along.
+    // Removal of the first device below the port also removes the devices below it.
     let slots = below.filter(|device| device.above.last() == Some(&port));
     Ok((
         port.clone(),
@@ -95,17 +96,17 @@ pub fn run(args: &Args) -> Outcome {
     let bus = Bus::read(&args.root);
     let (slot, below) = find(args, &bus)?;
     let port = Port::open(&args.root, &slot)?;
-    // The link comes up again, whatever signal comes.
+    // The link is enabled again even after a signal.
     let signals = Signals::watch()?;
     for device in &below {
         port.remove(device)?;
     }
-    // What was removed comes back.
+    // On an error the removed devices are found again.
     let disabled = port.disable().inspect_err(|_| drop(port.rescan()))?;
     outln!("{slot}: its link is disabled");
     let (program, arguments) = args.command.split_first().expect("clap requires one");
     let ended = Command::new(program).args(arguments).status();
-    // Also where the program has failed: the FPGA may be as it was.
+    // Also after a failure of the program: the FPGA may still have its old configuration.
     let trained = disabled.enable()?;
     outln!(
         "{slot}: its link is {}",

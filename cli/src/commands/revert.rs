@@ -7,11 +7,11 @@ use crate::commands::Outcome;
 use peerlane_bsp::kept::Origin;
 use peerlane_bsp::revert::{Options, revert};
 
-/// Give the vendor's BSP back out of an extended one, byte for byte.
+/// Restore the vendor's BSP from an extended one, byte for byte.
 ///
-/// The extended platform is only read, and nothing else is needed: it keeps all of the vendor's files, with their
-/// names, links, permissions and empty directories. Each is compared with its hash before the new directory
-/// gets its name. Files of the platform that were changed since it was written are named, and nothing is done.
+/// The extended platform is only read, and nothing else is needed: it contains all of the vendor's files, with their
+/// names, links, permissions and empty directories. Each is compared with its hash before the new directory gets its
+/// name. If files of the platform were changed since it was written, they are listed, and nothing is done.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   peerlane revert --bsp de5net_peerlane --out de5net
@@ -22,10 +22,10 @@ pub struct Args {
     /// A platform that `peerlane extend` wrote, or its hardware/<board> directory.
     #[arg(long, value_name = "DIR")]
     bsp: PathBuf,
-    /// The directory to make; it must not exist.
+    /// The directory to create; it must not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Leave behind what was changed in the platform since; it stays there.
+    /// Leave out the later changes to the platform; they stay there.
     #[arg(long)]
     without_edits: bool,
 }

@@ -10,12 +10,13 @@ use crate::commands::{Outcome, table};
 use crate::top::{Kernel, Rates, Sample, Screen, Simulated, Source, View, Waits, Woken};
 use peerlane_bsp::error::Error;
 
-/// Show what a board does: rates of each channel and direction, what is under way, completions, errors, interrupts.
+/// Show the activity of a board: rates of each channel and direction, work in progress, completions, errors,
+/// interrupts.
 ///
-/// The numbers are the block's own counters, as of one moment each, of which the difference is shown. They are the
-/// administrator's to read. As everywhere in Peerlane, a write goes from FPGA memory to a GPU or the host, and a read comes
-/// from there. A process rings the doorbells of its channel by itself, so that the driver does not know how
-/// much is under way on it; of the simulated board that is known.
+/// The numbers are differences between two samples of the block's own counters, each taken at one moment. Only the
+/// administrator can read them. As everywhere in Peerlane, a write goes from FPGA memory to a GPU or the host, and a
+/// read comes from there. A process rings the doorbells of its channel by itself, so the driver does not know how much
+/// work is in progress on it; for the simulated board this is known.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo env \"PATH=$PATH\" peerlane top
@@ -25,19 +26,19 @@ use peerlane_bsp::error::Error;
 
 `q` or Ctrl-C ends it. Where standard output is no terminal, a view follows the other.")]
 pub struct Args {
-    /// The board; without it the first one.
+    /// The board; the default is the first one.
     #[arg(long, value_name = "FILE")]
     device: Option<PathBuf>,
-    /// Show the simulated board, under a load of its own. Its rates are those of simulated time.
+    /// Show the simulated board, under its own load. Its rates are those of simulated time.
     #[arg(long, conflicts_with = "device")]
     simulated: bool,
     /// Seconds between two views.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
-    /// Show one view, and end.
+    /// Show one view and exit.
     #[arg(long)]
     once: bool,
-    /// Print each view as JSON, in a line.
+    /// Print each view as JSON, on one line.
     #[arg(long)]
     json: bool,
 }
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut before = source.sample()?;
     let mut screen = Screen::new(!args.once && !args.json)?;
     let ended = watch(args, &mut *source, &mut before, &mut screen);
-    // The terminal is as it was before anything is said of an error.
+    // The terminal is restored before an error is printed.
     drop(screen);
     ended.map(|()| ExitCode::SUCCESS)
 }
@@ -103,7 +104,7 @@ fn watch(
     }
 }
 
-/// A rate with three digits or so.
+/// Formats a rate with about three digits.
 fn short(rate: f64) -> String {
     match rate {
         r if r >= 1e6 => format!("{:.1} M", r / 1e6),
@@ -112,7 +113,7 @@ fn short(rate: f64) -> String {
     }
 }
 
-/// Bytes in all.
+/// Formats a number of bytes.
 fn amount(bytes: u64) -> String {
     match bytes {
         0x4000_0000.. => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),

@@ -10,10 +10,11 @@ use peerlane_package::upgrade_package;
 /// Rewrite a package of AOCL 14.1 to 18.1, Standard Edition, for the open FPGA runtime for OpenCL.
 ///
 /// The open runtime reads autodiscovery text of version 23 only, and packages of AOCL 14.1 to 18.1 have version 13 or
-/// 14; those of the Pro Edition have others (18.1.2: 17), and are refused. The text is rewritten; everything else in the package stays as it is, byte for byte. libpeerlane_mmd.so shows
-/// the runtime a board's own text in the same way.
+/// 14; those of the Pro Edition have others (18.1.2: 17), and are rejected. The text is rewritten; everything else in
+/// the package stays unchanged, byte for byte. libpeerlane_mmd.so presents a board's own text to the runtime in the
+/// same way.
 ///
-/// The runtime programs the board once in each process with such a package, also where the board has the same
+/// The runtime programs the board once in each process with such a package, even if the board has the same
 /// configuration already.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -1,5 +1,5 @@
-//! The whole path once: a BSP is extended, the Verilog in it is built, and the host library moves data
-//! through it, beside the thesis's design on the same link.
+//! The whole path once: a BSP is extended, the Verilog in it is built, and the host library moves data through it; the
+//! result is compared with the thesis's design on the same link.
 
 mod moves;
 mod summary;
@@ -24,26 +24,26 @@ pub use summary::{Row, Summary};
 /// Peerlane's own small BSP.
 static REFERENCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../bsp/reference");
 
-/// What to do.
+/// Parameters of the demo.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The BSP to extend; `None` is Peerlane's own.
+    /// The BSP to extend; `None` means Peerlane's own.
     pub bsp: Option<PathBuf>,
-    /// The block's port to PCIe; `None` is the one that the BSP gets by itself.
+    /// The block's port to PCIe; `None` means the port that the BSP gets by default.
     pub port: Option<PortKind>,
     /// Bytes to move in each direction.
     pub bytes: u64,
     /// Seed of the random data.
     pub seed: u64,
-    /// Where to keep the extended BSP.
+    /// Directory in which the extended BSP is kept.
     pub keep: Option<PathBuf>,
 }
 
-/// Extends, builds, moves, compares.
+/// Extends a BSP, builds its block, moves data, and compares them.
 ///
 /// # Errors
-/// When the BSP cannot be extended, a tool is missing, or the board fails. Data that arrive wrong are a
-/// result, not an error.
+/// If the BSP cannot be extended, a tool is missing, or the board fails. Data that arrive wrong are a result, not an
+/// error.
 pub fn run(options: &Options) -> Result<Summary> {
     let work = tempfile::tempdir()
         .map_err(|e| Error::io(std::env::temp_dir(), "make a temporary directory", &e))?;
@@ -108,12 +108,12 @@ pub fn run(options: &Options) -> Result<Summary> {
     ))
 }
 
-/// The simulated board around a build. A block with a streaming port decodes the BAR itself, so the host must know where
-/// its slaves are.
+/// Returns the simulated board for a build. A block with a TLP port decodes the BAR itself, so the host must know the
+/// offsets of its slaves.
 fn board(build: &Build) -> BoardConfig {
     let mut board = BoardConfig::default();
     let config = &build.config;
-    if !config.streams() {
+    if !config.has_tlp_port() {
         return board;
     }
     let at = |slave: &str| build.slaves.get(slave).copied();
@@ -125,7 +125,7 @@ fn board(build: &Build) -> BoardConfig {
         channels: at("chan").unwrap_or(usual.channels),
         att: at("att").unwrap_or(usual.att),
         msix: at("msix").unwrap_or(usual.msix),
-        // A function has six BARs.
+        // A function has at most six BARs.
         number: build.bar as u8,
         sizes: Some(BarSizes {
             channels: config.chan_bytes(),
@@ -136,7 +136,7 @@ fn board(build: &Build) -> BoardConfig {
     board
 }
 
-/// The block as it stands in the BSP, compiled.
+/// Compiles the block from its files in the BSP.
 fn library(build: &Build, layout: &Layout, toolchain: &Toolchain) -> Result<Library> {
     let mut model = peerlane_verilated::Build::new(peerlane_hdl::TOP);
     for file in build.verilog(layout) {
@@ -154,7 +154,7 @@ fn describe(link: &LinkConfig) -> String {
     )
 }
 
-/// A line that turns while something takes its time, and stays when it is done.
+/// Returns a line with a spinner that turns during a step, and stays when the step is done.
 fn spinner(message: &'static str) -> ProgressBar {
     let bar = ProgressBar::new_spinner().with_message(message);
     if let Ok(style) = ProgressStyle::with_template("{spinner:.cyan} {msg} ({elapsed})") {
@@ -164,7 +164,7 @@ fn spinner(message: &'static str) -> ProgressBar {
     bar
 }
 
-/// The last word of a step; a line of its own where there is no terminal to turn on.
+/// Prints the result of a step; on a line of its own without a terminal for the spinner.
 fn finish(step: &ProgressBar, message: String) {
     if step.is_hidden() {
         errln!("{message}");

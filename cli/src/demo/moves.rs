@@ -11,18 +11,18 @@ use peerlane_simulated::SimBoard;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Simulated time between two looks at the progress.
+/// Simulated time between two updates of the progress.
 const SLICE: Duration = Duration::from_micros(200);
-/// Simulated time without any progress after which the transfer is given up.
+/// Number of slices of simulated time without progress after which the transfer is given up.
 const PATIENCE: u32 = 500;
 
-/// Bytes a descriptor.
+/// Bytes per descriptor.
 const PIECE: u32 = 1 << 20;
 
-/// What one direction did.
+/// Result of one direction.
 #[derive(Debug, Clone)]
 pub struct Moved {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Simulated nanoseconds from the submission to the end of the wait.
     pub ns: f64,
@@ -32,20 +32,20 @@ pub struct Moved {
     pub requests: u64,
     /// Interrupts.
     pub interrupts: u64,
-    /// Whether every byte was right.
+    /// Whether every byte was correct.
     pub correct: bool,
 }
 
-/// FPGA → GPU, then GPU → FPGA, with other data.
+/// Moves data FPGA → GPU, then other data GPU → FPGA.
 pub fn both_ways(board: &SimBoard, build_id: u32, bytes: u64, seed: u64) -> Result<Vec<Moved>> {
     let options = Options {
         build_id: Some(build_id),
         ..Options::default()
     };
     let device = board.drive(&options)?.open()?;
-    // All of it, from address 0 on: nothing is filled with zeros first.
+    // All of the memory, from address 0 on: nothing is filled with zeros first.
     let fpga = device.allocate_all(bytes)?.keep().start;
-    // Opened before the time is taken.
+    // Opened before the time measurement starts.
     let queue = device.queue()?;
     queue.set_piece(PIECE);
     let memory = device.memory(MemoryKind::Gpu, bytes as usize)?;
@@ -102,7 +102,7 @@ fn timed(
     })
 }
 
-/// Waits in slices, so that the bar moves.
+/// Waits in slices, so that the progress bar moves.
 fn wait(
     board: &SimBoard,
     transfer: &Transfer,

@@ -1,4 +1,4 @@
-//! What the demo found, as a table and as JSON.
+//! The results of the demo, as a table and as JSON.
 
 use peerlane_bench::thesis;
 use peerlane_core::descriptor::Direction;
@@ -8,30 +8,30 @@ use serde::Serialize;
 use super::moves::Moved;
 use peerlane_bsp::build::Build;
 
-/// Published rate of the thesis in bytes a second, and what for: A. Gillert, *Direct GPU-FPGA
-/// Communication*, TU München 2015, chapter 7.
+/// Published rates of the thesis in bytes per second, with their names: A. Gillert, *Direct GPU-FPGA Communication*, TU
+/// München 2015, chapter 7.
 const PUBLISHED: [(&str, f64); 3] = [
     ("thesis, published: FPGA → GPU direct", 740e6),
     ("thesis, published: FPGA → GPU through the host", 730e6),
     ("thesis, published: GPU → FPGA through the host", 525e6),
 ];
 
-/// Part of the smaller limit, the link's or the port's, that each direction must reach.
+/// Fraction of the smaller limit, the link's or the port's, that each direction must reach.
 const LEAST: f64 = 0.95;
 
 /// A line of the table.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// What was run.
+    /// Name of the run.
     pub name: String,
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Option<f64>,
-    /// What stands in the place of a rate that is not there.
+    /// Text in place of a rate that does not exist.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub instead: String,
-    /// Part of the link's payload ceiling for the direction, 0 to 1.
+    /// Fraction of the link's payload ceiling for the direction, 0 to 1.
     pub of_ceiling: Option<f64>,
-    /// Part of the port's limit in this direction, 0 to 1. The limit of a streaming port is the link's.
+    /// Fraction of the port's limit in this direction, 0 to 1. The limit of a TLP port is that of the link.
     pub of_port: Option<f64>,
     /// Simulated nanoseconds.
     pub ns: Option<f64>,
@@ -41,11 +41,11 @@ pub struct Row {
     pub requests: Option<u64>,
     /// Interrupts.
     pub interrupts: Option<u64>,
-    /// Whether every byte was right, where data were moved.
+    /// Whether every byte was correct, if data were moved.
     pub correct: Option<bool>,
 }
 
-/// All that the demo found.
+/// All results of the demo.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     /// The BSP.
@@ -61,15 +61,15 @@ pub struct Summary {
     pub link: String,
     /// Bytes moved in each direction.
     pub bytes: u64,
-    /// Ceiling of payload from the board, bytes a second.
+    /// Ceiling of payload from the board, bytes per second.
     pub write_ceiling: f64,
-    /// Ceiling of payload to the board, bytes a second.
+    /// Ceiling of payload to the board, bytes per second.
     pub read_ceiling: f64,
-    /// The port's limits, from the board and to it, bytes a second.
+    /// The port's limits, from the board and to the board, bytes per second.
     pub port_limits: [f64; 2],
     /// The table.
     pub rows: Vec<Row>,
-    /// What must be said beside it.
+    /// Notes on the table.
     pub notes: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Summary {
         let link = &config.link;
         let ceilings = [link.write_ceiling(), link.read_ceiling()];
         let bridge = BridgeRates::of(config, build.port_bits / 8);
-        let port_limits = match build.config.streams() {
+        let port_limits = match build.config.has_tlp_port() {
             true => ceilings,
             false => [bridge.write(BridgeRates::BURST_BYTES), bridge.read()],
         };
@@ -156,7 +156,7 @@ impl Summary {
         }));
         Self {
             bsp,
-            port: if build.config.streams() { "stream" } else { "Txs" },
+            port: if build.config.has_tlp_port() { "tlp" } else { "Txs" },
             port_bits: build.port_bits,
             build_id: build.build_id,
             link: description,
@@ -172,8 +172,8 @@ impl Summary {
                     ceilings[0] / 1e6,
                     ceilings[1] / 1e6
                 ),
-                match build.config.streams() {
-                    true => "The limit of a streaming port is the link's.".into(),
+                match build.config.has_tlp_port() {
+                    true => "The limit of a TLP port is the link's.".into(),
                     false => format!(
                         "The limit of Txs is the hard IP's Avalon-MM bridge: {:.0} MB/s from the board, {:.0} MB/s to it.",
                         port_limits[0] / 1e6,
@@ -191,7 +191,7 @@ impl Summary {
         }
     }
 
-    /// Whether all data arrived, and fast enough.
+    /// Whether all data arrived, at the required rate.
     pub fn pass(&self) -> bool {
         let mut moved = self
             .rows

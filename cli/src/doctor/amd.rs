@@ -1,4 +1,4 @@
-//! AMD's GPUs, and by which of their interfaces a board reaches their memory.
+//! AMD's GPUs, and the interfaces by which a board reaches their memory.
 
 use super::Finding;
 use super::pci::{AMD, Bus};
@@ -8,10 +8,10 @@ use peerlane_gpu::directgma;
 
 const ABOUT: &str = "amd";
 
-/// What is said of all that works: nobody has tried it.
+/// Note on every working feature: none of them has been tested.
 const UNTRIED: &str = "not verified on hardware: believe the probe";
 
-/// The GPUs that ROCm has, and what this computer's AMD GPUs can. Nothing, where there are none.
+/// Returns the GPUs that ROCm finds, and the capabilities of this computer's AMD GPUs; both empty without such GPUs.
 pub(super) fn gpus(bus: &Bus) -> (Vec<AmdGpu>, Vec<Finding>) {
     let opened = AmdGpu::count().map(|count| (0..count).map(AmdGpu::open).collect::<Vec<_>>());
     let seen: Vec<&str> = (bus.gpus())

@@ -1,4 +1,4 @@
-//! What each device is and how it is set up.
+//! Checks of each device and its settings.
 
 use super::pci::{ALTERA, AMD, Bus, NVIDIA, Pci};
 use super::{Finding, missing};
@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The board's and the GPUs' existence.
+/// Checks that the board and the GPUs exist.
 pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
     let mut findings = Vec::new();
     for board in bus.boards() {
@@ -23,7 +23,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
         let slot = &board.slot;
         findings.push(match board.driver.as_deref() {
             _ if board.is_board() => Finding::ok("device", name),
-            // drivers/fpga/altera-cvp.c of the kernel, which has a line for every device of Altera's.
+            // drivers/fpga/altera-cvp.c of the kernel, which matches every device of Altera's.
             Some("altera-cvp") => Finding::wrong(
                 "device",
                 format!("{name} is altera-cvp's, a driver of the kernel's that takes every FPGA of Altera's"),
@@ -78,7 +78,7 @@ pub(super) fn devices(bus: &Bus) -> Vec<Finding> {
     findings
 }
 
-/// Links: as fast as they could be, and their packets.
+/// Checks the links: whether they are as fast as possible, and their packet sizes.
 pub(super) fn links(bus: &Bus) -> Vec<Finding> {
     bus.boards().chain(bus.gpus()).flat_map(link).collect()
 }
@@ -101,7 +101,7 @@ fn link(device: &Pci) -> Vec<Finding> {
             let is = format!("{slot} has {text} x{width}");
             findings.push(match speed >= most && width >= wide {
                 true => Finding::ok(ABOUT, is),
-                // GPUs slow their links down while they have nothing to do.
+                // GPUs slow their links down while they are idle.
                 false if width >= wide && device.class >> 16 == 3 => Finding::note(
                     ABOUT,
                     format!("{is}, of {most_text} x{wide}"),
@@ -144,7 +144,7 @@ fn link(device: &Pci) -> Vec<Finding> {
     findings
 }
 
-/// The driver and the board's bitstream.
+/// Checks the driver and the board's bitstream.
 pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
     const ABOUT: &str = "driver";
     let loaded = root.join("sys/bus/pci/drivers/peerlane").is_dir();
@@ -191,7 +191,7 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
             _ => Finding::wrong(
                 ABOUT,
                 format!("{slot} is not ready: {state}"),
-                "Wait a few seconds and look again. What the driver's log says is explained in its README.md.",
+                "Wait a few seconds and look again. docs/operate/troubleshooting.md explains the lines of the driver's log.",
             ),
         });
         for (free, of, what) in [
@@ -218,7 +218,7 @@ pub(super) fn driver(root: &Path, bus: &Bus) -> Vec<Finding> {
     findings
 }
 
-/// Whether somebody may open a file for reading and writing, by its mode.
+/// Whether a user may open a file for reading and writing, by its mode.
 fn may(mode: u32, owner: (u32, u32), user: u32, groups: &[u32]) -> bool {
     let bits = match () {
         () if user == 0 => return true,
@@ -229,16 +229,17 @@ fn may(mode: u32, owner: (u32, u32), user: u32, groups: &[u32]) -> bool {
     bits & 6 == 6
 }
 
-/// Somebody who opens device nodes.
+/// A user who opens device nodes.
 struct User {
-    /// As whom a message names them.
+    /// Name of the user in messages.
     name: String,
     id: u32,
     groups: Vec<u32>,
 }
 
 impl User {
-    /// Who runs this; where root does for somebody else by sudo, that user: root may do all.
+    /// Returns the user of this process; if root runs it for another user by sudo, that user, as root may open
+    /// everything.
     fn asking() -> Self {
         let (id, groups) = me();
         let called = std::env::var("SUDO_UID").ok();
@@ -258,7 +259,7 @@ impl User {
     }
 }
 
-/// A user's groups, wherever the computer has them.
+/// Returns a user's groups, from any source that the computer uses.
 fn groups_of(user: u32) -> Vec<u32> {
     let said = Command::new("id").arg("-G").arg(user.to_string()).output();
     let said = said.map(|output| output.stdout).unwrap_or_default();
@@ -268,7 +269,7 @@ fn groups_of(user: u32) -> Vec<u32> {
         .collect()
 }
 
-/// User and groups of this process (proc_pid_status(5)).
+/// Returns user and groups of this process (proc_pid_status(5)).
 fn me() -> (u32, Vec<u32>) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = |name: &str| {
@@ -279,12 +280,12 @@ fn me() -> (u32, Vec<u32>) {
             .collect::<Vec<u32>>()
     };
     let mut groups = line("Groups:");
-    // Real, effective, saved, file system.
+    // The order is real, effective, saved, file system.
     groups.extend(line("Gid:").get(1));
     (line("Uid:").get(1).copied().unwrap_or(u32::MAX), groups)
 }
 
-/// Device nodes, and who may open them.
+/// Checks the device nodes, and whether the user may open them.
 pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
     const ABOUT: &str = "permission";
     let entries = fs::read_dir(root.join("dev"))
@@ -329,9 +330,9 @@ pub(super) fn nodes(root: &Path, bus: &Bus) -> Vec<Finding> {
     nodes.into_iter().map(finding).collect()
 }
 
-/// The window to a GPU's memory. What NVIDIA calls BAR1 is the second region of memory that there is, by whatever number:
-/// on an H100 region 2, for its first one takes two registers (open-gpu-kernel-modules, `NV_GPU_BAR_INDEX_FB`, and
-/// `nv_pci_probe`, which counts the valid ones). Of others it is the largest.
+/// Checks the window to a GPU's memory. NVIDIA's BAR1 is the second existing region of memory, regardless of its
+/// number: on an H100 region 2, as its first one takes two registers (open-gpu-kernel-modules, `NV_GPU_BAR_INDEX_FB`,
+/// and `nv_pci_probe`, which counts the valid ones). For other GPUs it is the largest region.
 pub(super) fn window(bus: &Bus) -> Vec<Finding> {
     const SMALL: u64 = 256 << 20;
     let of = |gpu: &Pci| {
@@ -372,7 +373,7 @@ pub(super) fn window(bus: &Bus) -> Vec<Finding> {
     bus.gpus().map(of).collect()
 }
 
-/// IOMMUs, and whether they translate for boards and GPUs.
+/// Checks the IOMMUs, and whether they translate for boards and GPUs.
 pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
     const ABOUT: &str = "iommu";
     let entries = fs::read_dir(root.join("sys/class/iommu"));
@@ -419,10 +420,10 @@ pub(super) fn iommu(root: &Path, bus: &Bus) -> Vec<Finding> {
     boards.chain(bus.gpus()).map(of).collect()
 }
 
-/// The library that the FPGA runtime for OpenCL loads, and how it is found.
+/// Checks the library that the FPGA runtime for OpenCL loads, and how it is found.
 pub(super) fn library(root: &Path) -> Vec<Finding> {
     const ABOUT: &str = "library";
-    // The environment is this computer's.
+    // The environment belongs to this computer.
     let (machine, vendors) = match root == Path::new("/") {
         true => {
             let named = std::env::var_os(setup::VENDORS);
@@ -439,7 +440,7 @@ pub(super) fn library(root: &Path) -> Vec<Finding> {
     seen.into_iter().map(finding).collect()
 }
 
-/// OpenCL's driver around an old vendor library, where it is installed.
+/// Checks OpenCL's driver for an old vendor library, if it is installed.
 pub(super) fn opencl(root: &Path) -> Vec<Finding> {
     const ABOUT: &str = "opencl";
     let places = Places::below(root);
@@ -456,14 +457,14 @@ pub(super) fn opencl(root: &Path) -> Vec<Finding> {
         Some(fault) => Finding::wrong(
             ABOUT,
             format!("no platform: {fault}"),
-            "`peerlane icd check` has it line by line, and host/icd/README.md what to do.",
+            "`peerlane icd check` has it line by line, and docs/program/icd.md the setup.",
         ),
     }]
 }
 
-/// The directory of the platform that the SDK is told of.
+/// Checks the directory of the platform that the SDK uses.
 pub(super) fn paths(root: &Path) -> Vec<Finding> {
-    // The environment is this computer's.
+    // The environment belongs to this computer.
     let Some(named) =
         std::env::var_os("AOCL_BOARD_PACKAGE_ROOT").filter(|_| root == Path::new("/"))
     else {

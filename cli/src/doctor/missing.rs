@@ -1,4 +1,4 @@
-//! Why a driver is not loaded: not built for this kernel, not signed, or kept away.
+//! Reasons why a driver is not loaded: not built for this kernel, not signed, or excluded.
 
 use super::Finding;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "driver";
 
-/// The series of kernels that the driver builds for: `BUILD_EXCLUSIVE_KERNEL` of `driver/dkms.conf`.
+/// The kernel series for which the driver builds: `BUILD_EXCLUSIVE_KERNEL` of `driver/dkms.conf`.
 const SERIES: &str = "7.3";
 
-/// Options of the kernel without which the driver does not build: `BUILD_EXCLUSIVE_CONFIG` there.
+/// Kernel options without which the driver does not build: `BUILD_EXCLUSIVE_CONFIG` there.
 const OPTIONS: [&str; 4] = [
     "CONFIG_RUST",
     "CONFIG_PCI",
@@ -17,7 +17,7 @@ const OPTIONS: [&str; 4] = [
     "CONFIG_PCI_P2PDMA",
 ];
 
-/// Where modprobe reads its configuration (modprobe.d(5)).
+/// Directories from which modprobe reads its configuration (modprobe.d(5)).
 const MODPROBE: [&str; 5] = [
     "etc/modprobe.d",
     "run/modprobe.d",
@@ -30,7 +30,7 @@ const MODPROBE: [&str; 5] = [
 const SECURE_BOOT: &str =
     "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
-/// What stands at the end of a module that is signed (the kernel's include/linux/module_signature.h).
+/// Text at the end of a signed module (the kernel's include/linux/module_signature.h).
 const SIGNED: &[u8] = b"~Module signature appended~\n";
 
 fn text(path: &Path) -> Option<String> {
@@ -45,7 +45,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Why the driver is not loaded, as far as that can be seen below `root`.
+/// Finds the reason why the driver is not loaded, as far as the files below `root` show it.
 pub(super) fn why(root: &Path) -> Finding {
     let Some(release) = text(&root.join("proc/sys/kernel/osrelease")) else {
         return Finding::wrong(
@@ -61,7 +61,7 @@ pub(super) fn why(root: &Path) -> Finding {
     }
 }
 
-/// The module's file for a kernel, where DKMS and `make modules_install` put it.
+/// Finds the module's file for a kernel, where DKMS and `make modules_install` put it.
 fn module(modules: &Path) -> Option<PathBuf> {
     ["updates/dkms", "updates", "extra"]
         .iter()
@@ -69,7 +69,7 @@ fn module(modules: &Path) -> Option<PathBuf> {
             let all = files(&modules.join(directory)).into_iter();
             let mut ours = all.filter(|file| {
                 let name = file.file_name().unwrap_or_default().to_string_lossy();
-                // As it is, or compressed.
+                // Uncompressed or compressed.
                 name == "peerlane.ko" || name.starts_with("peerlane.ko.")
             });
             ours.next()
@@ -139,7 +139,7 @@ fn not_built(root: &Path, release: &str, modules: &Path) -> Finding {
     }
 }
 
-/// Where modprobe, or the kernel, is told not to load it.
+/// Returns the place where modprobe, or the kernel, is configured not to load the driver.
 fn forbidden(root: &Path) -> Option<String> {
     let words = |line: &str| -> Vec<String> {
         let words = line.split_whitespace();
@@ -168,7 +168,7 @@ fn forbidden(root: &Path) -> Option<String> {
             }
         }
     }
-    // Documentation/admin-guide/kernel-parameters.txt; modprobe's are those of kmod.
+    // Documentation/admin-guide/kernel-parameters.txt; the parameters of modprobe are those of kmod.
     let line = text(&root.join("proc/cmdline"))?;
     let mut parameters = line.split_whitespace();
     let parameter = parameters.find(|parameter| {
@@ -179,7 +179,7 @@ fn forbidden(root: &Path) -> Option<String> {
     Some(format!("the kernel's command line ({parameter})"))
 }
 
-/// Whether the firmware lets only what is signed start. Four bytes of attributes come before a variable's value
+/// Whether the firmware starts signed code only. Four bytes of attributes precede a variable's value
 /// (Documentation/filesystems/efivarfs.rst).
 fn is_secure(root: &Path) -> bool {
     let variable = fs::read(root.join(SECURE_BOOT)).unwrap_or_default();
@@ -197,9 +197,9 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
         );
     }
     if is_secure(root) {
-        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub says whether it is. driver/README.md has the steps.";
+        let enrol = "As root: mokutil --import /var/lib/dkms/mok.pub, restart, and enrol the key in the MOK manager that comes up; mokutil --test-key /var/lib/dkms/mok.pub says whether it is. docs/install.md has the steps.";
         let bytes = fs::read(file).unwrap_or_default();
-        // What is compressed cannot be seen.
+        // The end of a compressed module cannot be read here.
         let is_plain = file.extension().is_some_and(|extension| extension == "ko");
         return match is_plain && !bytes.ends_with(SIGNED) {
             true => Finding::wrong(
@@ -231,7 +231,7 @@ fn not_loaded(root: &Path, file: &Path) -> Finding {
 mod tests {
     use super::*;
 
-    /// DKMS leaves out what this calls another kernel.
+    /// The kernels that DKMS leaves out are those that this module reports as other kernels.
     #[test]
     fn series_and_options_are_those_of_dkms() {
         let conf = include_str!("../../../driver/dkms.conf");

@@ -1,4 +1,4 @@
-//! What `peerlane doctor` looks at: findings, each with what to do about it.
+//! The checks of `peerlane doctor`: findings, each with a hint.
 
 mod amd;
 mod checks;
@@ -13,20 +13,20 @@ pub use probes::{Reads, Where, probe};
 use serde::Serialize;
 use std::path::Path;
 
-/// How something is.
+/// State of a checked item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// It is correct.
     Ok,
-    /// It works, and could be better; or it cannot be seen from here.
+    /// It works, but could be better; or its state is not visible here.
     Note,
-    /// It does not work so.
+    /// It does not work in this state.
     Wrong,
 }
 
 impl State {
-    /// Its word in a line.
+    /// Returns the word for the state in a line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -36,16 +36,16 @@ impl State {
     }
 }
 
-/// Something that was found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at: `link`, for one.
+    /// The checked item, such as `link`.
     pub about: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: State,
     /// A sentence without its full stop.
     pub what: String,
-    /// Whole sentences; nothing where all is well.
+    /// The hint in whole sentences; `None` if nothing is to be done.
     pub remedy: Option<String>,
 }
 
@@ -83,17 +83,17 @@ impl Finding {
         }
     }
 
-    /// Its line.
+    /// Returns the finding as one line.
     pub fn line(&self) -> String {
         let remedy = self.remedy.as_ref().map(|remedy| format!(". {remedy}"));
         let text = format!("{}{}", self.what, remedy.unwrap_or_default());
-        // A line is a line, whatever stands in a file that a finding quotes.
+        // The output stays one line, even if a file that a finding quotes contains control characters.
         let text = text.replace(char::is_control, " ");
         format!("{}: {}: {text}", self.about, self.state.word())
     }
 }
 
-/// Looks at a computer: what its kernel shows below `root`, which is `/` or a copy of such a tree.
+/// Examines a computer: the files of its kernel below `root`, which is `/` or a copy of such a tree.
 pub fn look(root: &Path) -> Vec<Finding> {
     let bus = pci::Bus::read(root);
     let mut findings = checks::devices(&bus);

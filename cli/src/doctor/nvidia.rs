@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs, and why CUDA does not have them.
+//! NVIDIA's GPUs, and the reasons why CUDA does not find them.
 
 use super::Finding;
 use super::pci::{Bus, NVIDIA};
@@ -6,7 +6,7 @@ use peerlane_gpu::{Error, Gpu};
 
 const ABOUT: &str = "cuda";
 
-/// The GPUs that CUDA has, and what it says of others. Nothing, where there is neither CUDA nor a GPU of NVIDIA's.
+/// Returns the GPUs that CUDA finds, and its errors for others; both empty without CUDA and without a GPU of NVIDIA's.
 pub(super) fn gpus(bus: &Bus) -> (Vec<Gpu>, Vec<Finding>) {
     let seen: Vec<&str> = (bus.gpus())
         .filter(|gpu| gpu.vendor == NVIDIA)

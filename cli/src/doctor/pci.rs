@@ -1,19 +1,20 @@
-//! PCI devices, as sysfs has them (the kernel's Documentation/PCI/sysfs-pci.rst, Documentation/ABI/testing/sysfs-bus-pci).
+//! PCI devices, as described by sysfs (the kernel's Documentation/PCI/sysfs-pci.rst,
+//! Documentation/ABI/testing/sysfs-bus-pci).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The PCI devices of a computer.
 pub(crate) struct Bus {
-    /// In the order of their slots.
+    /// The devices in the order of their slots.
     pub(crate) devices: Vec<Pci>,
 }
 
 /// A PCI device.
 pub(crate) struct Pci {
-    /// `0000:01:00.0`.
+    /// Such as `0000:01:00.0`.
     pub(crate) slot: String,
-    /// The host bridge, and the bridges from there to it: `pci0000:00`, `0000:00:01.0`.
+    /// The host bridge, and the bridges from there to the device: `pci0000:00`, `0000:00:01.0`.
     pub(crate) above: Vec<String>,
     pub(crate) vendor: u32,
     pub(crate) device: u32,
@@ -35,7 +36,7 @@ pub(crate) enum Port {
     Other,
 }
 
-/// Altera, and Intel's FPGAs under its number.
+/// Altera, and Intel's FPGAs under its vendor ID.
 pub(crate) const ALTERA: u32 = 0x1172;
 /// Intel.
 const INTEL: u32 = 0x8086;
@@ -54,7 +55,7 @@ fn hex(path: &Path) -> Option<u32> {
     u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
 }
 
-/// The last part of where a link leads.
+/// Returns the last component of a link's target.
 fn target(path: &Path) -> Option<String> {
     let target = fs::read_link(path).ok()?;
     Some(target.file_name()?.to_string_lossy().into_owned())
@@ -71,19 +72,19 @@ impl Bus {
         Self { devices }
     }
 
-    /// Boards that the driver has, and FPGAs that nobody knows.
+    /// Returns the boards that are bound to the driver, and the other FPGAs of Altera's.
     pub(crate) fn boards(&self) -> impl Iterator<Item = &Pci> {
         self.devices
             .iter()
             .filter(|device| device.is_board() || device.vendor == ALTERA)
     }
 
-    /// Display controllers with memory of their own that other devices may reach.
+    /// Returns the display controllers with memory of their own that other devices may reach.
     pub(crate) fn gpus(&self) -> impl Iterator<Item = &Pci> {
         self.displays().filter(|device| device.is_gpu())
     }
 
-    /// All display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
+    /// Returns all display controllers: VGA, XGA, 3D, other (PCI Code and ID Assignment Specification, 1.4).
     pub(crate) fn displays(&self) -> impl Iterator<Item = &Pci> {
         self.devices.iter().filter(|device| device.class >> 16 == 3)
     }
@@ -119,9 +120,9 @@ impl Pci {
         })
     }
 
-    /// Whether a display controller is a GPU for a board: of a maker whose driver gives memory to other devices. That of a
-    /// server's management controller or of a virtual machine is none, nor is Intel's in the processor, which is always
-    /// device 2 of the first bus.
+    /// Whether a display controller is a GPU for a board: from a maker whose driver shares memory with other devices.
+    /// The controller of a server's management processor or of a virtual machine is not one, nor is Intel's in the
+    /// processor, which is always device 2 of the first bus.
     pub(crate) fn is_gpu(&self) -> bool {
         match self.vendor {
             NVIDIA | AMD => true,
@@ -130,17 +131,17 @@ impl Pci {
         }
     }
 
-    /// Whether the driver `peerlane` has it.
+    /// Whether the driver `peerlane` is bound to it.
     pub(crate) fn is_board(&self) -> bool {
         self.driver.as_deref() == Some("peerlane") || self.directory.join("peerlane").is_dir()
     }
 
-    /// `0000:01:00.0 (10de:2330)`.
+    /// Returns slot and IDs, such as `0000:01:00.0 (10de:2330)`.
     pub(crate) fn name(&self) -> String {
         format!("{} ({:04x}:{:04x})", self.slot, self.vendor, self.device)
     }
 
-    /// A file of its directory, without the line's end.
+    /// Reads a file of its directory, without the end of the line.
     pub(crate) fn file(&self, name: &str) -> Option<String> {
         text(&self.directory.join(name))
     }
@@ -155,15 +156,15 @@ impl Pci {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// Whether all of the configuration space was to be read; whoever is not root reads 64 bytes of it.
+    /// Whether all of the configuration space could be read; users other than root can read only 64 bytes of it.
     pub(crate) fn is_open(&self) -> bool {
         self.config.len() > 64
     }
 
-    /// Where its PCI Express capability is (7.5.3; the list of 7.5.1.1.11 begins at 34h).
+    /// Returns the offset of its PCI Express capability (7.5.3; the list of 7.5.1.1.11 begins at 34h).
     pub(crate) fn express(&self) -> Option<usize> {
         let mut at = usize::from(*self.config.get(0x34)? & !3);
-        // 48 capabilities fit; a list that goes round in a circle ends, too.
+        // 48 capabilities fit; the limit also ends a circular list.
         for _ in 0..48 {
             match (at, self.config.get(at)?) {
                 (0, _) => return None,
@@ -185,19 +186,19 @@ impl Pci {
         })
     }
 
-    /// Max_Payload_Size: what it is, and what it could be at most (7.5.3.4, 7.5.3.3).
+    /// Returns Max_Payload_Size: the present value, and the largest possible one (7.5.3.4, 7.5.3.3).
     pub(crate) fn payload(&self) -> Option<(u32, u32)> {
         let at = self.express()?;
         let (could, is) = (self.dword(at + 4)?, self.word(at + 8)?);
         Some((128 << (is >> 5 & 7), 128 << (could & 7)))
     }
 
-    /// Max_Read_Request_Size (7.5.3.4).
+    /// Returns Max_Read_Request_Size (7.5.3.4).
     pub(crate) fn read_request(&self) -> Option<u32> {
         Some(128 << (self.word(self.express()? + 8)? >> 12 & 7))
     }
 
-    /// ACS Control (7.7.8.3), where it has Access Control Services.
+    /// Returns ACS Control (7.7.8.3), if the device has Access Control Services.
     pub(crate) fn acs(&self) -> Option<u16> {
         let mut at = 0x100;
         for _ in 0..480 {
@@ -213,8 +214,8 @@ impl Pci {
         None
     }
 
-    /// Its regions of memory: number and bytes. `resource` has a line for each: start, end, flags, of which 0x200 is
-    /// memory (the kernel's include/linux/ioport.h, `IORESOURCE_MEM`).
+    /// Returns its regions of memory: number and bytes. `resource` has a line for each region: start, end, flags, of
+    /// which 0x200 means memory (the kernel's include/linux/ioport.h, `IORESOURCE_MEM`).
     pub(crate) fn bars(&self) -> Vec<(usize, u64)> {
         let text = self.file("resource").unwrap_or_default();
         let number =

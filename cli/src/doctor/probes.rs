@@ -1,4 +1,4 @@
-//! What works, by data: between each board and the host's memory, and between each board and each GPU.
+//! Probes that move data: between each board and the host's memory, and between each board and each GPU.
 
 use super::pci::Bus;
 use super::{Finding, amd, nvidia};
@@ -17,25 +17,25 @@ const ABOUT: &str = "probe";
 /// Bytes of a probe.
 const BYTES: u64 = 256 << 10;
 
-/// Whose boards are probed.
+/// The boards to probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
-    /// This computer's.
+    /// The boards of this computer.
     Here,
-    /// The simulated one, with its GPU.
+    /// The simulated board, with its GPU.
     Simulated,
 }
 
-/// Reads of a GPU's memory that the board may make.
+/// Permission for the board to read a GPU's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Reads {
-    /// Anything at all.
+    /// Whether the board may read at all.
     pub probe: bool,
-    /// Of GPUs from which the board was not seen to read, too ([`Options::prove_reads`]).
+    /// Whether it may also read GPUs from which no read by the board has succeeded before ([`Options::prove_reads`]).
     pub prove: bool,
 }
 
-/// Moves data, and compares.
+/// Moves data, and compares them.
 pub fn probe(place: Where, reads: Reads) -> Vec<Finding> {
     match place {
         Where::Here => here(reads),
@@ -144,7 +144,7 @@ fn here(reads: Reads) -> Vec<Finding> {
     findings
 }
 
-/// The probes between a board and a device, and the choice that follows.
+/// Runs the probes between a board and a device, and reports the route that is chosen as a result.
 fn between(board: &Board, side: Arc<dyn Side>, reads: Reads) -> Vec<Finding> {
     let names = format!("{} and {}", board.name(), side.name());
     let options = Options {

@@ -8,7 +8,7 @@ const ABOUT: &str = "way";
 /// P2P Request Redirect and P2P Completion Redirect of ACS Control (PCI Express Base Specification 4.0, 7.7.8.3).
 const REDIRECT: u16 = 1 << 2 | 1 << 3;
 
-/// For each board and each GPU: where their ways meet, and what that means.
+/// Checks for each board and each GPU where their ways meet, and reports the consequences.
 pub(super) fn ways(bus: &Bus) -> Vec<Finding> {
     let pairs = bus
         .boards()
@@ -42,7 +42,7 @@ fn way(bus: &Bus, board: &Pci, gpu: &Pci) -> Finding {
             "Believe the probe. Behind one PCIe switch nothing of this matters.",
         );
     };
-    // The ports of the switch that lead to them: those redirect, or do not.
+    // The ports of the switch that lead to the two devices: their ACS settings decide about redirection.
     let below = |device: &Pci| device.above.get(shared).cloned();
     let ports: Vec<&Pci> = [below(board), below(gpu)]
         .into_iter()

@@ -1,4 +1,4 @@
-//! A board of the kernel driver's: what it says in sysfs and debugfs (driver/README.md, "Look inside").
+//! A board of the kernel driver: its data in sysfs and debugfs (docs/operate/driver.md, "Sysfs" and "Debugfs").
 
 use super::{Channel, Sample, Source};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A board by its number.
+/// A board, identified by its number.
 pub struct Kernel {
     root: PathBuf,
     number: u32,
@@ -20,10 +20,10 @@ fn refused(place: &Path, what: impl Into<String>, remedy: impl Into<String>) -> 
 }
 
 impl Kernel {
-    /// The board of a device node, or the first one. `root` is `/`.
+    /// Opens the board of a device node, or the first one. `root` is `/`.
     ///
     /// # Errors
-    /// Where there is none, or what is needed may not be read.
+    /// If there is no board, or a required file cannot be read.
     pub fn new(root: &Path, device: Option<&Path>) -> Result<Self, Error> {
         let number = match device {
             Some(device) => number(device).ok_or_else(|| {
@@ -45,12 +45,12 @@ impl Kernel {
             let remedy = "`ls /dev/peerlane*` lists those that there are; `peerlane doctor` looks for the reason.";
             return Err(refused(&node, "there is no such board", remedy));
         }
-        // Before the screen is taken.
+        // Fails before the screen is taken over.
         kernel.debug("counters")?;
         Ok(kernel)
     }
 
-    /// A file of its directory in debugfs.
+    /// Reads a file of the board's directory in debugfs.
     fn debug(&self, name: &str) -> Result<String, Error> {
         let file = format!("sys/kernel/debug/peerlane{}/{name}", self.number);
         let file = self.root.join(file);
@@ -69,7 +69,7 @@ impl Kernel {
         })
     }
 
-    /// An attribute of the board in sysfs, if it can be read.
+    /// Reads an attribute of the board in sysfs, if possible.
     fn attribute(&self, name: &str) -> Option<String> {
         let file = format!(
             "sys/class/misc/peerlane{}/device/peerlane/{name}",
@@ -102,7 +102,7 @@ impl Kernel {
         .collect()
     }
 
-    /// `app (4711)`.
+    /// Returns a process with its name, such as `app (4711)`.
     fn process(&self, number: u64) -> String {
         let file = self.root.join(format!("proc/{number}/comm"));
         match std::fs::read_to_string(file) {
@@ -154,7 +154,7 @@ impl Source for Kernel {
         if text.starts_with("the board does not answer") {
             return Ok(sample);
         }
-        // Drivers before it had no such file.
+        // Older drivers have no such file.
         sample.link = self.debug("link").ok().as_deref().and_then(link);
         (sample.block, sample.channels) = counters(&text).ok_or_else(|| {
             let place = Path::new("/sys/kernel/debug");
@@ -165,7 +165,7 @@ impl Source for Kernel {
                 remedy,
             )
         })?;
-        // Who has which channel is for people: without it the counters still stand.
+        // The owners of the channels are additional information: without them the counters are still valid.
         for line in self.debug("state").unwrap_or_default().lines() {
             let Some((channel, rest)) = line
                 .strip_prefix("channel ")
@@ -190,7 +190,7 @@ impl Source for Kernel {
     }
 }
 
-/// The number behind some words.
+/// Returns the number after the given words.
 fn after(text: &str, words: &str) -> Option<u64> {
     let rest = text.split_once(words)?.1;
     let end = rest
@@ -199,7 +199,7 @@ fn after(text: &str, words: &str) -> Option<u64> {
     rest[..end].parse().ok()
 }
 
-/// Numbers of a structure that was printed by `{:?}`, by their names: `write.bytes`.
+/// Parses the numbers of a structure that was printed by `{:?}`, with their names: `write.bytes`.
 fn numbers(text: &str) -> BTreeMap<String, u64> {
     let text = text
         .replace('{', " { ")
@@ -228,7 +228,7 @@ fn numbers(text: &str) -> BTreeMap<String, u64> {
     found
 }
 
-/// What has failed on the link, of a block that counts that.
+/// Parses the failures on the link, for a block that counts them.
 fn link(text: &str) -> Option<LinkErrors> {
     let all = numbers(text.strip_prefix("LinkErrors ")?);
     let get = |name: &str| u32::try_from(*all.get(name)?).ok();
@@ -286,7 +286,7 @@ fn counters(text: &str) -> Option<(BlockCounters, Vec<Channel>)> {
 mod tests {
     use super::*;
 
-    /// As the driver prints them: by `{:?}`, the same structures.
+    /// The text is printed as by the driver: by `{:?}`, from the same structures.
     #[test]
     fn counters_are_read_as_they_were_printed() {
         let direction = |n: u64| DirectionCounters {
@@ -334,12 +334,12 @@ mod tests {
         assert_eq!(link(&printed), Some(errors));
         assert_eq!(link(&printed.replace("expired", "other")), None);
         assert_eq!(link("the board does not answer\n"), None);
-        // What is not there is not taken for zero.
+        // A missing value is not treated as zero.
         assert_eq!(counters(&text.replace("att_faults", "other")), None);
         assert_eq!(counters(""), None);
     }
 
-    /// A computer's files, with a board that somebody has.
+    /// The files of a computer with a board that a process has open.
     #[test]
     fn a_board_is_found_with_who_has_it() {
         let root = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What `peerlane top` shows: two samples of a board's counters, and what lies between them.
+//! The views of `peerlane top`: two samples of a board's counters, and their differences.
 
 mod kernel;
 mod screen;
@@ -13,89 +13,89 @@ use peerlane_core::counters::{BlockCounters, ChannelCounters, DirectionCounters,
 use serde::Serialize;
 use std::time::Duration;
 
-/// Where samples come from.
+/// A source of samples.
 pub trait Source {
-    /// The board, for people.
+    /// Returns the name of the board, for the user.
     fn name(&self) -> String;
-    /// Lets the board work before the next sample; only one whose time is simulated needs that.
+    /// Lets the board work before the next sample; only a board with simulated time needs that.
     fn pass(&mut self) -> Result<(), Error> {
         Ok(())
     }
-    /// How the board stands now.
+    /// Returns the present state of the board.
     fn sample(&mut self) -> Result<Sample, Error>;
 }
 
-/// A board at a moment.
+/// State of a board at a moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// The moment, in the board's time.
     pub at: Duration,
-    /// `ready`, for one.
+    /// State, such as `ready`.
     pub state: String,
-    /// The link, and what is free, in words.
+    /// Descriptions of the link and of the free resources.
     pub facts: Vec<String>,
     pub block: BlockCounters,
-    /// Of a block that has a transaction layer of its own.
+    /// Only for a block with a transaction layer of its own.
     pub link: Option<LinkErrors>,
     pub channels: Vec<Channel>,
 }
 
-/// A channel of it.
+/// State of a channel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Channel {
     pub counters: ChannelCounters,
-    /// Who has it, if anybody: `app (4711)`.
+    /// The process that has the channel open, if any: `app (4711)`.
     pub owner: Option<String>,
-    /// Transfers or descriptors under way, writes and reads; where that can be known.
+    /// Transfers or descriptors in progress, writes and reads; `None` if not known.
     pub under_way: Option<[u64; 2]>,
-    /// Regions that have a handle.
+    /// Number of regions that have a handle.
     pub regions: Option<u64>,
 }
 
-/// What happened between two samples.
+/// Differences between two samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
     /// The board.
     pub board: String,
-    /// How it stands.
+    /// Its state.
     pub state: String,
-    /// The link, and what is free.
+    /// Descriptions of the link and of the free resources.
     pub facts: Vec<String>,
-    /// Seconds between the samples, of the board's time.
+    /// Seconds between the samples, in the board's time.
     pub seconds: f64,
-    /// The block was reset in between: numbers are those since then.
+    /// Whether the block was reset between the samples: the numbers are then those since the reset.
     pub restarted: bool,
     /// Interrupts.
     pub interrupts_per_s: f64,
     /// Completion records.
     pub records_per_s: f64,
-    /// Parts of the time that a write descriptor was under way: the port took nothing, or data from FPGA memory were
-    /// waited for. Nothing where none was.
+    /// Fractions of the time with a write descriptor in progress in which the port took nothing, or data from FPGA
+    /// memory were awaited. `None` if no write descriptor was in progress.
     pub write_waits: Option<Waits>,
-    /// The same of read descriptors: as many were under way as can be, or there was no room for answers.
+    /// The same for read descriptors: the maximum number was in progress, or there was no room for answers.
     pub read_waits: Option<Waits>,
-    /// What has failed on the link since its last reset, in all; where the block counts that and answers.
+    /// Failures on the link since its last reset; `None` if the block does not count them or does not answer.
     pub link_errors: Option<LinkView>,
-    /// Channels that somebody has, or that did something.
+    /// Channels that are open, or were active.
     pub channels: Vec<ChannelView>,
-    /// All of them.
+    /// Sum over all channels.
     pub total: [Rates; 2],
 }
 
-/// What has failed on the link since its last reset; each count stops at 65535.
+/// Failures on the link since its last reset; each count stops at 65535.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LinkView {
     /// Completions with Unsupported Request.
     pub unsupported: u32,
     /// Completions with Completer Abort.
     pub aborted: u32,
-    /// Completions whose data are marked as wrong.
+    /// Completions whose data are marked as poisoned.
     pub poisoned: u32,
-    /// Completions that do not fit their read.
+    /// Completions that do not match their read.
     pub malformed: u32,
-    /// Completions of no read.
+    /// Completions without a read.
     pub unexpected: u32,
-    /// Reads that were given up. While they are owed, the block goes on without their tags and their room.
+    /// Reads that were given up. Until their answers arrive, the block works without their tags and their room.
     pub given_up: u32,
 }
 
@@ -113,7 +113,7 @@ impl From<LinkErrors> for LinkView {
 }
 
 impl LinkView {
-    /// What there is of them, in words.
+    /// Returns descriptions of the counts that are not zero.
     pub fn words(&self) -> Vec<String> {
         [
             (self.given_up, "given up"),
@@ -130,23 +130,23 @@ impl LinkView {
     }
 }
 
-/// Why an engine waited, as parts of the time in which it had something to do.
+/// Reasons why an engine waited, as fractions of the time in which it had work.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Waits {
-    /// For the PCIe port (writes), or for one of the reads under way to end (reads).
+    /// Waits for the PCIe port (writes), or for the end of one of the reads in progress (reads).
     pub port: f64,
-    /// For FPGA memory (writes), or for room in the receive buffer (reads).
+    /// Waits for FPGA memory (writes), or for room in the receive buffer (reads).
     pub memory: f64,
 }
 
-/// A channel between the samples.
+/// Activity of a channel between the samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelView {
     /// Its number.
     pub channel: usize,
-    /// Who has it.
+    /// The process that has it open.
     pub owner: Option<String>,
-    /// Regions that have a handle.
+    /// Number of regions that have a handle.
     pub regions: Option<u64>,
     /// FPGA to peer.
     pub write: Rates,
@@ -154,20 +154,20 @@ pub struct ChannelView {
     pub read: Rates,
 }
 
-/// One direction.
+/// Rates of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Rates {
     /// Payload.
     pub bytes_per_s: f64,
-    /// Descriptors that ended, well or not.
+    /// Descriptors that ended, with or without success.
     pub completions_per_s: f64,
     /// Requests on the port.
     pub requests_per_s: f64,
-    /// Under way now; `None` where nobody says.
+    /// Number in progress now; `None` if not known.
     pub under_way: Option<u64>,
     /// Descriptors that failed between the samples.
     pub errors: u64,
-    /// Those that failed since the block's reset.
+    /// Descriptors that failed since the block's reset.
     pub errors_total: u64,
     /// Bytes since the block's reset.
     pub bytes_total: u64,
@@ -212,7 +212,7 @@ impl Rates {
     }
 }
 
-/// What a counter has counted. One that is lower began anew.
+/// Returns the increase of a counter. A counter that is lower than before has restarted from zero.
 fn since(before: u64, after: u64) -> u64 {
     after.checked_sub(before).unwrap_or(after)
 }
@@ -225,7 +225,7 @@ fn per(count: u64, seconds: f64) -> f64 {
 }
 
 impl View {
-    /// Between two samples of a board, the older first.
+    /// Compares two samples of a board, the older first.
     pub fn between(board: String, before: &Sample, after: &Sample) -> Self {
         let seconds = after.at.saturating_sub(before.at).as_secs_f64();
         let nothing = Channel::default();
@@ -329,7 +329,7 @@ mod tests {
         let before = sample(1000, 10, direction(1 << 20, 100, 1));
         let after = sample(1500, 30, direction(3 << 20, 150, 4));
         let view = View::between("b".into(), &before, &after);
-        // The second channel is nobody's and has done nothing.
+        // The second channel is not open and was not active.
         assert_eq!(view.channels.len(), 1);
         let write = view.channels[0].write;
         assert_eq!(write.bytes_per_s, f64::from(4 << 20));

@@ -1,5 +1,5 @@
-//! The terminal while `peerlane top` has it: another screen, which goes when this is dropped, whatever ends the program
-//! but `SIGKILL`.
+//! The terminal while `peerlane top` uses it: an alternate screen, which is left when this is dropped, regardless of
+//! how the program ends, except by `SIGKILL`.
 
 use peerlane_bsp::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,22 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long nobody looks for signals and keys at a stretch.
+/// Interval between two checks for signals and keys.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Another screen, from its first line on, without the cursor; and back (ECMA-48; private modes 1049 and 25 as in
-/// XTerm's Control Sequences).
+/// Enters the alternate screen, from its first line on, without the cursor; and leaves it (ECMA-48; private modes 1049
+/// and 25 as in XTerm's Control Sequences).
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// Why a wait has ended.
+/// Reasons why a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
     /// The time is over.
     Time,
-    /// What is shown is to be drawn again: the window has another size, or the program was stopped meanwhile.
+    /// The view is to be drawn again: the window has another size, or the program was stopped in between.
     Redraw,
-    /// The user has enough.
+    /// The user quits.
     Quit,
 }
 
@@ -35,14 +35,14 @@ pub struct Screen {
     signal: Arc<AtomicUsize>,
     stopped: Arc<AtomicBool>,
     changed: Arc<AtomicBool>,
-    /// Standard output is a terminal, and this has it.
+    /// Whether standard output is a terminal, and shows the alternate screen.
     shown: bool,
-    /// How the keyboard was before.
+    /// Settings of the keyboard before.
     keyboard: Option<Termios>,
 }
 
 impl Screen {
-    /// Takes the terminal; `shown`: with a screen of its own, if standard output is one.
+    /// Takes over the terminal; with `shown`, enters an alternate screen if standard output is a terminal.
     ///
     /// # Errors
     /// If signals cannot be watched.
@@ -70,7 +70,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Whether there is a screen.
+    /// Whether the alternate screen is shown.
     pub fn is_shown(&self) -> bool {
         self.shown
     }
@@ -79,7 +79,7 @@ impl Screen {
         self.shown = true;
         let stdin = io::stdin();
         if let (true, Ok(before)) = (stdin.is_terminal(), termios::tcgetattr(&stdin)) {
-            // A key is there when it is pressed, and is not printed.
+            // A key is readable as soon as it is pressed, and is not printed.
             let mut modes = before.clone();
             modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
             if termios::tcsetattr(&stdin, OptionalActions::Now, &modes).is_ok() {
@@ -99,7 +99,7 @@ impl Screen {
         }
     }
 
-    /// Draws lines, as many as there is room for.
+    /// Draws as many lines as there is room for.
     pub fn draw(&self, text: &str) {
         if !self.shown {
             crate::out::say(format_args!("{text}\n"));
@@ -119,15 +119,15 @@ impl Screen {
         put(&frame);
     }
 
-    /// Sleeps until a moment, a key or a signal. A signal that ends programs ends this one, when the terminal is as it
-    /// was.
+    /// Sleeps until a moment, a key or a signal. A signal that ends programs ends this one, after the terminal is
+    /// restored.
     pub fn wait(&mut self, until: Instant) -> Woken {
         loop {
             let signal = self.signal.swap(0, Ordering::Relaxed);
             if signal != 0 {
                 self.leave();
                 if let Ok(signal) = i32::try_from(signal) {
-                    // It does not return; if it fails, the program ends as if the user had enough.
+                    // It does not return; if it fails, the program ends as if the user had quit.
                     let _ = low_level::emulate_default_handler(signal);
                 }
                 return Woken::Quit;
@@ -151,7 +151,7 @@ impl Screen {
         }
     }
 
-    /// Sleeps for so long at most; says whether `q` was pressed, or the keyboard is gone.
+    /// Sleeps for at most `limit`; returns whether `q` was pressed, or the keyboard is gone.
     fn key(&self, limit: Duration) -> bool {
         if self.keyboard.is_none() {
             std::thread::sleep(limit);
@@ -167,7 +167,7 @@ impl Screen {
             Ok(0) | Err(_) => false,
             Ok(_) => {
                 let mut keys = [0; 64];
-                // Not by `Stdin`, which would keep what it has read.
+                // `Stdin` would buffer the data that it reads.
                 match rustix::io::read(&stdin, &mut keys) {
                     Ok(0) | Err(_) => true,
                     Ok(count) => keys[..count]
@@ -185,7 +185,7 @@ impl Drop for Screen {
     }
 }
 
-/// Nobody is told where the terminal is gone.
+/// Writes to the terminal. Errors are ignored, as they only occur if the terminal is gone.
 fn put(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

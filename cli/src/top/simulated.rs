@@ -9,20 +9,20 @@ use peerlane_simulated::SimBoard;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Bytes of a transfer, and how many are under way at a time.
+/// Bytes of a transfer, and number of transfers in progress at a time.
 const BYTES: u64 = 16 << 10;
 const DEPTH: usize = 8;
 
-/// Simulated time from one sample to the next: half a second of ours, or so.
+/// Simulated time from one sample to the next; it takes about half a second of real time.
 const SLICE: Duration = Duration::from_micros(200);
 
-/// The board, and who uses it.
+/// The board and its users.
 pub struct Simulated {
     driver: Driver,
     users: Vec<User>,
 }
 
-/// A context that moves data in one direction without end.
+/// A context that moves data in one direction endlessly.
 struct User {
     direction: Direction,
     device: Device,
@@ -56,7 +56,7 @@ impl User {
         })
     }
 
-    /// Has as much under way as it wants, and lets go what has ended.
+    /// Removes finished transfers, and starts new ones up to the intended depth.
     fn turn(&mut self) -> peerlane_host::Result<()> {
         while let Some(transfer) = self.under_way.front()
             && transfer.poll()?.is_some()
@@ -73,10 +73,10 @@ impl User {
 }
 
 impl Simulated {
-    /// Compiles the block, or takes it from the cache, and starts the load.
+    /// Compiles the block, or loads it from the cache, and starts the load.
     ///
     /// # Errors
-    /// Where a tool is missing, and what the board says.
+    /// If a tool is missing, or the board reports an error.
     pub fn new() -> Result<Self, Error> {
         let tool = |error: &dyn std::fmt::Display| {
             let remedy = "`cargo xtask tools` installs what the simulation needs.";
@@ -105,7 +105,7 @@ impl Simulated {
             for user in &mut self.users {
                 user.turn()?;
             }
-            // Time goes on while somebody waits.
+            // Simulated time advances during a wait.
             let user = &self.users[0];
             user.device.query()?;
             user.device.poll(Some(SLICE / 50))?;

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Functions shared by the tests.
 #![allow(dead_code, missing_docs, unused_imports)] // Each test crate uses a part of it.
 
 #[path = "../../../bsp/tests/common/fixtures.rs"]
@@ -17,12 +17,12 @@ pub fn peerlane(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A path as text.
+/// Returns a path as text.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Peerlane's own BSP.
+/// Returns the directory of Peerlane's own BSP.
 pub fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../bsp/reference")
 }

@@ -1,4 +1,4 @@
-//! What a component (`_hw.tcl`) declares, without running it: commands that stand alone on a line.
+//! Reads the declarations of a component (`_hw.tcl`) without running it: only commands that stand alone on a line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,14 +51,14 @@ impl Declared {
         Ok(found)
     }
 
-    /// Bits of the port with a role.
+    /// Returns the bits of the port with a role.
     pub fn width(&self, interface: &str, role: &str) -> Option<u64> {
         let key = (interface.to_string(), role.to_string());
         self.widths.get(&key).map(|&bits| u64::from(bits))
     }
 
-    /// Bytes that a slave takes: Platform Designer counts words of a slave (Avalon Interface Specifications 683091,
-    /// "address": word offsets).
+    /// Returns the bytes of a slave's address span. Platform Designer counts a slave's addresses in words (Avalon
+    /// Interface Specifications 683091, "address": word offsets).
     pub fn span(&self, interface: &str) -> Option<u128> {
         let width = |role| self.width(interface, role);
         let data = width("readdata").or(width("writedata"))?;

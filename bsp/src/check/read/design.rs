@@ -16,7 +16,7 @@ pub struct Instance {
     pub kind: String,
     /// Version of the kind.
     pub version: String,
-    /// Whether it takes part.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Parameters.
     pub parameters: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A parameter that is a number.
+    /// Returns a parameter that is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         super::number(self.parameters.get(name)?)
     }
@@ -47,13 +47,13 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Instances at its two ends.
+    /// Returns the instances at its two ends.
     pub fn instances(&self) -> [&str; 2] {
         [instance(&self.from), instance(&self.to)]
     }
 }
 
-/// The instance of an end.
+/// Returns the instance of an end.
 pub fn instance(end: &str) -> &str {
     end.split('.').next().unwrap_or_default()
 }
@@ -65,7 +65,7 @@ pub struct Outside {
     pub name: String,
     /// End inside; empty if Platform Designer lost it.
     pub inside: String,
-    /// Ports that it names, each with that inside.
+    /// Ports that it names, each with the port inside.
     pub ports: BTreeMap<String, String>,
     /// Line.
     pub line: usize,
@@ -78,11 +78,11 @@ pub struct Design {
     pub path: PathBuf,
     /// Instances in file order.
     pub instances: Vec<Instance>,
-    /// Connections in file order, but for those of instances that take no part.
+    /// Connections in file order, without those of disabled instances.
     pub wires: Vec<Wire>,
-    /// Exports in file order, but for those of instances that take no part.
+    /// Exports in file order, without those of disabled instances.
     pub outside: Vec<Outside>,
-    /// What the whole system asks of its interconnect, by name.
+    /// Requirements of the whole system on its interconnect, by name.
     pub requirements: BTreeMap<String, String>,
     by_name: BTreeMap<String, usize>,
 }
@@ -104,10 +104,10 @@ impl Design {
         })
     }
 
-    /// A parsed file as a system; or the line and what is wrong there.
+    /// Converts a parsed file into a system; on failure returns the line and the fault there.
     ///
     /// # Errors
-    /// If it is none, or an element lacks what names it.
+    /// If the file is not a system, or an element lacks a required attribute.
     pub fn of(path: &Path, root: &Node) -> std::result::Result<Self, (usize, String)> {
         if root.tag != "system" {
             return Err((root.line, format!("<{}> is no system", root.tag)));
@@ -163,7 +163,7 @@ impl Design {
                 _ => {}
             }
         }
-        // Platform Designer generates nothing of an instance that is not enabled, nor of what is connected to it.
+        // Platform Designer generates neither a disabled instance nor the connections and exports of it.
         let off = design.instances.iter().filter(|i| !i.enabled);
         let off: BTreeSet<String> = off.map(|i| i.name.clone()).collect();
         let on = |end: &str| !off.contains(instance(end));
@@ -172,12 +172,12 @@ impl Design {
         Ok(design)
     }
 
-    /// The instance of a name; of several, the last.
+    /// Returns the instance of a name; of several, the last.
     pub fn instance(&self, name: &str) -> Option<&Instance> {
         self.by_name.get(name).map(|&at| &self.instances[at])
     }
 
-    /// Connections of a kind that end at an interface.
+    /// Iterates over the connections of a kind that end at an interface.
     pub fn into<'a, 'b>(
         &'a self,
         kind: &'b str,
@@ -188,22 +188,22 @@ impl Design {
             .filter(move |w| w.kind == kind && w.to == to)
     }
 
-    /// Connections of masters and slaves.
+    /// Iterates over the connections of masters and slaves.
     pub fn avalon(&self) -> impl Iterator<Item = &Wire> {
         self.wires.iter().filter(|w| w.kind == "avalon")
     }
 
-    /// Connections of resets.
+    /// Iterates over the connections of resets.
     pub fn resets(&self) -> impl Iterator<Item = &Wire> {
         self.wires.iter().filter(|w| w.kind == "reset")
     }
 
-    /// A line of the file.
+    /// Returns the place of a line of the file.
     pub fn place(&self, line: usize) -> Place {
         Place::line(&self.path, line)
     }
 
-    /// The receiver that an interrupt reaches, bridges of interrupts looked through (Embedded Peripherals IP user guide
+    /// Returns the receiver that an interrupt reaches through bridges of interrupts (Embedded Peripherals IP user guide
     /// 683130, "IRQ Bridge" and "IRQ Clock Crosser").
     pub fn interrupted<'a>(&'a self, receiver: &'a str) -> &'a str {
         let mut receiver = receiver;
@@ -228,7 +228,7 @@ impl Design {
         receiver
     }
 
-    /// Where the clock of an input is made, bridges of clocks looked through.
+    /// Returns the source of an input's clock, found through bridges of clocks.
     pub fn clock(&self, input: &str) -> Option<&str> {
         let mut input = input.to_string();
         for _ in 0..=self.instances.len() {

@@ -1,7 +1,7 @@
-//! The files of an extended BSP, read for the check alone.
+//! Reads the files of an extended BSP, for the check alone.
 //!
-//! Nothing here is shared with the readers that the extension edits with: what they misunderstand must not be
-//! misunderstood here in the same way. These readers are small because they change nothing.
+//! These readers share nothing with the readers of the extension: a misunderstanding there must not be repeated here.
+//! They are small because they change nothing.
 
 pub mod component;
 pub mod design;
@@ -18,11 +18,11 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::remedy;
 use crate::text;
 
-/// Most elements inside of each other.
+/// Deepest nesting of elements.
 const MOST_DEPTH: usize = 32;
 /// Most elements of a file.
 const MOST_ELEMENTS: usize = 300_000;
-/// Most attributes of an element: names are compared with each other.
+/// Most attributes of an element: the names are compared with each other.
 const MOST_ATTRIBUTES: usize = 200;
 
 /// An element of an XML file.
@@ -41,28 +41,28 @@ pub struct Node {
 }
 
 impl Node {
-    /// Value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Names of its attributes.
+    /// Iterates over the names of its attributes.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.attributes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Text inside, without spaces around it.
+    /// Returns the text inside, without spaces around it.
     pub fn text(&self) -> &str {
         self.text.trim()
     }
 
-    /// Elements inside with a tag.
+    /// Iterates over the elements inside that have a tag.
     pub fn all<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = &'a Node> {
         self.inside.iter().filter(move |node| node.tag == tag)
     }
 
-    /// Names and values of `<parameter>` elements, in either spelling.
+    /// Iterates over names and values of `<parameter>` elements, in either spelling.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         self.all("parameter").filter_map(|node| {
             let value = node.get("value").unwrap_or(node.text.trim());
@@ -86,12 +86,12 @@ pub fn xml(path: &Path) -> Result<Node> {
     })
 }
 
-/// Parses the text of an XML file; or the line and what is wrong there.
+/// Parses the text of an XML file; on failure returns the line and the fault there.
 pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
     // The reader skips a byte order mark, but does not count it.
     let source = source.trim_start_matches('\u{feff}');
     let mut reader = Reader::from_str(source);
-    // The outermost element stands inside of this one.
+    // The outermost element becomes a child of this one.
     let mut open = vec![Node::default()];
     let (mut line, mut counted, mut elements) = (1, 0, 0);
     loop {
@@ -158,7 +158,7 @@ pub fn parse(source: &str) -> std::result::Result<Node, (usize, String)> {
     }
 }
 
-/// The character of a reference: one of XML's five names, or a number.
+/// Returns the character of a reference: one of XML's five names, or a number.
 fn character(reference: &BytesRef<'_>) -> Option<char> {
     if let Some(c) = reference.resolve_char_ref().ok()? {
         return Some(c);
@@ -193,7 +193,7 @@ fn node(tag: &BytesStart<'_>, line: usize) -> std::result::Result<Node, String> 
     })
 }
 
-/// A number as Platform Designer writes it.
+/// Reads a number as Platform Designer writes it.
 pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.get(..2) {

@@ -1,4 +1,4 @@
-//! Which file defines a kind of component: Platform Designer's search path.
+//! Finds the file that defines a kind of component, by Platform Designer's search path.
 //!
 //! Sources: Platform Designer user guides 683364 and 683609, "IP Search Path Recursive Search" and "Defining the IP
 //! Search Path with Index Files"; `SEARCH_PATH` and `IP_SEARCH_PATHS` of the settings file reference manual 683084.
@@ -11,10 +11,10 @@ use crate::check::read::{tcl, xml};
 use crate::error::{Error, Result};
 use crate::text;
 
-/// Directories that are looked into at most.
+/// Most directories that are searched.
 const MOST_DIRECTORIES: usize = 20_000;
 
-/// What is on the search path of a project.
+/// Systems and components on the search path of a project.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// Systems by their kind.
@@ -28,7 +28,7 @@ impl Catalog {
     /// Searches from the project's directory, with the values of its search paths.
     ///
     /// # Errors
-    /// Those of reading what is found; [`crate::error::ErrorKind::Io`].
+    /// Those of reading the files that are found; [`crate::error::ErrorKind::Io`].
     pub fn read(hardware: &Path, paths: &[String]) -> Result<Self> {
         let mut catalog = Self::default();
         catalog.directory(hardware, false)?;
@@ -52,7 +52,7 @@ impl Catalog {
         while let Some(part) = parts.next() {
             match part {
                 "*" | "**" => {
-                    // As the last part it is any file, before it any directories.
+                    // As the last part it stands for any file, before the last part for any directories.
                     deep |= parts.peek().is_some();
                     break;
                 }
@@ -66,7 +66,7 @@ impl Catalog {
         }
     }
 
-    /// A directory, and those below it down to the first with a component or a list.
+    /// Searches a directory and those below it, down to the first with a component or a list.
     fn directory(&mut self, directory: &Path, deep: bool) -> Result<()> {
         let mut open = vec![directory.to_path_buf()];
         while let Some(directory) = open.pop() {
@@ -126,7 +126,7 @@ impl Catalog {
                 ("path", Some(pattern), _) => self.pattern(base, pattern)?,
                 ("component", _, Some(file)) => {
                     let file = normal(&base.join(file));
-                    // Its kind is what the list calls it.
+                    // The kind is the name that the list gives.
                     let kind = entry.get("name");
                     if file.extension().is_some_and(|e| e == "qsys") && file.is_file() {
                         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -142,7 +142,7 @@ impl Catalog {
     }
 }
 
-/// `set_module_property NAME` of a component.
+/// Returns the value of `set_module_property NAME` of a component.
 fn component_name(path: &Path) -> Result<Option<String>> {
     let (commands, _) = tcl::read(path, &text::read(path)?);
     let variables = tcl::Variables::new();
@@ -155,7 +155,7 @@ fn component_name(path: &Path) -> Result<Option<String>> {
         let property = command.words.get(1).map(|word| word.text.to_uppercase());
         command.name() == "set_module_property" && property.as_deref() == Some("NAME")
     });
-    // Of a name that is put together the file's own tells as much as can be told.
+    // If the name is computed and not known, the name of the file is the best guess.
     let by_file = || {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.strip_suffix("_hw.tcl").map(str::to_string)

@@ -11,8 +11,8 @@ use crate::text;
 /// Files that one revision may source.
 const MOST_FILES: usize = 1000;
 
-/// Assignments that name a script which runs in a compile (Quartus Prime Standard Edition Settings File Reference
-/// Manual 683084).
+/// Assignments that name a script that runs in a compile (Quartus Prime Standard Edition Settings File Reference Manual
+/// 683084).
 const FLOW: [&str; 4] = [
     "PRE_FLOW_SCRIPT_FILE",
     "POST_FLOW_SCRIPT_FILE",
@@ -20,15 +20,15 @@ const FLOW: [&str; 4] = [
     "PRE_MODULE_SCRIPT_FILE",
 ];
 
-/// The command that gives a pin or a cell its place, and what its assignments are called here.
+/// The command that places a pin or a cell.
 const LOCATING: &str = "set_location_assignment";
-/// What the assignments of places to pins and cells are called here.
+/// The name that this module gives the assignments of places to pins and cells.
 pub const LOCATION: &str = "LOCATION";
 
-/// The files of a BSP by their names, for what is named by a path that cannot be told.
+/// The files of a BSP by their names, to find a file whose path is not known.
 pub type Files = BTreeMap<String, Vec<PathBuf>>;
 
-/// A path without `.` and `..`, as far as that goes without looking at links.
+/// Returns a path without `.` and `..`, as far as that is possible without a look at links.
 pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -48,45 +48,45 @@ pub fn normal(path: &Path) -> PathBuf {
 /// An assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its name, in capitals; `None` if it cannot be told.
+    /// Its name, in capitals; `None` if not known.
     pub name: Option<String>,
-    /// Its value; `None` if it cannot be told, empty if it has none.
+    /// Its value; `None` if not known, empty if it has none.
     pub value: Option<String>,
     /// Its section.
     pub section: String,
-    /// What it is for (`-to`); `None` if that cannot be told, empty if it has none.
+    /// Its target (`-to`); `None` if not known, empty if it has none.
     pub to: Option<String>,
-    /// The entity that it is in (`-entity`), as far as that can be told.
+    /// The entity that it is in (`-entity`); empty if it has none or it is not known.
     pub entity: String,
     /// Whether `to` is written out.
     pub to_is_plain: bool,
-    /// All of its options but remarks and its name, sorted, each with its word: values as far as they can be told, else
-    /// as written.
+    /// All of its options but remarks and its name, sorted, each with its word: a value where it is known, else the
+    /// word as written.
     pub about: Vec<(String, String)>,
-    /// What it assigns, in the same way.
+    /// The value that it assigns, spelled in the same way.
     pub says: String,
-    /// Where.
+    /// Place of the command.
     pub place: Place,
-    /// Whether it is made.
+    /// Whether the command runs.
     pub runs: Runs,
 }
 
-/// All of a revision, or of a script and what it sources.
+/// Everything in a revision, or in a script, with the files that it sources.
 #[derive(Debug, Default)]
 pub struct Revision {
-    /// Commands, those of a sourced file where it is sourced.
+    /// Commands; those of a sourced file follow where it is sourced.
     pub commands: Vec<Command>,
     /// Assignments in the same order.
     pub assignments: Vec<Assignment>,
-    /// Files that are sourced, as often as they are, and whether they are.
+    /// Files that are sourced, once for each time, and whether they are.
     pub sourced: Vec<(PathBuf, Runs)>,
-    /// What is sourced and is not there, with its name.
+    /// Sourced files that do not exist, by name.
     pub missing: Vec<(Place, String)>,
-    /// What is sourced and cannot be told, and what cannot be read.
+    /// Sourced files whose names are not known, and parts that cannot be read.
     pub unread: Vec<(Place, String)>,
     /// Scripts of the flow that the assignments name.
     pub flow: Vec<PathBuf>,
-    /// Variables at its end.
+    /// Variables at the end.
     variables: Variables,
 }
 
@@ -97,12 +97,13 @@ pub struct Reader<'a> {
     pub hardware: &'a Path,
     /// The BSP's files.
     pub files: &'a Files,
-    /// Of the vendor's settings where they are kept: there are no links there, and this knows them.
+    /// The vendor's files, if the settings are the stored ones of the vendor: the stored files have no links, and this
+    /// has their targets.
     pub vendor: Option<&'a Vendor>,
 }
 
 impl Reader<'_> {
-    /// Reads a `.qsf`, or another file of Tcl, and follows what it sources.
+    /// Reads a `.qsf` or another Tcl file, and follows the files that it sources.
     ///
     /// # Errors
     /// Those of [`text::read`].
@@ -112,7 +113,7 @@ impl Reader<'_> {
         Ok(revision)
     }
 
-    /// Where a name of a file leads: from the project, or from the file that has it.
+    /// Finds the file of a name, relative to the project or to the file that has the name.
     pub fn find(&self, name: &str, from: &Path) -> Option<PathBuf> {
         let beside = from.parent().unwrap_or(self.hardware);
         let mut places = [self.hardware, beside].into_iter();
@@ -177,7 +178,7 @@ impl Reader<'_> {
                     let value = context.value(value);
                     let name = name.text.trim_start_matches(':').to_string();
                     let known = revision.variables.get(&name);
-                    // What may have two values has none that can be told.
+                    // A variable that may have two values has no known value.
                     let value = match (command.runs, known) {
                         (Runs::Always, _) | (_, None) => value,
                         (_, Some(old)) if *old == value => value,
@@ -232,7 +233,7 @@ impl Reader<'_> {
             match assignment.name.as_deref() {
                 Some("SOURCE_TCL_SCRIPT_FILE") => named = value.cloned(),
                 Some("QIP_FILE") => {
-                    // One that Quartus makes is not there before.
+                    // A file that Quartus makes does not exist before a compile.
                     let file = assignment.value.as_ref();
                     let file = file.and_then(|name| self.find(name, path));
                     if file.is_some() || assignment.value.is_none() {
@@ -265,7 +266,7 @@ impl Reader<'_> {
                 Some(file) => self.follow(revision, &file, runs, above)?,
                 None => revision.missing.push((place, name)),
             },
-            // Of a name that is put together, every file that it may be.
+            // If the name is computed and not known, every file that it may be is followed.
             (Some(None), Some(word)) => match last_part(&word) {
                 Some(last) => {
                     for file in self.files.get(last).into_iter().flatten() {
@@ -293,7 +294,7 @@ impl Reader<'_> {
         self.take(revision, file, runs, above)
     }
 
-    /// The scripts that a text names and the BSP has.
+    /// Returns the scripts that a text names and the BSP has.
     pub fn scripts(&self, text: &str, from: &Path) -> Vec<PathBuf> {
         let apart = |c: char| {
             c.is_whitespace() || matches!(c, '"' | '\'' | '{' | '}' | '[' | ']' | ';' | '=')
@@ -316,7 +317,7 @@ impl Reader<'_> {
     }
 }
 
-/// What an assignment is about, and what it says: see [`Assignment::about`].
+/// Returns the options and the value of an assignment: see [`Assignment::about`] and [`Assignment::says`].
 fn said(command: &Command, context: &Context<'_>) -> (Vec<(String, String)>, String) {
     let here = format!("{}/", context.project.display());
     let text = |word: &Word| {
@@ -324,7 +325,7 @@ fn said(command: &Command, context: &Context<'_>) -> (Vec<(String, String)>, Str
             true => None,
             false => context.value(word),
         };
-        // The same wherever the project is.
+        // The text must be the same at each place of the project.
         value
             .unwrap_or_else(|| word.text.clone())
             .replace(&here, "")
@@ -341,14 +342,14 @@ fn said(command: &Command, context: &Context<'_>) -> (Vec<(String, String)>, Str
     (about, says.join(" "))
 }
 
-/// Whether the only brackets of a name are those of bits.
+/// Reports whether all brackets of a name, which has some, are those of bits.
 fn is_bit(name: &str) -> bool {
     let mut bits = name.split('[').skip(1);
     let number = |bit: &str| bit.starts_with(|c: char| c.is_ascii_digit() || c == '*');
     name.contains('[') && !name.contains('$') && bits.all(number)
 }
 
-/// Whether a file is a script, by its name.
+/// Reports whether a file is a script, by its name.
 pub fn is_script(path: &Path) -> bool {
     path.extension().is_some_and(|e| {
         ["tcl", "sh", "bash", "csh", "bat", "cmd", "pl", "py"]
@@ -357,7 +358,7 @@ pub fn is_script(path: &Path) -> bool {
     })
 }
 
-/// What a command's words may come to, for a search of words: values as far as they can be told, else as written.
+/// Returns a command's words as text, for a search: values where they are known, else the words as written.
 pub fn wording(words: &[Word], revision: &Revision, hardware: &Path, file: &Path) -> String {
     let context = Context {
         project: hardware,
@@ -375,7 +376,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// What `top.qsf` comes to.
+    /// Reads `top.qsf` of the given files.
     fn revision(files: &[(&str, &str)]) -> (tempfile::TempDir, Revision) {
         let dir = tempfile::tempdir().unwrap();
         let mut names = Files::new();

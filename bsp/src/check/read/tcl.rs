@@ -1,38 +1,38 @@
-//! Tcl as far as settings files, `.qip` files and scripts of a compile are written in it: every command, those in the
-//! bodies and brackets of others too, and what can be told of whether it runs.
+//! Reads the Tcl of settings files, `.qip` files and scripts of a compile: every command, including those in the bodies
+//! and brackets of others, and whether it runs, as far as that is known.
 //!
-//! Nothing is run. What cannot be told is said to be so: a check that did not read something must not call it sound.
+//! Nothing is run. Unknown values are reported as unknown: a check must not call a text correct that it did not read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::Place;
 
-/// Words of a command that are read; an assignment with all its options has fewer.
+/// Most words of a command that are read; an assignment with all its options has fewer.
 const MOST_WORDS: usize = 256;
-/// Bodies and brackets inside of each other that are read.
+/// Deepest nesting of bodies and brackets that is read.
 const MOST_DEPTH: usize = 12;
-/// Commands of one file that are read.
+/// Most commands of one file that are read.
 const MOST_COMMANDS: usize = 60_000;
 
-/// The file that says that what is compiled may be imported again: the script that makes it anew writes it.
+/// The file that permits imports of compiled files again; the script that makes these files again writes it.
 pub const IMPORTS_ON: &str = "scripts/peerlane/imports_on";
 
 /// Whether a command runs when its file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runs {
-    /// Whenever.
+    /// In any case.
     Always,
-    /// Perhaps: it stands in a body or a bracket, or behind something that ends the file.
+    /// Perhaps: it stands in a body or a bracket, or after a command that ends the file.
     Perhaps,
-    /// Only where [`IMPORTS_ON`] is.
+    /// Only if [`IMPORTS_ON`] exists.
     Held,
 }
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// Its text, without quotes; a bracket in it as it stands.
+    /// Its text, without quotes; a bracket in it is not replaced.
     pub text: String,
     /// Whether it stands in braces, where nothing is replaced.
     pub braced: bool,
@@ -45,27 +45,27 @@ pub struct Word {
 pub struct Command {
     /// Its words.
     pub words: Vec<Word>,
-    /// Where.
+    /// Its place.
     pub place: Place,
     /// Whether it runs.
     pub runs: Runs,
 }
 
 impl Command {
-    /// Its name, without its namespace.
+    /// Returns its name, without the namespace.
     pub fn name(&self) -> &str {
         let name = self.words.first().map_or("", |word| word.text.as_str());
         name.rsplit("::").next().unwrap_or(name)
     }
 
-    /// The word behind an option.
+    /// Returns the word after an option.
     pub fn option(&self, name: &str) -> Option<&Word> {
         let at = self.words.iter().position(|word| word.text == name)?;
         self.words.get(at + 1)
     }
 
-    /// Name and value of a `set_global_assignment` or `set_instance_assignment`; not of one that takes an assignment
-    /// away.
+    /// Returns name and value of a `set_global_assignment` or `set_instance_assignment`, unless the command removes an
+    /// assignment.
     pub fn assignment(&self) -> Option<(&Word, Option<&Word>)> {
         if !matches!(
             self.name(),
@@ -77,18 +77,18 @@ impl Command {
         Some((self.option("-name")?, self.value()))
     }
 
-    /// What an assignment assigns: its first word that is no option, nor one of an option.
+    /// Returns the value of an assignment: its first word that is neither an option nor the word of an option.
     pub fn value(&self) -> Option<&Word> {
         let mut all = self.arguments().into_iter();
         all.find_map(|(option, word)| word.filter(|_| option.is_none()))
     }
 
-    /// Whether it takes an assignment away.
+    /// Reports whether it removes an assignment.
     pub fn takes_away(&self) -> bool {
         self.words.iter().any(|word| word.text == "-remove")
     }
 
-    /// The words of an assignment behind its name: options with the words that they have, and others.
+    /// Returns the words of an assignment after its name: options with their words, and other words.
     pub fn arguments(&self) -> Vec<(Option<&str>, Option<&Word>)> {
         let mut found = Vec::new();
         let mut words = self.words.iter().skip(1);
@@ -108,10 +108,10 @@ impl Command {
     }
 }
 
-/// The commands of a file, each before those inside of it; and the line from which on it cannot be read, since a
+/// Returns the commands of a file, each before those inside it, and the first line that cannot be read, because a
 /// quote, brace or bracket is not closed.
 pub fn read(path: &Path, source: &str) -> (Vec<Command>, Option<usize>) {
-    // As Tcl reads a file that it sources: in whichever way a line ends (`fconfigure(n)`, the translation `auto`).
+    // Tcl reads a sourced file with any end of line (`fconfigure(n)`, the translation `auto`).
     let source = source.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let source = source.replace('\r', "\n");
     let mut reading = Reading {
@@ -166,17 +166,17 @@ impl Reading<'_> {
     }
 }
 
-/// The scripts inside of a command, with their lines.
+/// Returns the scripts inside a command, with their lines.
 fn inside(command: &Command) -> Vec<(String, usize, Runs)> {
-    // What stands in brackets runs with its command.
+    // A script in brackets runs with its command.
     let mut found = Vec::new();
     for word in &command.words {
-        // What stands in braces may be replaced later: a condition, or text for `eval`.
+        // A bracket inside braces may be replaced later: in a condition, or in text for `eval`.
         for (text, lines) in brackets(&word.text) {
             found.push((text, word.line + lines, command.runs.max(Runs::Perhaps)));
         }
     }
-    // Plain data, and texts that a person reads.
+    // Plain data, and texts for people.
     let plain = matches!(
         command.name(),
         "puts" | "post_message" | "string" | "regexp" | "regsub" | "expr"
@@ -200,7 +200,7 @@ fn inside(command: &Command) -> Vec<(String, usize, Runs)> {
     found
 }
 
-/// The texts in brackets of a word, and how many lines before them.
+/// Returns the texts in brackets of a word, each with the number of lines before it.
 fn brackets(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -215,7 +215,7 @@ fn brackets(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// A text without what stands in brackets in it.
+/// Returns a text without its brackets and the text in them.
 pub fn without_brackets(text: &str) -> String {
     let mut rest = text;
     let mut left = String::new();
@@ -229,7 +229,7 @@ pub fn without_brackets(text: &str) -> String {
     left + rest
 }
 
-/// Bytes of a text in brackets, which begins with one.
+/// Returns the bytes of a text in brackets, from the opening bracket that it begins with.
 fn bracket(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut escaped = false;
@@ -251,7 +251,7 @@ fn bracket(text: &str) -> Option<usize> {
 struct Parser<'a> {
     rest: &'a str,
     line: usize,
-    /// Line of something that is not closed.
+    /// Line of an unclosed quote, brace or bracket.
     open: Option<usize>,
 }
 
@@ -267,7 +267,7 @@ impl Parser<'_> {
         Some(c)
     }
 
-    /// Skips a backslash with the end of its line; whether there was one.
+    /// Skips a backslash with the end of its line; returns whether there was one.
     fn continued(&mut self) -> bool {
         let Some(rest) = self.rest.strip_prefix('\\') else {
             return false;
@@ -281,7 +281,7 @@ impl Parser<'_> {
         true
     }
 
-    /// The words of the next command.
+    /// Reads the words of the next command.
     fn command(&mut self) -> Option<Vec<Word>> {
         let mut words = Vec::new();
         loop {
@@ -311,7 +311,7 @@ impl Parser<'_> {
         (!words.is_empty()).then_some(words)
     }
 
-    /// A comment goes on over a backslash at the end of its line (Tcl manual, Tcl(n), rule 10).
+    /// Skips a comment. It continues after a backslash at the end of its line (Tcl manual, Tcl(n), rule 10).
     fn comment(&mut self) {
         loop {
             if self.continued() {
@@ -426,7 +426,7 @@ impl Parser<'_> {
         text
     }
 
-    /// Takes what stands in brackets as it is; a bracket alone is a character.
+    /// Takes a text in brackets as it is; an unclosed bracket is a character.
     fn bracketed(&mut self, text: &mut String) {
         match bracket(self.rest) {
             Some(length) => {
@@ -443,10 +443,10 @@ impl Parser<'_> {
     }
 }
 
-/// Variables with what is known of them: `None` for what has several values, or one that cannot be told.
+/// Variables with their values: `None` for a variable with several values or an unknown one.
 pub type Variables = BTreeMap<String, Option<String>>;
 
-/// Where a word stands, for what it means.
+/// Context of a word, which determines its value.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The directory that Quartus runs in.
@@ -458,7 +458,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What a word is when its command runs, if that can be told.
+    /// Returns the value of a word when its command runs, if known.
     pub fn value(&self, word: &Word) -> Option<String> {
         match word.braced {
             true => Some(word.text.clone()),
@@ -478,7 +478,7 @@ impl Context<'_> {
                 rest = &rest[length..];
             } else {
                 let Some((name, length)) = variable(rest) else {
-                    // With no name behind it, it stands for itself: Tcl(n), rule 8.
+                    // A `$` without a name after it stands for itself: Tcl(n), rule 8.
                     let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '{' | '(');
                     if rest[1..].starts_with(name) {
                         return None;
@@ -499,7 +499,7 @@ impl Context<'_> {
         let name = name.trim_start_matches(':');
         let directory = |path: &Path| Some(path.to_string_lossy().into_owned());
         match name {
-            // Quartus Prime Scripting reference: where the `.qip` file is; where the project is.
+            // Quartus Prime Scripting reference: directory of the `.qip` file; directory of the project.
             "quartus(qip_path)" => directory(self.file.parent()?),
             "quartus(project_dir)" | "quartus(project_directory)" | "env(PWD)" => {
                 directory(self.project)
@@ -541,7 +541,7 @@ impl Context<'_> {
     }
 }
 
-/// The name of a variable that a text begins with, and its length with the sign.
+/// Returns the name of the variable that a text begins with, and its length with the sign.
 fn variable(text: &str) -> Option<(&str, usize)> {
     let rest = &text[1..];
     if let Some(name) = rest.strip_prefix('{') {
@@ -556,7 +556,7 @@ fn variable(text: &str) -> Option<(&str, usize)> {
     (end > 0).then(|| (&rest[..end], end + 1))
 }
 
-/// The last part of a path that is written out, although the rest of it is put together: the file's name.
+/// Returns the file's name: the last part of a path, if that part is written out and the rest is computed.
 pub fn last_part(word: &Word) -> Option<&str> {
     let text = word.text.trim_end_matches([']', '"', '}']);
     let last = text

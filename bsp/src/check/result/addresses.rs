@@ -1,6 +1,6 @@
-//! Base addresses: numbers, multiples of the span that stands there, apart from each other, and for the vendor's slaves
-//! those that they had. Two slaves at one address and a base that is no number are faults in any BSP: the driver
-//! takes these addresses.
+//! Base addresses: numbers, multiples of the slave's span, apart from each other, and unchanged for the vendor's
+//! slaves. Two slaves at one address and a base that is not a number are faults in any BSP: the driver uses these
+//! addresses.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::check::result::names::{is_bridge, is_hard_ip};
 use crate::check::result::{BLOCK, Bsp, OLD, bad, new_faults};
 
 const TEST: &str = "bases";
-/// Systems inside of each other that are looked through.
+/// Most systems inside each other that are searched.
 pub(super) const DEPTH: u32 = 8;
-/// Slaves of one BAR that are compared at most.
+/// Most slaves of one BAR that are compared.
 const MOST_SLAVES: usize = 10_000;
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
@@ -52,7 +52,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
 }
 
-/// The host reaches the block's slaves where the record says.
+/// Checks that the host reaches the block's slaves where the record says.
 fn as_recorded(
     design: &Design,
     bsp: &Bsp,
@@ -81,7 +81,7 @@ fn as_recorded(
     }
 }
 
-/// The base address of a connection; 0 where none is given, as Platform Designer has it.
+/// Returns the base address of a connection; 0 if it has none, like Platform Designer.
 pub(super) fn base(wire: &Wire) -> Option<u128> {
     let text = wire.parameters.get("baseAddress");
     text.map_or(Some(0), |text| number(text).map(u128::from))
@@ -91,11 +91,11 @@ pub(super) fn base(wire: &Wire) -> Option<u128> {
 struct Fault {
     line: usize,
     what: String,
-    /// Whether it is one in the vendor's BSP too.
+    /// Whether it is a fault even if the vendor's BSP has it too.
     always: bool,
 }
 
-/// The faults in the base addresses of a system.
+/// Finds the faults in the base addresses of a system.
 fn faults(bsp: &Bsp, design: &Design) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut masters: BTreeMap<&str, Vec<(u128, &Wire)>> = BTreeMap::new();
@@ -123,7 +123,7 @@ fn faults(bsp: &Bsp, design: &Design) -> Vec<Fault> {
     faults
 }
 
-/// The faults in those of one master's slaves.
+/// Finds the faults in the base addresses of one master's slaves.
 fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<Fault> {
     let mut faults = Vec::new();
     slaves.sort_by_key(|(base, _)| *base);
@@ -139,7 +139,7 @@ fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<
         let known = span(bsp, design, &wire.to, DEPTH);
         // A slave whose span is not known takes a word.
         let bytes = known.unwrap_or(4).max(1);
-        // Platform Designer: a base is a multiple of the span, as a power of two.
+        // Platform Designer demands that a base is a multiple of the span, rounded up to a power of two.
         if let Some(bytes) = known.map(u128::next_power_of_two)
             && base % bytes != 0
         {
@@ -174,7 +174,7 @@ fn misplaced(bsp: &Bsp, design: &Design, mut slaves: Vec<(u128, &Wire)>) -> Vec<
     faults
 }
 
-/// Bytes that a master reaches, where that is known.
+/// Returns the bytes that a master reaches, if known.
 fn reach(bsp: &Bsp, design: &Design, master: &str) -> Option<u128> {
     let (name, interface) = master.split_once('.')?;
     let found = design.instance(name)?;
@@ -185,7 +185,7 @@ fn reach(bsp: &Bsp, design: &Design, master: &str) -> Option<u128> {
         return (1..64).contains(&bits).then(|| 1 << bits);
     }
     if found.kind == BLOCK {
-        // Avalon Interface Specifications 683091, "address": a master's counts bytes.
+        // Avalon Interface Specifications 683091, "address": a master's address counts bytes.
         let bits = bsp.declared.width(interface, "address")?;
         return (bits < 128).then(|| 1 << bits);
     }
@@ -203,7 +203,7 @@ fn reach(bsp: &Bsp, design: &Design, master: &str) -> Option<u128> {
     }
 }
 
-/// Bytes that a slave takes, where public documents or the BSP's own files say so.
+/// Returns the bytes of a slave's span, if public documents or the BSP's own files give them.
 pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<u128> {
     let (name, interface) = end.split_once('.')?;
     let found = design.instance(name)?;
@@ -224,7 +224,7 @@ pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<
         ("altera_avalon_onchip_memory2", "s1") => found.number("memorySize").map(u128::from),
         // Stratix V Avalon-MM user guide 683411, "Control Register Access": 14 address bits.
         (kind, "Cra") if is_hard_ip(kind) => Some(0x4000),
-        // The SDK's components, in a system that Quartus 18.1 generated (its .sopcinfo: addressSpan).
+        // The SDK's components, as in the .sopcinfo of a system that Quartus 18.1 generated (addressSpan).
         ("acl_kernel_clk", "ctrl") => Some(0x800),
         ("kernel_interface", "ctrl") => Some(0x4000),
         ("version_id" | "uniphy_status", "s") => Some(4),
@@ -235,8 +235,8 @@ pub(super) fn span(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> Option<
     }
 }
 
-/// Bytes that a bridge hands on whose address is as wide as its slaves need (the same user guide, "Use
-/// automatically-determined address width"). `ADDRESS_WIDTH` is what it was set to before.
+/// Returns the span of a bridge whose address is as wide as its slaves need (the same user guide, "Use
+/// automatically-determined address width"). Its `ADDRESS_WIDTH` is an earlier setting, without effect.
 fn behind(bsp: &Bsp, design: &Design, bridge: &str, depth: u32) -> Option<u128> {
     let master = format!("{bridge}.m0");
     let mut end = 0;
@@ -247,7 +247,7 @@ fn behind(bsp: &Bsp, design: &Design, bridge: &str, depth: u32) -> Option<u128> 
     (end > 0).then(|| end.checked_next_power_of_two()).flatten()
 }
 
-/// Bytes of one step of a bridge's address.
+/// Returns the bytes of one step of a bridge's address.
 fn unit(bridge: &Instance) -> u128 {
     match bridge.parameters.get("ADDRESS_UNITS").map(String::as_str) {
         Some("WORDS") => bridge
@@ -258,7 +258,7 @@ fn unit(bridge: &Instance) -> u128 {
     }
 }
 
-/// Every slave of the vendor's that the host reaches through a BAR is reached where it was.
+/// Checks that the host reaches each slave of the vendor's through a BAR where it did before.
 fn same_places(design: &Design, vendor: &Design, findings: &mut Findings) {
     let now = reached(design);
     for (slave, places) in reached(vendor) {
@@ -291,7 +291,7 @@ fn list(places: &[(String, u128)]) -> String {
     }
 }
 
-/// Places in the hard IP's BARs of every slave that is no bridge, bridges looked through.
+/// Returns the places in the hard IP's BARs of every slave that is not a bridge, found through bridges.
 pub(super) fn reached(design: &Design) -> BTreeMap<String, Vec<(String, u128)>> {
     let mut from: BTreeMap<&str, Vec<&Wire>> = BTreeMap::new();
     for wire in design.wires.iter().filter(|w| w.kind == "avalon") {

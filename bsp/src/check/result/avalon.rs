@@ -1,8 +1,8 @@
-//! Avalon connections: the vendor's are as they were, but for the old DMA's, and what is new belongs to the block.
+//! Avalon connections: those of the vendor are unchanged except for the old DMA's, and new ones belong to the block.
 //!
-//! What may go: the old master's connections, each replaced by the block's three masters at the same place or leading
-//! to the hard IP's `Txs` alone; what led from there to `Txs`; the host's ways to the old DMA's slaves alone; and a
-//! BAR's slaves that stand behind a bridge of their own now.
+//! These connections may be gone: the old master's, if the block's three masters replace each at the same place or if
+//! it led only to the hard IP's `Txs`; those on the way from the old master to `Txs`; the host's to the old DMA's
+//! slaves only; and those from a BAR to slaves that now have a new bridge in front of them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::check::result::names::{is_bridge, is_hard_ip};
 use crate::check::result::{BLOCK, Bsp, OLD, bad, stream};
 
 const TEST: &str = "avalon";
-/// The block's masters in place of the old one.
+/// The block's masters that replace the old one.
 const MASTERS: [&str; 3] = ["mem_rd", "mem_wr", "mem_win"];
 /// The old DMA's slaves.
 const OLD_SLAVES: [&str; 2] = ["csr", "s_nondma"];
@@ -40,7 +40,7 @@ fn key(wire: &Wire) -> Key<'_> {
     (&wire.from, &wire.to, base(wire))
 }
 
-/// What is the interface of the hard IP that a BAR drives.
+/// Reports whether an end is the interface of the hard IP that a BAR drives.
 pub(super) fn is_bar(design: &Design, end: &str) -> bool {
     end.split_once('.').is_some_and(|(name, interface)| {
         interface.to_ascii_lowercase().starts_with("rxm_bar")
@@ -49,7 +49,7 @@ pub(super) fn is_bar(design: &Design, end: &str) -> bool {
     })
 }
 
-/// The masters that reach an output, bridges looked through; a name without an instance is an export.
+/// Returns the masters that reach an output, found through bridges; a name without an instance is an export.
 pub(super) fn masters(design: &Design, from: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -72,7 +72,7 @@ pub(super) fn masters(design: &Design, from: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a slave leads to nothing but what `is` tells, bridges looked through.
+/// Reports whether a slave leads only to ends for which `is` holds, directly or through bridges.
 fn leads_only(design: &Design, end: &str, is: &dyn Fn(&str) -> bool) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![end.to_string()];
@@ -100,14 +100,14 @@ fn leads_only(design: &Design, end: &str, is: &dyn Fn(&str) -> bool) -> bool {
     true
 }
 
-/// A system and what it was.
+/// A system, with the vendor's system that it replaces.
 struct Change<'a> {
     bsp: &'a Bsp,
     design: &'a Design,
     vendor: &'a Design,
     now: BTreeSet<Key<'a>>,
     old: BTreeSet<Key<'a>>,
-    /// The block's instance, where the old DMA was.
+    /// The block's instance, which replaces the old DMA.
     block: Option<&'a str>,
 }
 
@@ -174,15 +174,15 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Shares of the arbiter, and which slave takes what no other one does: as the vendor has them; and no new slave takes
-    /// that.
+    /// Checks that the arbiter's shares and each master's default slave are the vendor's, and that no new slave is a
+    /// default slave.
     fn arbitration(&self, findings: &mut Findings) {
         let value = |wire: &Wire, name: &str, usual: &str| {
             let value = wire.parameters.get(name);
             value.map_or(usual.to_string(), |value| value.trim().to_lowercase())
         };
         for wire in self.design.avalon() {
-            // Where a BAR's slaves stand behind a bridge now, only the beginning is another one.
+            // If a bridge is now in front of a BAR's slaves, only the start of the connection differs.
             let same_end = |was: &&Wire| was.to == wire.to && base(was) == base(wire);
             let of_bar =
                 |was: &Wire| is_bar(self.vendor, &was.from) && self.is_new_bridge(&wire.from);
@@ -206,7 +206,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Whether an end is the hard IP's port to PCIe.
+    /// Reports whether an end is the hard IP's port to PCIe.
     fn is_txs(&self, end: &str) -> bool {
         end.split_once('.').is_some_and(|(name, interface)| {
             interface == "Txs"
@@ -217,7 +217,7 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// Whether a connection of the vendor's may be gone.
+    /// Reports whether a connection of the vendor's may be gone.
     fn may_go(&self, wire: &Wire) -> bool {
         let Some(block) = self.block else {
             return false;
@@ -249,8 +249,8 @@ impl<'a> Change<'a> {
             })
     }
 
-    /// Whether a connection that the vendor's BSP does not have belongs to the extension, or to an instance of its
-    /// own that somebody added.
+    /// Reports whether a connection that the vendor's BSP does not have belongs to the extension, or to an instance
+    /// that a user added.
     fn may_come(&self, wire: &Wire) -> bool {
         let there = |name: &str| self.design.instance(name).is_some();
         if !wire.instances().into_iter().all(there) {
@@ -277,7 +277,7 @@ impl<'a> Change<'a> {
                 return of_host
                     && declared.is_some_and(|(kind, side)| kind == "avalon" && side == "end");
             }
-            // A bridge of the extension's own between a BAR and its slaves.
+            // A bridge that the extension put between a BAR and its slaves.
             if is_bar(self.design, &wire.from) && self.is_new_bridge(&wire.to) {
                 return wire.to.ends_with(".s0") && base(wire) == Some(0);
             }
@@ -290,7 +290,7 @@ impl<'a> Change<'a> {
         wire.instances().into_iter().any(new)
     }
 
-    /// Whether an end is of a bridge that the vendor's BSP does not have.
+    /// Reports whether an end belongs to a bridge that the vendor's BSP does not have.
     fn is_new_bridge(&self, end: &str) -> bool {
         let name = instance(end);
         self.vendor.instance(name).is_none()
@@ -301,7 +301,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A base address as text.
+/// Formats a base address.
 fn at(wire: &Wire) -> String {
     base(wire).map_or_else(
         || "an address that is no number".into(),

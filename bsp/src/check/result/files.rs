@@ -1,4 +1,4 @@
-//! Every file that the BSP names is there, and every component kind is defined.
+//! Every file that the BSP names exists, and every kind of component is defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::error::{Place, Result};
 use crate::layout::with_extension;
 use crate::text;
 
-/// Assignments that name a file to be read (Quartus Prime Standard Edition Settings File Reference Manual 683084).
+/// Assignments that name a source file (Quartus Prime Standard Edition Settings File Reference Manual 683084).
 const NAMES: [&str; 13] = [
     "SDC_FILE",
     "VERILOG_FILE",
@@ -29,16 +29,16 @@ const NAMES: [&str; 13] = [
     "POST_FLOW_SCRIPT_FILE",
     "POST_MODULE_SCRIPT_FILE",
 ];
-/// Kinds of Quartus itself that the extension puts in, or has a person put in.
+/// Kinds of Quartus itself that the extension adds or asks a user to add.
 const OF_QUARTUS: [&str; 3] = [
     "altera_avalon_mm_bridge",
     "alt_xcvr_reconfig",
     super::gen3::DRIVER,
 ];
-/// How names of Quartus's own kinds begin.
+/// Prefixes of the names of Quartus's own kinds.
 const LIKE_QUARTUS: [&str; 2] = ["altera_", "alt_"];
 
-/// What is named, and where.
+/// Names, each with the file and line that has it.
 type Named = BTreeSet<(String, std::path::PathBuf, Option<usize>)>;
 
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
@@ -84,13 +84,13 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Whether the vendor's file in place of one names something, too.
+/// Reports whether the vendor's version of a file has the name too.
 fn vendor_names(bsp: &Bsp, from: &Path, target: &str) -> Result<bool> {
     let inside = bsp.inside(from);
     if bsp.vendor.hash(&inside) == Some(digest_of(from)?.as_str()) {
         return Ok(true);
     }
-    // Revisions and projects are named without their endings.
+    // Revisions and projects may be named without their endings.
     let endings = [".qsf", ".qpf"].iter();
     let name = endings.fold(target, |name, ending| {
         name.strip_suffix(ending).unwrap_or(name)
@@ -101,7 +101,7 @@ fn vendor_names(bsp: &Bsp, from: &Path, target: &str) -> Result<bool> {
     })
 }
 
-/// All file names in settings files, lists of components and project files.
+/// Finds all file names in settings files, lists of components and project files.
 fn named(bsp: &Bsp) -> Result<Named> {
     let mut found = Named::new();
     let all = bsp.project.revisions.values();
@@ -128,7 +128,7 @@ fn named(bsp: &Bsp) -> Result<Named> {
     }
     for list in with_extension(&bsp.hardware, "ipx")? {
         for entry in xml(&list)?.all("component") {
-            // Others are of the SDK's own installation.
+            // Other files belong to the SDK's installation.
             if let Some(file) = entry.get("file").filter(|file| !file.contains('$')) {
                 found.insert((file.to_string(), list.clone(), Some(entry.line)));
             }
@@ -154,14 +154,15 @@ fn named(bsp: &Bsp) -> Result<Named> {
     Ok(found)
 }
 
-/// Whether Quartus or Platform Designer makes a file in a compile.
+/// Reports whether Quartus or Platform Designer makes a file in a compile.
 fn is_made(bsp: &Bsp, target: &str) -> bool {
     let first = target.split('/').next().unwrap_or_default();
     matches!(first, "db" | "incremental_db" | "output_files")
         || (bsp.catalog.systems.contains_key(first) && target.contains("/synthesis/"))
 }
 
-/// Every instance's kind is defined: in the BSP, or where the vendor's was, of which neither has a file.
+/// Checks that every instance's kind is defined: in the BSP, or, if neither BSP has a file of it, where the vendor's
+/// kind was.
 pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "hierarchy";
     let before = findings.found();
@@ -169,7 +170,7 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
         .was
         .values()
         .flat_map(|design| design.instances.iter().map(|i| i.kind.as_str()))
-        // The vendor's BSP as it would be with a streaming port: the component is ours.
+        // The vendor's system was converted to a TLP port: this component is Peerlane's.
         .filter(|kind| *kind != super::names::OWN_HIP)
         .collect();
     let (mut count, mut outside) = (0, BTreeSet::new());
@@ -232,7 +233,7 @@ pub(super) fn kinds(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// The block stands once, and the old DMA nowhere.
+/// Checks that the block occurs once, and the old DMA not at all.
 pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "instances";
     let before = findings.found();
@@ -289,7 +290,7 @@ pub(super) fn instances(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// Both ends of every connection, and every export, name an instance, and an interface where that is known.
+/// Checks that both ends of every connection, and every export, name an instance, and an interface if that is known.
 pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
     const TEST: &str = "connections";
     let before = findings.found();
@@ -308,7 +309,7 @@ pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
                 bad(findings, TEST, design.place(wire.line), what);
             }
         }
-        // Platform Designer leaves exports behind.
+        // Platform Designer itself leaves exports without an instance.
         super::new_faults(findings, TEST, design, bsp.was(design), |design| {
             let exports = design.outside.iter().filter(|o| !o.inside.is_empty());
             exports
@@ -324,7 +325,7 @@ pub(super) fn ends(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// What is wrong with an end.
+/// Returns the fault of an end, if any.
 fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
     let (name, interface) = end.split_once('.').unwrap_or((end, ""));
     if name.is_empty() {
@@ -346,7 +347,7 @@ fn fault(bsp: &Bsp, design: &super::Design, end: &str) -> Option<String> {
     })
 }
 
-/// Nothing that the vendor compiled lies where a compile finds it.
+/// Checks that no compiled file of the vendor's lies where a compile finds it.
 pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "compiled files";
     let before = findings.found();
@@ -371,7 +372,7 @@ pub(super) fn compiled(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             ),
         }
     }
-    // What Quartus remembers of compiles.
+    // Quartus's databases of earlier compiles.
     for name in ["db", "incremental_db"] {
         let mut open = vec![bsp.hardware.join(name)];
         while let Some(directory) = open.pop() {

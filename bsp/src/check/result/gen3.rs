@@ -1,6 +1,6 @@
 //! Gen3: the receivers' adaptive equalisation, in the transceivers' controller and by the driver that starts it
-//! (Stratix V Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver Reconfiguration Controller"). The driver's
-//! interfaces and what they are connected to are those of Altera's example `pcie_de_gen3_x8_ast256`, ACDS 13.1.
+//! (Stratix V Avalon-ST Interface for PCIe 683093, "Connecting the Transceiver Reconfiguration Controller"). The
+//! driver's interfaces and their connections are those of Altera's example `pcie_de_gen3_x8_ast256`, ACDS 13.1.
 
 use crate::check::Findings;
 use crate::check::read::design::{Design, Instance, instance};
@@ -10,20 +10,20 @@ use crate::check::result::stream::{TEST, is_joined};
 use crate::check::result::{Bsp, bad};
 use crate::layout::REPORT;
 
-/// What is left to a person.
+/// Name of the test for work that is left to a user.
 pub(super) const TO_DO: &str = "to do";
 /// The driver's kind.
 pub(super) const DRIVER: &str = "altera_pcie_reconfig_driver";
 const RATE: &str = "gen123_lane_rate_mode_hwtcl";
 const COUNT: &str = "number_of_reconfig_interfaces";
 
-/// Whether a hard IP is run at Gen3.
+/// Reports whether a hard IP is set to Gen3.
 pub(super) fn is_gen_3(hip: &Instance) -> bool {
     let rate = hip.parameters.get(RATE);
     rate.is_some_and(|rate| rate.starts_with("Gen3"))
 }
 
-/// What stands at the other ends of an interface, of connections of a kind.
+/// Returns the other ends of the connections of a kind at an interface.
 fn others<'a>(design: &'a Design, kind: &str, end: &str) -> Vec<&'a str> {
     let wires = design.wires.iter().filter(|w| w.kind == kind);
     let others = wires.filter_map(|w| match (w.from == end, w.to == end) {
@@ -38,7 +38,8 @@ fn is_exported(design: &Design, end: &str) -> bool {
     design.outside.iter().any(|outside| outside.inside == end)
 }
 
-/// Whether an exported interface is used: connected in a system around its own, or exported from every one up to the top.
+/// Reports whether an exported interface is used: connected in a surrounding system, or exported from each up to the
+/// top.
 fn leaves(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> bool {
     let kind = bsp.designs.iter().find(|(_, designs)| {
         let mut designs = designs.iter();
@@ -58,8 +59,9 @@ fn leaves(bsp: &Bsp, design: &Design, end: &str, depth: u32) -> bool {
     })
 }
 
-/// Interfaces of the transceivers' reconfiguration that a hard IP has at Gen3: a lane each, and a PLL that sends for the
-/// lanes at Gen3 and for those below; eight lanes have one more (683093, "Transceiver Reconfiguration").
+/// Returns the number of reconfiguration interfaces that a hard IP has at Gen3: one for each lane, one for the PLL that
+/// sends for the lanes at Gen3 and one for the PLL below Gen3; eight lanes have one more (683093, "Transceiver
+/// Reconfiguration").
 pub(super) fn interfaces(hip: &Instance) -> u64 {
     let lanes = hip.parameters.get("lane_mask_hwtcl");
     let lanes = lanes.map_or("x4", String::as_str).trim_start_matches('x');
@@ -67,13 +69,13 @@ pub(super) fn interfaces(hip: &Instance) -> u64 {
     lanes + if lanes == 8 { 3 } else { 2 }
 }
 
-/// How a controller's interfaces are in groups, where it serves others, too.
+/// Returns the groups of a controller's interfaces, if it serves other IP too.
 fn groups(controller: &Instance) -> Option<&str> {
     let groups = controller.parameters.get("gui_split_sizes")?.trim();
     Some(groups).filter(|groups| !groups.is_empty())
 }
 
-/// Whether the vendor's system has all that the driver needs, free for it: then the extension put one in.
+/// Reports whether the vendor's system has everything that the driver needs, unused: then the extension added a driver.
 fn had_room(was: &Design, hip: &Instance) -> bool {
     let end = format!("{}.reconfig_to_xcvr", hip.name);
     let controller = others(was, "conduit", &end);
@@ -95,7 +97,7 @@ fn had_room(was: &Design, hip: &Instance) -> bool {
         && !others(was, "reset", &own("mgmt_rst_reset")).is_empty()
 }
 
-/// The equalisation is on in the controller, where that is in the system, and there is what starts it.
+/// Checks that the equalisation is on in the controller, if that is in the system, and that a driver starts it.
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     for (design, block) in bsp.with_block() {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
@@ -117,7 +119,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
             let was = bsp.was(design);
             let vendors = was.and_then(|was| was.instance(&controller.name)?.number(COUNT));
             let (has, needs) = (controller.number(COUNT), interfaces(hip));
-            // That it is less than the vendor's, the test of parameters says.
+            // The test of parameters reports a number below the vendor's.
             if has.is_some_and(|has| has < needs && vendors.is_none_or(|vendors| has >= vendors)) {
                 let what = format!(
                     "{COUNT} of {} is {}: at Gen3 {} alone has {needs}",
@@ -132,7 +134,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
         let drivers: Vec<_> = (design.instances.iter())
             .filter(|i| i.kind == DRIVER)
             .collect();
-        // That one is not enabled, the test of names says.
+        // The test of names reports a driver that is not enabled.
         for driver in drivers.iter().filter(|i| i.enabled) {
             started(design, (driver, hip, block), findings);
             outside(bsp, design, driver, findings);
@@ -143,7 +145,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// A controller that serves others, too, has a group of interfaces for the hard IP, which a person makes larger.
+/// Reports a controller that serves other IP too, if a user must still enlarge its group of interfaces for the hard IP.
 fn grouped(
     design: &Design,
     vendor: Option<&Design>,
@@ -165,7 +167,7 @@ fn grouped(
     }
 }
 
-/// Whether a clock is used outside, itself or by a bridge.
+/// Reports whether a clock is used outside, directly or through a bridge.
 fn clock_leaves(bsp: &Bsp, design: &Design, clock: &str) -> bool {
     let fed = design.wires.iter();
     let fed = fed.filter(|w| w.kind == "clock" && w.from == clock);
@@ -175,7 +177,7 @@ fn clock_leaves(bsp: &Bsp, design: &Design, clock: &str) -> bool {
     leaves(bsp, design, clock, DEPTH) || ends.any(|end| leaves(bsp, design, &end, DEPTH))
 }
 
-/// A driver beside a controller that is outside: what leads there leads all the way.
+/// Checks a driver whose controller is outside: the exports must lead all the way to it.
 fn outside(bsp: &Bsp, design: &Design, driver: &Instance, findings: &mut Findings) {
     for interface in ["reconfig_mgmt", "reconfig_busy"] {
         let end = format!("{}.{interface}", driver.name);
@@ -188,7 +190,7 @@ fn outside(bsp: &Bsp, design: &Design, driver: &Instance, findings: &mut Finding
     }
 }
 
-/// Without a driver in the system: one is outside, or is still to be put in.
+/// Checks a system without a driver: the driver is outside, or a user must still add it.
 fn elsewhere(
     bsp: &Bsp,
     design: &Design,
@@ -229,7 +231,7 @@ fn elsewhere(
     }
 }
 
-/// The driver is connected and set as in Altera's example.
+/// Checks that the driver is connected and set as in Altera's example.
 fn started(
     design: &Design,
     (driver, hip, block): (&Instance, &Instance, &Instance),
@@ -303,7 +305,7 @@ fn started(
                     own("reconfig_xcvr_rst")
                 ));
             }
-            // One that serves others, too, has more than this hard IP's.
+            // A controller that serves other IP too has more interfaces than this hard IP.
             let counts = [controller.number(COUNT), Some(interfaces(hip))];
             if !counts.contains(&driver.number(COUNT)) {
                 let text = |i: &Instance| {

@@ -1,7 +1,7 @@
-//! Paths through the hard IP, as they must read with a streaming port.
+//! Paths through the hard IP, converted to the names that they have with a TLP port.
 //!
-//! The Avalon-MM variant (`altpcie_sv_hip_avmm_hwtcl`) has the Avalon-ST one in it, as the instance `altera_s5_a2p`, which
-//! then stands in its place (ACDS 13.1).
+//! The Avalon-MM variant (`altpcie_sv_hip_avmm_hwtcl`) contains the Avalon-ST one as the instance `altera_s5_a2p`,
+//! which takes its place (ACDS 13.1).
 
 use crate::check::read::settings::Revision;
 use crate::check::result::Bsp;
@@ -14,7 +14,7 @@ const LEVEL: &str = "altera_s5_a2p";
 /// The hard IP that became another variant.
 pub(super) struct Hip {
     name: String,
-    /// Whether the design has no other of the old kind.
+    /// Whether the design has no other hard IP of the old kind.
     is_only: bool,
 }
 
@@ -29,7 +29,7 @@ impl Hip {
         })
     }
 
-    /// The vendor's settings as they must read.
+    /// Converts the vendor's settings.
     pub(super) fn follow(&self, vendor: &mut Revision) {
         for assignment in &mut vendor.assignments {
             for (_, about) in &mut assignment.about {
@@ -43,7 +43,7 @@ impl Hip {
         }
     }
 
-    /// A text as it must read: each path in it by itself.
+    /// Converts a text: each path in it separately.
     pub(super) fn text(&self, text: &str) -> String {
         if !self.is_only || !text.contains(LEVEL) && !text.contains(OLD) {
             return text.into();
@@ -62,7 +62,7 @@ impl Hip {
         new
     }
 
-    /// One path. What cannot be told stays, and is a fault of its own where it matters.
+    /// Converts one path. A path whose conversion is not known stays, and is reported as a fault where that matters.
     fn path(&self, path: &str, behind_variable: bool) -> String {
         let mut elements: Vec<String> = path.split('|').map(String::from).collect();
         while let Some(at) = elements.iter().position(|e| instance(e) == LEVEL) {
@@ -70,7 +70,7 @@ impl Hip {
                 return path.into();
             };
             let above = elements[before].clone();
-            // A pattern of the old entity matches nothing any more.
+            // A pattern of the old entity matches nothing now.
             if let Some((entity, _)) = above.split_once(':')
                 && entity.contains(['*', '?'])
                 && !is(entity, NEW)
@@ -117,13 +117,14 @@ impl Hip {
     }
 }
 
-/// Whether a path names what a streaming port does not have. A file of the old entity's name is none.
+/// Reports whether a path names a level that does not exist with a TLP port. A file with the old entity's name does not
+/// count.
 pub(super) fn names_the_old(path: &str) -> bool {
     let mut after = path.split(OLD).skip(1);
     path.contains(LEVEL) || after.any(|rest| !rest.starts_with('.'))
 }
 
-/// Whether a line names a file that Platform Designer generates for the hard IP (ACDS 13.1).
+/// Reports whether a line names a file that Platform Designer generates for the hard IP (ACDS 13.1).
 pub(super) fn names_a_file(line: &str) -> bool {
     let ends = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.');
     line.split(ends).any(|word| {
@@ -137,7 +138,7 @@ fn instance(element: &str) -> &str {
     element.rsplit(':').next().unwrap_or(element)
 }
 
-/// Whether a pattern with stars stands for a name.
+/// Reports whether a pattern with stars matches a name.
 fn is(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

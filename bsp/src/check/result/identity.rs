@@ -1,4 +1,5 @@
-//! What tells the extended board from the vendor's, so that the vendor's software does not take it for the vendor's.
+//! IDs and names that distinguish the extended board from the vendor's, so that the vendor's software does not accept
+//! it as its own.
 
 use crate::build::Build;
 use crate::check::Findings;
@@ -20,13 +21,13 @@ const IDS: [&str; 4] = [
     "subsystem_device_id_hwtcl",
 ];
 
-/// Whether a version is a board's: 0xa0c7c1e0 but for its last digit, with a sign or without.
+/// Reports whether a version is a board's: 0xa0c7c1e0 but for its last digit, with a sign or without.
 pub(super) fn is_boards(version: &str) -> bool {
     let number = version.trim().parse::<i64>();
     number.is_ok_and(|n| n & 0xffff_fff0 == 0xa0c7_c1e0)
 }
 
-/// The IDs that the record's configuration sets.
+/// Returns the IDs that the record's configuration sets.
 pub(super) fn ids(identity: &Identity) -> impl Iterator<Item = (&'static str, u16)> {
     let values = [
         identity.vendor,
@@ -38,7 +39,8 @@ pub(super) fn ids(identity: &Identity) -> impl Iterator<Item = (&'static str, u1
     all.filter_map(|(name, id)| Some((name, id?)))
 }
 
-/// That IDs and versions are those of the configuration, the test of parameters says.
+/// Checks that the identity differs from the vendor's. The test of parameters compares IDs and versions with the
+/// configuration.
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     let before = findings.found();
     for design in bsp
@@ -76,8 +78,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     Ok(())
 }
 
-/// The board's name in `board_spec.xml`, in `board_env.xml` and of the directory (Custom Platform Toolkit user guide
-/// 683398, 1.4.2.1 and 2.2.1).
+/// Checks the board's name in `board_spec.xml`, in `board_env.xml` and of the directory (Custom Platform Toolkit user
+/// guide 683398, 1.4.2.1 and 2.2.1).
 fn board_name(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<String> {
     let suffix = &build.config.identity.board_suffix;
     let path = bsp.hardware.join("board_spec.xml");

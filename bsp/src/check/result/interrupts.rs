@@ -11,17 +11,17 @@ use crate::config::Irq;
 const TEST: &str = "interrupts";
 /// Bytes of an entry of the table (PCI Local Bus Specification 3.0, 6.8.2).
 const ENTRY: u64 = 16;
-/// Bytes of the table with its pending bits, where they are inside the block.
+/// Bytes of the table with its pending bits, if they are inside the block.
 const MSIX_BYTES: u128 = 0x1000;
-/// Interfaces of the hard IP and of the block that belong together. The hard IP's are of its component, as Quartus 13.1
-/// has it (`CG_ENABLE_ADVANCED_INTERRUPT`).
+/// Interfaces of the hard IP and of the block that belong together. The hard IP's names are those of its component in
+/// Quartus 13.1 (`CG_ENABLE_ADVANCED_INTERRUPT`).
 const PAIRS: [(&str, &str); 2] = [
     ("MSIX_Interface", "msix_control"),
     ("INTX_Interface", "intx"),
 ];
 
-/// The hard IP's parameters, of the Stratix V Avalon-MM user guide 683411, "MSI and MSI-X Capabilities". None without
-/// MSI-X.
+/// Returns the hard IP's parameters, of the Stratix V Avalon-MM user guide 683411, "MSI and MSI-X Capabilities". None
+/// without MSI-X.
 pub(super) fn settings(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> {
     let mut settings = of_function(bsp, build);
     if !settings.is_empty() {
@@ -30,14 +30,14 @@ pub(super) fn settings(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> {
     settings
 }
 
-/// Those of the function's capability, which both variants of the hard IP have.
+/// Returns the parameters of the function's capability, which both variants of the hard IP have.
 pub(super) fn of_function(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> {
     let Some((bar, table, vectors, pending)) = table(bsp, build) else {
         return Vec::new();
     };
     vec![
         ("enable_function_msix_support_hwtcl", 1),
-        // The capability counts from 0.
+        // The capability has the number of vectors less one.
         ("msix_table_size_hwtcl", vectors - 1),
         ("msix_table_bir_hwtcl", bar),
         ("msix_table_offset_hwtcl", table),
@@ -46,16 +46,16 @@ pub(super) fn of_function(bsp: &Bsp, build: &Build) -> Vec<(&'static str, u64)> 
     ]
 }
 
-/// BAR, place of the table in it, vectors, place of the pending bits.
+/// Returns BAR, place of the table in it, number of vectors, and place of the pending bits.
 fn table(bsp: &Bsp, build: &Build) -> Option<(u64, u64, u64, u64)> {
     if build.config.irq != Irq::Msix {
         return None;
     }
     let table = *build.slaves.get("msix")?;
-    // One for faults, one for the OpenCL kernel, one a channel; the pending bits in the upper half of the slave
-    // (docs/design/block.md, on interrupts).
+    // One vector for faults, one for the OpenCL kernel, one for each channel; the pending bits are in the upper half of
+    // the slave (docs/explain/block.md, on interrupts).
     let vectors = u64::from(build.config.channels) + 2;
-    let span = match build.config.streams() {
+    let span = match build.config.has_tlp_port() {
         false => bsp.declared.span("msix")?,
         true => MSIX_BYTES,
     };
@@ -122,7 +122,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
 }
 
-/// Whether a conduit joins two interfaces, in either order.
+/// Reports whether a conduit joins two interfaces, in either order.
 fn joined(design: &Design, one: &str, other: &str) -> bool {
     let mut conduits = design.wires.iter().filter(|w| w.kind == "conduit");
     conduits.any(|w| (w.from == one && w.to == other) || (w.from == other && w.to == one))

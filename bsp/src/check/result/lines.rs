@@ -1,8 +1,8 @@
-//! Lines of the vendor's revisions that no other test judges: settings of the whole project, and the lines of LogicLock
+//! Lines of the vendor's revisions that no other test checks: settings of the whole project, and the lines of LogicLock
 //! regions.
 //!
-//! A person may have a reason to change most of them, so what differs is told. It is wrong where something is lost that
-//! the board needs: a source file, a region, a member of one, or room where the DMA was.
+//! A user may have a reason to change most of them, so a difference is a note. It is a fault if the board loses
+//! something that it needs: a source file, a region, a member of one, or room where the DMA was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::check::result::to_do::Leaving;
 use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 
-/// Differences of one revision that are named one by one.
+/// Most differences of one revision that are listed one by one.
 const MOST: usize = 12;
-/// Assignments of source files (Quartus Prime Standard Edition Settings File Reference Manual 683084). Timing constraints
-/// have a test of their own.
+/// Assignments of source files (Quartus Prime Standard Edition Settings File Reference Manual 683084). Timing
+/// constraints have a test of their own.
 const SOURCES: [&str; 15] = [
     "AHDL_FILE",
     "BDF_FILE",
@@ -46,7 +46,7 @@ const LISTS: [&str; 5] = [
     "USER_LIBRARIES",
     "VERILOG_MACRO",
 ];
-/// What other tests judge, and what Quartus writes by itself.
+/// Assignments that other tests check, and those that Quartus writes by itself.
 const ELSEWHERE: [&str; 5] = [
     "DEVICE",
     "FAMILY",
@@ -54,7 +54,7 @@ const ELSEWHERE: [&str; 5] = [
     "PARTITION_NETLIST_TYPE",
     "SDC_FILE",
 ];
-/// Turned off with an import.
+/// An assignment that the extension turns off together with an import.
 const IGNORE: &str = "PARTITION_IGNORE_SOURCE_FILE_CHANGES";
 const MEMBER: &str = "LL_MEMBER_OF";
 /// Lines that give a region its size.
@@ -62,19 +62,19 @@ const SIZES: [&str; 3] = ["LL_HEIGHT", "LL_RECT", "LL_WIDTH"];
 
 /// A difference, and whether it is a fault.
 pub(super) type Difference = (Place, String, bool);
-/// What an assignment is about: its name, and its options but those of a size.
+/// The subject of an assignment: its name, and its options other than those of a size.
 type Key = (String, Vec<(String, String)>);
-/// An assignment, and what it says.
+/// The value of an assignment, with the assignment.
 type Line<'a> = (String, &'a Assignment);
 
-/// A revision, and what the vendor's would be after the extension.
+/// A revision, and the vendor's revision as it would be after the extension.
 pub(super) struct Pair<'a> {
     pub qsf: &'a Path,
     pub now: &'a Revision,
     pub was: Revision,
 }
 
-/// All revisions that the vendor has, too.
+/// Returns all revisions that the vendor has, too.
 pub(super) fn pairs(bsp: &Bsp) -> Result<Vec<Pair<'_>>> {
     let files = bsp.vendor.by_name();
     let hardware = bsp.vendor.hardware();
@@ -99,7 +99,7 @@ pub(super) fn pairs(bsp: &Bsp) -> Result<Vec<Pair<'_>>> {
     Ok(found)
 }
 
-/// Settings of the whole project.
+/// Checks the settings of the whole project.
 pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
     let mut said = BTreeSet::new();
     for pair in pairs {
@@ -120,7 +120,7 @@ pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
         let leaving = Leaving::of(bsp, &pair.was);
         let mut all = Vec::new();
         for lost in differences(bsp, pair, &was) {
-            // A file goes with another in its place.
+            // A file may leave together with its setting, if another takes its place.
             let wrong = SOURCES.contains(&lost.name) && !leaving.has(lost.vendor);
             if !(lost.gone && leaving.was_asked(lost.vendor)) {
                 all.push((lost.place, lost.what, wrong));
@@ -131,7 +131,7 @@ pub(super) fn globals(bsp: &Bsp, pairs: &[Pair<'_>], findings: &mut Findings) {
     }
 }
 
-/// The lines of LogicLock regions.
+/// Checks the lines of LogicLock regions.
 pub(super) fn regions(
     bsp: &Bsp,
     pairs: &[Pair<'_>],
@@ -143,7 +143,7 @@ pub(super) fn regions(
     for pair in pairs {
         let of_region = |a: &Assignment| {
             let name = a.name.as_deref().unwrap_or_default();
-            // A member that the extension changed has a test of its own.
+            // Another test checks a member that the extension changed.
             let changed = name == MEMBER
                 && (a.to.is_none()
                     || shapes.iter().any(|shape| shape.fault(a).is_some())
@@ -189,7 +189,7 @@ pub(super) fn regions(
     }
 }
 
-/// Regions that are gone as a whole; their lines are taken out of those to be compared.
+/// Finds regions that are gone as a whole, and removes their lines from those to compare.
 fn gone(bsp: &Bsp, pair: &Pair<'_>, was: &mut BTreeMap<Key, Vec<Line<'_>>>) -> Vec<Difference> {
     let there: BTreeSet<&str> = (pair.now.assignments.iter())
         .filter(|a| a.runs != Runs::Held)
@@ -204,7 +204,7 @@ fn gone(bsp: &Bsp, pair: &Pair<'_>, was: &mut BTreeMap<Key, Vec<Line<'_>>>) -> V
     for ((name, _), lines) in was.iter() {
         for &(_, line) in lines {
             if name != MEMBER && !there.contains(line.section.as_str()) {
-                // Of all its lines, the first is named.
+                // The earliest line of the region is named.
                 let first = found.entry(line.section.clone()).or_insert(line);
                 if line.place.line < first.place.line {
                     *first = line;
@@ -224,7 +224,7 @@ fn gone(bsp: &Bsp, pair: &Pair<'_>, was: &mut BTreeMap<Key, Vec<Line<'_>>>) -> V
     gone.collect()
 }
 
-/// A line of the vendor's that is not there, or not as it was.
+/// A line of the vendor's that is gone or changed.
 struct Lost<'a> {
     name: &'a str,
     vendor: &'a Assignment,
@@ -232,11 +232,11 @@ struct Lost<'a> {
     of: String,
     place: Place,
     what: String,
-    /// Nothing stands in its place.
+    /// Whether nothing replaces it.
     gone: bool,
 }
 
-/// What became of the vendor's lines.
+/// Compares the vendor's lines with those of the revision.
 fn differences<'a>(
     bsp: &Bsp,
     pair: &Pair<'_>,
@@ -252,7 +252,7 @@ fn differences<'a>(
         let other = new
             .iter()
             .find(|(new, _)| !old.iter().any(|(old, _)| is(old, new)));
-        // A file may say the same thousands of times.
+        // A file may have the same line thousands of times.
         let mut least_of = BTreeMap::new();
         for (says, vendor) in old {
             let of = vendors(bsp, vendor);
@@ -318,7 +318,7 @@ fn differences<'a>(
     found
 }
 
-/// Says what differs in a revision, what is wrong first, and of how many more of `kind` it does.
+/// Reports the differences of a revision, faults first, and the number of those that are not listed; `kind` names them.
 pub(super) fn tell(
     findings: &mut Findings,
     (test, qsf): (&'static str, &Path),
@@ -342,7 +342,7 @@ pub(super) fn tell(
     }
 }
 
-/// The assignments of a revision by what they are about, in order.
+/// Returns the assignments of a revision by their subject, in order.
 fn lines<'a>(
     revision: &'a Revision,
     wanted: impl Fn(&Assignment) -> bool,
@@ -366,25 +366,25 @@ fn lines<'a>(
     found
 }
 
-/// Whether an assignment is of a pin, a cell or an instance.
+/// Reports whether an assignment belongs to a pin, a cell or an instance.
 fn is_of_cell(assignment: &Assignment) -> bool {
     assignment.about.iter().any(|(option, _)| option == "-to")
 }
 
-/// File and line of an assignment of the vendor's.
+/// Returns file and line of an assignment of the vendor's.
 fn vendors(bsp: &Bsp, assignment: &Assignment) -> String {
     let file = bsp.vendor.inside(&assignment.place.path);
     format!("{}:{}", file.display(), assignment.place.line.unwrap_or(0))
 }
 
-/// A file's name without what says nothing.
+/// Returns a file's name without `.` components.
 fn path(name: &str) -> PathBuf {
     let all = Path::new(name).components();
     all.filter(|part| !matches!(part, std::path::Component::CurDir))
         .collect()
 }
 
-/// What a setting is about, in words.
+/// Describes the subject of a setting in words.
 fn words((name, about): &Key) -> String {
     let section = about.iter().find(|(option, _)| option == "-section_id");
     match section {

@@ -1,6 +1,6 @@
 //! The list of components, and the board's specification.
 //!
-//! What the SDK takes the platform for is a test of its own (`migration`).
+//! Another test (`migration`) checks the type that the SDK assumes for the platform.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     resources(bsp, build, findings)
 }
 
-/// The block is listed once, with its own file and version.
+/// Checks that the block is listed once, with its own file and version.
 fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "component list";
     let before = findings.found();
@@ -52,8 +52,8 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
             }
         }
     }
-    // That the hard IP is of that kind, the test of packets says.
-    let own = build.config.streams();
+    // The test of packets reports a hard IP of another kind.
+    let own = build.config.has_tlp_port();
     let mut entries = 0;
     for path in with_extension(&bsp.hardware, "ipx")? {
         let list = xml(&path)?;
@@ -83,7 +83,7 @@ fn components(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The resources that `aoc` takes off what kernels may use are more than the vendor's.
+/// Checks that the resources that `aoc` subtracts from those for kernels are more than the vendor's.
 fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "board_spec";
     let before = findings.found();
@@ -141,8 +141,9 @@ fn resources(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Compares an element of the board's specification with the vendor's: all but the board's name, the resources that the
-/// block adds to, the platform's type, and at Gen3 which fixes are excluded: the test of automigration looks at these two.
+/// Compares an element of the board's specification with the vendor's. It leaves out the board's name, the resources
+/// that the block adds to, the platform's type, and at Gen3 the list of excluded fixes; the test of automigration
+/// checks the latter two.
 fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(usize, String)>) {
     let ours = |name: &str| {
         (at == "board" && name == "name")
@@ -166,7 +167,7 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
             found.push((now.line, what));
         }
     }
-    // Where there was none, a place to say which fixes are excluded.
+    // The element for the type and the excluded fixes may be new.
     let told = |node: &&Node| match (at, node.tag.as_str()) {
         ("board/compile", "auto_migrate") => true,
         ("board/compile/auto_migrate", "exclude") => is_gen_3,
@@ -183,7 +184,7 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
         let path = format!("{at}/{}", old.tag);
         match rest.next() {
             Some(new) if new.tag == old.tag => compare(old, new, &path, is_gen_3, found),
-            // What is said of the figures is said of them elsewhere.
+            // `resources` reports on the figures.
             Some(new) => {
                 if !USED.contains(&old.tag.as_str()) {
                     found.push((new.line, format!("<{}> stands where {path} was", new.tag)));
@@ -204,7 +205,7 @@ fn compare(was: &Node, now: &Node, at: &str, is_gen_3: bool, found: &mut Vec<(us
     }
 }
 
-/// A figure of the used resources, and its line.
+/// Returns a figure of the used resources, and its line.
 fn used(board: &Node, name: &str) -> Option<(Option<u64>, usize)> {
     let devices = board.all("device");
     let mut figures = devices

@@ -1,8 +1,9 @@
-//! Whether a write that was chained to a read finds in memory what the read brought.
+//! Checks that a write that is chained to a read finds the data of the read in memory.
 //!
-//! The block starts it when `mem_wr` has been rid of the last word, and it reads through `mem_rd`. Two masters have
-//! no order (Avalon Interface Specifications 683091, "Transaction Order for Avalon-MM Read and Write Responses"):
-//! there is one only from their common arbiter on. What waits in a stage in front of it may be passed.
+//! The block starts the write when `mem_wr` has accepted the last word of the read, and the write reads memory through
+//! `mem_rd`. Two masters have no order (Avalon Interface Specifications 683091, "Transaction Order for Avalon-MM Read
+//! and Write Responses"): there is one only from their common arbiter on. A word that waits in a stage in front of the
+//! arbiter may be overtaken.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ const TEST: &str = "memory order";
 /// "Limit interconnect pipeline stages to").
 const STAGES: &str = "qsys_mm.maxAdditionalLatency";
 
-/// The two masters meet at the memory; whether something may stand in between.
+/// Checks that the two masters meet at the memory, and whether a stage may be in between.
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     let asked = build.config.interconnect_stages;
     for (design, block) in bsp.with_block() {

@@ -1,5 +1,5 @@
-//! Whether the OpenCL SDK still takes the platform for what the vendor's was, when it brings it up to its own version
-//! (Custom Platform Toolkit user guide 683398, 1.3; the SDK's `Board_migrate.pm`, 15.1 and 17.1).
+//! Checks that the OpenCL SDK assumes the vendor's type for the platform when it migrates the platform to its own
+//! version (Custom Platform Toolkit user guide 683398, 1.3; the SDK's `Board_migrate.pm`, 15.1 and 17.1).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,12 +22,12 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     let path = bsp.hardware.join("board_spec.xml");
     let now = xml(&path)?;
     let Some(was) = bsp.vendor.xml("board_spec.xml".as_ref())? else {
-        // The test of the specification says so.
+        // The test of the specification reports it.
         return Ok(());
     };
     let before = findings.found();
     let nothing = Node::default();
-    // Without a <compile> of the vendor's, a person puts one in.
+    // If the vendor has no `<compile>`, a user adds one.
     let olds = was.all("compile").chain(std::iter::repeat(&nothing));
     let pairs: Vec<_> = olds.zip(now.all("compile")).collect();
     if build.config.port.generation == Some(3) {
@@ -82,7 +82,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     Ok(())
 }
 
-/// At Gen3 the fix that forces the hard reset controller is excluded, beside what the vendor excludes.
+/// Checks that at Gen3 the fix that forces the hard reset controller is excluded, in addition to those that the vendor
+/// excludes.
 fn excluded(path: &Path, old: &Node, new: &Node, findings: &mut Findings) {
     let (mut want, has) = (fixes(old), fixes(new));
     want.insert(FORCES);
@@ -98,7 +99,7 @@ fn excluded(path: &Path, old: &Node, new: &Node, findings: &mut Findings) {
     }
 }
 
-/// The fixes that a `<compile>` excludes.
+/// Returns the fixes that a `<compile>` excludes.
 fn fixes(compile: &Node) -> BTreeSet<&str> {
     let lists = compile.all("auto_migrate").take(1);
     let lists = lists.flat_map(|told| told.all("exclude").take(1));
@@ -106,13 +107,13 @@ fn fixes(compile: &Node) -> BTreeSet<&str> {
     fixes.map(str::trim).filter(|fix| !fix.is_empty()).collect()
 }
 
-/// What a `<compile>` says of the type.
+/// Returns the type that a `<compile>` states.
 fn told(compile: &Node) -> Option<&str> {
     let first = compile.all("auto_migrate").next()?;
     Some(first.get("platform_type")?.trim())
 }
 
-/// The type that the SDK finds in the vendor's BSP by a compiled file, and that file.
+/// Returns the type that the SDK finds in the vendor's BSP by a compiled file, and that file.
 fn by_files(bsp: &Bsp) -> Result<Option<(&'static str, &'static str)>> {
     let has = |name: &str| bsp.vendor.hash(Path::new(name)).is_some();
     const PERSONA: &str = "persona/base.root_partition.personax";
@@ -122,7 +123,7 @@ fn by_files(bsp: &Bsp) -> Result<Option<(&'static str, &'static str)>> {
         () if has(PARTITION) => ("cvpqxp_13.x", PARTITION),
         () => return Ok(None),
     };
-    // It looks at nothing but this one, which it does not run.
+    // The SDK looks only at this file, and does not run it.
     let Some(settings) = bsp.vendor.kept(Path::new("top.qsf"))? else {
         return Ok(None);
     };

@@ -1,5 +1,5 @@
-//! The extended BSP as it stands in its files, read anew and judged by what Platform Designer and Quartus demand and by
-//! what the vendor's BSP was.
+//! Reads the files of the extended BSP again, and checks them against the demands of Platform Designer and Quartus and
+//! against the vendor's BSP.
 
 mod addresses;
 mod avalon;
@@ -41,25 +41,25 @@ use crate::error::{Place, Result};
 use crate::layout::{Layout, hw_tcl_path};
 use crate::remedy;
 
-/// The test that finds what is missing.
+/// The test that finds missing files.
 pub(super) const FILES: &str = "files";
 /// The kind of the block.
 const BLOCK: &str = "peerlane_dma";
 /// The kind that it replaced.
 const OLD: &str = "acl_dma";
 
-/// All that is judged.
+/// Everything that is checked.
 struct Bsp {
     layout: Layout,
     hardware: PathBuf,
     vendor: Vendor,
     /// The project's settings.
     project: project::Project,
-    /// What is on its search path.
+    /// Systems and components on its search path.
     catalog: Catalog,
-    /// The design's systems by their kind. Of several with one name this cannot tell which one Quartus takes.
+    /// The design's systems by their kind. Of several with one name, it is not known which one Quartus takes.
     designs: BTreeMap<String, Vec<Design>>,
-    /// The vendor's, by the path of what stands in their place.
+    /// The vendor's systems, by the path of the system that replaces each.
     was: BTreeMap<PathBuf, Design>,
     declared: Declared,
 }
@@ -88,7 +88,7 @@ impl Bsp {
         let tops = bsp.tops();
         bsp.follow(tops.iter().map(|path| of_its_name(path)).collect())?;
         if bsp.with_block().next().is_none() {
-            // Not found from the top: it may be anywhere on the search path.
+            // No system with a block was found from the top: it may be anywhere on the search path.
             let all = bsp.catalog.systems.values().flatten();
             let all = all.map(|path| of_its_name(path)).collect();
             bsp.follow(all)?;
@@ -96,11 +96,11 @@ impl Bsp {
         Ok(bsp)
     }
 
-    /// The systems that the project names, or those of its directory.
+    /// Returns the systems that the project names, or those of its directory.
     fn tops(&self) -> Vec<PathBuf> {
         let mut named = self.project.values("QSYS_FILE");
         named.extend(self.project.top.clone());
-        // Of a system that is generated before, the project names what that makes.
+        // If a system is generated before the compile, the project names the generated file.
         for made in self.project.values("QIP_FILE") {
             let stem = Path::new(&made).file_stem().unwrap_or_default();
             named.push(format!("{}.qsys", stem.to_string_lossy()));
@@ -118,7 +118,7 @@ impl Bsp {
         tops
     }
 
-    /// Reads systems, each with the kind that it is, and those of their instances' kinds.
+    /// Reads systems, each with its kind, and the systems of their instances' kinds.
     fn follow(&mut self, mut open: Vec<(PathBuf, String)>) -> Result<()> {
         let mut seen = BTreeSet::new();
         while let Some((path, kind)) = open.pop() {
@@ -146,12 +146,12 @@ impl Bsp {
         self.designs.values().flatten()
     }
 
-    /// The vendor's system in place of a system.
+    /// Returns the vendor's system that a system replaces.
     fn was(&self, design: &Design) -> Option<&Design> {
         self.was.get(&design.path)
     }
 
-    /// The only system of a kind.
+    /// Returns the only system of a kind.
     fn system(&self, kind: &str) -> Option<&Design> {
         match self.designs.get(kind).map(Vec::as_slice) {
             Some([one]) => Some(one),
@@ -159,7 +159,7 @@ impl Bsp {
         }
     }
 
-    /// The only system of a kind inside of another: the vendor's inside of the vendor's.
+    /// Returns the only system of a kind inside another: inside a system of the vendor's, the vendor's.
     fn inner(&self, outer: &Design, kind: &str) -> Option<&Design> {
         let inner = self.system(kind)?;
         let of_vendor = self.was.values().any(|was| std::ptr::eq(was, outer));
@@ -167,13 +167,13 @@ impl Bsp {
         Some(was.unwrap_or(inner))
     }
 
-    /// The systems in place of the vendor's, each with that.
+    /// Returns the systems that replace the vendor's, each with the vendor's.
     fn replaced(&self) -> impl Iterator<Item = (&Design, &Design)> {
         self.all()
             .filter_map(|design| Some((design, self.was(design)?)))
     }
 
-    /// The systems with the block.
+    /// Returns the systems with the block.
     fn with_block(&self) -> impl Iterator<Item = (&Design, &Instance)> {
         self.all().flat_map(|design| {
             let blocks = design.instances.iter().filter(|i| i.kind == BLOCK);
@@ -181,7 +181,7 @@ impl Bsp {
         })
     }
 
-    /// The path of a file from the hardware directory, links followed.
+    /// Returns the path of a file from the hardware directory, with links followed.
     fn inside(&self, path: &Path) -> PathBuf {
         let whole = |path: &Path| std::fs::canonicalize(path).ok();
         let inside = whole(path)
@@ -195,17 +195,17 @@ impl Bsp {
     }
 }
 
-/// A system with the kind that its file's name says.
+/// Returns a system with the kind that its file's name gives.
 fn of_its_name(path: &Path) -> (PathBuf, String) {
     let stem = path.file_stem().unwrap_or_default();
     (path.to_path_buf(), stem.to_string_lossy().into_owned())
 }
 
-/// Judges the result. Of the record only what was asked for is taken, and the places of the slaves, which the driver is
-/// told.
+/// Checks the result. From the record it takes only the requested configuration and the places of the slaves, which are
+/// the driver's too.
 ///
 /// # Errors
-/// What cannot be read: [`crate::error::ErrorKind::BadXml`], [`crate::error::ErrorKind::Io`] and the like.
+/// Those of reading a file: [`crate::error::ErrorKind::BadXml`], [`crate::error::ErrorKind::Io`] and others.
 pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<()> {
     let bsp = Bsp::read(layout)?;
     files::check(&bsp, findings)?;
@@ -222,7 +222,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     files::kinds(&bsp, findings);
     files::ends(&bsp, findings);
     let pairs = lines::pairs(&bsp)?;
-    // What another hard IP has wrong is no news where it is the wrong one.
+    // If the hard IP is the wrong one, its other faults say nothing new.
     if !stream::is_without_packets(&bsp, build, findings) {
         names::check(&bsp, findings)?;
         parameters::check(&bsp, build, findings);
@@ -247,7 +247,7 @@ pub fn check(layout: &Layout, build: &Build, findings: &mut Findings) -> Result<
     migration::check(&bsp, build, findings)
 }
 
-/// Says what is wrong with a system by itself. What the vendor's has, too, is a note.
+/// Reports the faults of a system by itself. A fault that the vendor's system has too is a note.
 fn new_faults(
     findings: &mut Findings,
     test: &'static str,
@@ -268,7 +268,7 @@ fn new_faults(
     }
 }
 
-/// What is said about a place, with the remedy for a file of its kind.
+/// Reports a fault at a place, with the hint for a file of that kind.
 fn bad(findings: &mut Findings, test: &'static str, place: Place, what: String) {
     let remedy = remedy::of_result(&place.path);
     findings.bad(test, place, what, &remedy);

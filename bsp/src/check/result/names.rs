@@ -1,4 +1,4 @@
-//! Names that stand once, instances that take part, versions that fit.
+//! Names that must be unique, instances that must be enabled, versions that must fit.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -53,11 +53,11 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Peerlane's own hard IP is of its component's version.
+/// Checks that Peerlane's own hard IP has the version of its component.
 fn own_hip(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let path = Path::new(&hw_tcl_path()).with_file_name(format!("{OWN_HIP}_hw.tcl"));
     let path = bsp.hardware.join(path);
-    // That it is there, the list of components says.
+    // The test of component lists reports a missing file.
     if !path.is_file() {
         return Ok(());
     }
@@ -75,7 +75,7 @@ fn own_hip(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Names that stand twice in a system.
+/// Finds names that occur twice in a system.
 fn twice(design: &Design) -> Vec<(usize, String)> {
     let mut seen = BTreeSet::new();
     let instances = design.instances.iter();
@@ -95,7 +95,7 @@ fn twice(design: &Design) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// A system that the extension changed, against the vendor's.
+/// Compares a system that the extension changed with the vendor's.
 fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
     for instance in &design.instances {
         let place = || design.place(instance.line);
@@ -108,7 +108,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
                     format!("{} is not enabled", instance.name),
                 );
             }
-            // Of several versions of a kind Quartus has those that the vendor's instances are of.
+            // Quartus has the versions of a kind that the vendor's instances have.
             let like = vendor.instances.iter().filter(|i| i.kind == instance.kind);
             let mut versions: Vec<&str> = like.map(|i| i.version.as_str()).collect();
             versions.dedup();
@@ -156,7 +156,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
         }
     }
     for was in &vendor.instances {
-        // A bridge may be gone if all its ways are, which the test of connections judges.
+        // A bridge may be gone if all its connections are; the test of connections checks those.
         let ways = vendor
             .avalon()
             .filter(|w| w.instances().contains(&was.name.as_str()));
@@ -170,7 +170,7 @@ fn against(design: &Design, vendor: &Design, findings: &mut Findings) {
     }
 }
 
-/// A system that the extension did not change must be the vendor's.
+/// Checks that a system that the extension did not change is the vendor's.
 fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> {
     let inside = bsp.inside(&design.path);
     match bsp.vendor.hash(&inside) {
@@ -188,27 +188,27 @@ fn untouched(bsp: &Bsp, design: &Design, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
-/// Quartus's component of that variant.
+/// Quartus's component of the Avalon-ST variant.
 const QUARTUS_HIP: &str = "altera_pcie_sv_hip_ast";
-/// Peerlane's own.
+/// Peerlane's own component of that variant.
 pub(super) const OWN_HIP: &str = "peerlane_pcie_hip";
 
-/// A hard IP of PCIe, of either variant.
+/// Reports whether a kind is a PCIe hard IP, of either variant.
 pub(super) fn is_hard_ip(kind: &str) -> bool {
     is_avmm(kind) || is_streaming(kind)
 }
 
-/// The variant with Avalon-MM ports.
+/// Reports whether a kind is the variant with Avalon-MM ports.
 pub(super) fn is_avmm(kind: &str) -> bool {
     kind.starts_with("altera_pcie_") && kind.ends_with("_hip_avmm")
 }
 
-/// The variant with an Avalon-ST interface.
+/// Reports whether a kind is the variant with an Avalon-ST interface.
 pub(super) fn is_streaming(kind: &str) -> bool {
     [QUARTUS_HIP, OWN_HIP].contains(&kind)
 }
 
-/// Kinds that hand transfers on.
+/// Reports whether a kind passes transfers on.
 pub(super) fn is_bridge(kind: &str) -> bool {
     matches!(
         kind,

@@ -1,4 +1,5 @@
-//! Parameters of instances: the vendor's, but for those that the extension sets, and those have what the block needs.
+//! Parameters of instances: unchanged, except those that the extension sets, which have the values that the block
+//! needs.
 
 use std::collections::BTreeMap;
 
@@ -39,19 +40,19 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
 }
 
-/// What a parameter may be that the extension sets.
+/// The values that a parameter may have that the extension sets.
 pub(super) enum Set {
-    /// This.
+    /// This value.
     Is(String),
-    /// The vendor's or more.
+    /// The vendor's value or more.
     AtLeast,
-    /// A list of as many numbers as the vendor's, each of them that or more.
+    /// A list with as many numbers as the vendor's, none of them less.
     EachAtLeast,
     /// Anything: another parameter makes it void.
     Void,
 }
 
-/// Whether two values are the same. Newer versions of Platform Designer write some numbers with a point.
+/// Reports whether two values are the same. Newer versions of Platform Designer write some numbers with a point.
 pub(super) fn same(one: &str, other: &str) -> bool {
     let plain = |text: &str| {
         let text = text.trim();
@@ -60,7 +61,7 @@ pub(super) fn same(one: &str, other: &str) -> bool {
     one == other || plain(one).is_some_and(|n| plain(other) == Some(n))
 }
 
-/// The parameters of an instance that the extension sets.
+/// Returns the parameters of an instance that the extension sets.
 fn set(
     bsp: &Bsp,
     design: &Design,
@@ -91,7 +92,7 @@ fn set(
         ] {
             set.insert(name.into(), Set::Is(value.to_string()));
         }
-        // The bridge of Arria V and Cyclone V waits for room by itself.
+        // The bridge of Arria V and Cyclone V waits for buffer space by itself.
         let looks_at_no_room = ["altera_pcie_sv_hip_avmm", "altera_pcie_avgz_hip_avmm"];
         if let Some(was) = vendor.instance(&now.name)
             && looks_at_no_room.contains(&now.kind.as_str())
@@ -106,7 +107,7 @@ fn set(
         for (name, value) in interrupts::settings(bsp, build) {
             set.insert(name.into(), Set::Is(value.to_string()));
         }
-        // A BAR is as large as its only slave, where the extension made that larger.
+        // A BAR is as large as its only slave, if the extension enlarged that slave.
         for wire in design.avalon().filter(|w| instance(&w.from) == now.name) {
             let bar = wire.from.rsplit("BAR").next().unwrap_or_default();
             if !is_bar(design, &wire.from) || bar != build.bar.to_string() {
@@ -124,11 +125,11 @@ fn set(
             }
         }
     }
-    if now.kind == "alt_xcvr_reconfig" && build.config.streams() {
-        // For Gen3: the test of packets says how many there must be, and where it must be on.
+    if now.kind == "alt_xcvr_reconfig" && build.config.has_tlp_port() {
+        // For Gen3. The test of packets checks the number of interfaces and the equalisation.
         set.insert("number_of_reconfig_interfaces".into(), Set::AtLeast);
         set.insert("enable_adce".into(), Set::AtLeast);
-        // Where it serves others, too, the hard IP's group grows.
+        // If the controller serves other IP too, the hard IP's group grows.
         set.insert("gui_split_sizes".into(), Set::EachAtLeast);
     }
     if is_bridge(&now.kind) && beside_block && leads_to_block(design, &now.name) {
@@ -146,7 +147,7 @@ fn set(
     set
 }
 
-/// Whether the host reaches the block through a bridge.
+/// Reports whether the host reaches the block through a bridge.
 fn leads_to_block(design: &Design, bridge: &str) -> bool {
     let mut open = vec![bridge];
     let mut seen = Vec::new();
@@ -176,7 +177,7 @@ fn compare(
 ) {
     let mut names: Vec<&String> = was.parameters.keys().chain(set.keys()).collect();
     if is_hard_ip(&now.kind) || is_bridge(&now.kind) {
-        // Platform Designer notes what it found about an instance in parameters of these names.
+        // Platform Designer writes facts that it found about an instance into parameters with these names.
         let added = now.parameters.keys();
         names.extend(added.filter(|name| !name.starts_with("AUTO_")));
     }
@@ -206,7 +207,7 @@ fn compare(
     }
 }
 
-/// Whether of two lists, with commas, the second has as many numbers, and none is less.
+/// Reports whether the second of two lists, with commas, has as many numbers as the first, and none is less.
 fn each_at_least(old: Option<&String>, has: Option<&String>) -> bool {
     let numbers = |list: &String| -> Option<Vec<u64>> {
         let numbers = list.split(',').map(|number| number.trim().parse().ok());
@@ -221,10 +222,11 @@ fn each_at_least(old: Option<&String>, has: Option<&String>) -> bool {
     old.len() == has.len() && old.iter().zip(&has).all(|(old, has)| has >= old)
 }
 
-/// A parameter, what it may be in words, and whether a number is that.
+/// A parameter, its possible values in words, and a test of a number.
 type Range = (&'static str, &'static str, fn(u64) -> bool);
 
-/// A bridge that the extension put behind a BAR: as wide as the hard IP's port, and with an address in bytes.
+/// Checks a bridge that the extension put between a BAR and its slaves: as wide as the hard IP's port, with an address
+/// in bytes.
 fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
     let slave = format!("{}.s0", bridge.name);
     let mut from = design.avalon().filter(|w| w.to == slave);
@@ -267,7 +269,7 @@ fn inserted(design: &Design, bridge: &Instance, findings: &mut Findings) {
         ("PIPELINE_RESPONSE", "0 or 1", |n| n <= 1),
     ];
     for (name, words, good) in ranges {
-        // What is not set has the component's default.
+        // A parameter that is not set has the component's default.
         let Some(has) = bridge.parameters.get(name) else {
             continue;
         };

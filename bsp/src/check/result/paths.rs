@@ -1,16 +1,16 @@
 //! Instances by their paths, `entity:instance|entity:instance|…`, as settings name them.
 //!
-//! A path is compared as a whole text of instances, in which `*` stands for anything, bars too, and `?` for one
-//! character. Above the top system a path may have any instances; with `-entity` it begins in that entity.
+//! A path is compared as one text of instances, in which `*` matches anything, bars too, and `?` one character. Above
+//! the top system a path may have any instances; with `-entity` it begins in that entity.
 
 use crate::check::result::Bsp;
 
-/// Ways from the top to a system that are looked at.
+/// Most ways from the top to a system that are searched.
 const MOST_WAYS: usize = 64;
-/// Elements of a path that are looked at: no design is so deep.
+/// Most elements of a path that are searched: no design is so deep.
 const MOST_ELEMENTS: usize = 64;
 
-/// An element of a path: its entity, if it is said, and its instance.
+/// An element of a path: its entity, if given, and its instance.
 pub(super) type Element<'a> = (Option<&'a str>, &'a str);
 
 /// A way from a top system down to a system.
@@ -22,17 +22,18 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// The instances from one of them on.
+    /// Returns the instances from one of them on.
     fn text(&self, from: usize) -> String {
         join(self.steps[from..].iter().map(|(name, _)| name.as_str()))
     }
 
-    /// The instances from the top on, and the top.
+    /// Returns the top, and the instances below it.
     pub(super) fn whole(&self) -> (&str, String) {
         (&self.top, self.text(0))
     }
 
-    /// The instances below an entity: a system's name, or that of the system around it with the instance's.
+    /// Returns the instances below an entity: below a system's name, or below the surrounding system's name with the
+    /// instance's.
     fn inside(&self, entity: &str) -> Option<String> {
         if entity == self.top {
             return Some(self.text(0));
@@ -43,7 +44,7 @@ impl Way {
         Some(self.text(at + 1))
     }
 
-    /// Whether the elements before an instance lead to the system.
+    /// Reports whether the elements before an instance lead to the system.
     fn is_led_to(&self, before: &[Element<'_>], entity: &str) -> bool {
         let path = |from: usize| join(before[from..].iter().map(|(_, name)| *name));
         let inside = self.inside(entity).filter(|_| !entity.is_empty());
@@ -53,7 +54,7 @@ impl Way {
         let way = self.text(0);
         (0..=before.len()).any(|from| {
             let path = path(from);
-            // A star may stand for what is above the top as well as for a part of the way.
+            // A star may match the instances above the top in addition to a part of the way.
             let star = before.get(from).and_then(|(_, name)| name.find('*'));
             is_like(&path, &way) || star.is_some_and(|at| is_like(&path[at..], &way))
         })
@@ -64,9 +65,9 @@ fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join("|")
 }
 
-/// Whether a text is as a pattern says.
+/// Reports whether a text matches a pattern.
 fn is_like(pattern: &str, text: &str) -> bool {
-    // Of the pattern up to each character: which beginnings of the text it stands for.
+    // For the pattern up to each character: the beginnings of the text that it matches.
     let text: Vec<char> = text.chars().collect();
     let mut begins = vec![false; text.len() + 1];
     begins[0] = true;
@@ -84,7 +85,7 @@ fn is_like(pattern: &str, text: &str) -> bool {
     begins[text.len()]
 }
 
-/// The elements of a path.
+/// Splits a path into elements.
 pub(super) fn elements(path: &str) -> Vec<Element<'_>> {
     let all = path.split('|').filter(|element| !element.is_empty());
     all.map(|element| match element.split_once(':') {
@@ -94,14 +95,14 @@ pub(super) fn elements(path: &str) -> Vec<Element<'_>> {
     .collect()
 }
 
-/// Where a path names an instance of the system that the ways lead to, by its name as it is.
+/// Returns where a path has an instance of the system that the ways lead to; the instance's name must not be a pattern.
 pub(super) fn at(ways: &[Way], path: &[Element<'_>], entity: &str, name: &str) -> Option<usize> {
     (0..path.len().min(MOST_ELEMENTS)).find(|&last| {
         path[last].1 == name && (ways.iter()).any(|way| way.is_led_to(&path[..last], entity))
     })
 }
 
-/// Whether a path names an instance that one of the ways leads through, and nothing in it.
+/// Reports whether a path ends at an instance on one of the ways.
 pub(super) fn is_above(ways: &[Way], path: &[Element<'_>], entity: &str) -> bool {
     ways.iter().any(|way| {
         (0..way.steps.len()).any(|step| {
@@ -115,7 +116,7 @@ pub(super) fn is_above(ways: &[Way], path: &[Element<'_>], entity: &str) -> bool
     })
 }
 
-/// The ways from the top to a system.
+/// Returns the ways from the top to a system.
 pub(super) fn ways(bsp: &Bsp, kind: &str) -> Vec<Way> {
     let mut open = vec![Way {
         top: kind.into(),

@@ -1,7 +1,7 @@
-//! What the settings say of the device and of its pins, and the timing constraints: the vendor's, all of them.
+//! Settings of the device and of its pins, and the timing constraints: all of the vendor's must be there.
 //!
-//! The extension changes none of these, so it has told of none. Whatever differs would be found by a Fitter that runs
-//! for hours, or by a board with a pin that drives against another.
+//! The extension changes none of these, so its report names none. Without this test, a difference would appear only in
+//! a Fitter run of hours, or on a board with a pin that drives against another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use crate::error::{Place, Result};
 const TEST: &str = "pins and constraints";
 /// The assignment that makes an instance a partition.
 const PARTITION: &str = "PARTITION_HIERARCHY";
-/// The native PHY inside of the hard IP, which at Gen3 has one PLL more than below (ACDS 13.1).
+/// The native PHY inside the hard IP; at Gen3 it has one PLL more than below (ACDS 13.1).
 pub(super) const PHY: &str = "sv_xcvr_pipe_native";
 /// Assignments of the whole device.
 const DEVICE: [&str; 2] = ["DEVICE", "FAMILY"];
-/// Characters of a command that are shown.
+/// Most characters of a command that are shown.
 const SHOWN: usize = 80;
 
-/// What an assignment is about: its name, and its options.
+/// The subject of an assignment: its name, and its options.
 type Key<'a> = (&'a str, &'a [(String, String)]);
 
 pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Findings) -> Result<()> {
@@ -62,7 +62,7 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
         found.extend(pair.partitions(revision));
         found.extend(pair.removals(revision, vendor));
         found.extend(pair.constraints(qsf, revision, vendor)?);
-        // What two revisions source is wrong once.
+        // A fault in a file that two revisions source is reported once.
         found.retain(|(place, what, _)| said.insert((place.to_string(), what.clone())));
         lines::tell(findings, (TEST, qsf), found, "settings or constraints");
     }
@@ -77,7 +77,8 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
     Ok(())
 }
 
-/// Instances of the vendor's that are gone, and what was inside of the old DMA, as constraints name them.
+/// Returns the names of instances of the vendor's that are gone, including those inside the old DMA, as constraints
+/// name them.
 fn gone(bsp: &Bsp) -> Vec<String> {
     let mut found = Vec::new();
     for (design, vendor) in bsp.replaced() {
@@ -98,20 +99,21 @@ struct Pair<'a> {
     now: Reader<'a>,
     was: Reader<'a>,
     gone: Vec<String>,
-    /// The hard IP, where it is another variant now.
+    /// The hard IP, if it is another variant now.
     hip: Option<Hip>,
     assignments: usize,
     constraints: BTreeSet<PathBuf>,
 }
 
 impl Pair<'_> {
-    /// Compares what two revisions say of the device, pins and cells.
+    /// Compares the settings of the device, pins and cells in two revisions.
     fn settings(&mut self, qsf: &Path, now: &Revision, was: &Revision) -> Vec<Difference> {
         let (now, was) = (judged(now), judged(was));
         self.assignments += was.len();
         let mut found = Vec::new();
         for (key, old) in &was {
-            // What nobody could tell how it must read, and what stands at another place at Gen3, a person may have mended.
+            // A user may have corrected names whose conversion is not known, and places of cells that are elsewhere at
+            // Gen3.
             let by_hand = |(_, to): &(String, String)| {
                 names_the_old(to) || key.0 == LOCATION && to.contains(PHY)
             };
@@ -167,7 +169,7 @@ impl Pair<'_> {
         found
     }
 
-    /// Finds partitions of what a streaming port does not have: Quartus would drop them with a warning.
+    /// Finds partitions of levels that do not exist with a TLP port: Quartus would drop them with a warning.
     fn partitions(&self, now: &Revision) -> Vec<Difference> {
         let all = now.assignments.iter().filter(|a| {
             self.hip.is_some() && a.runs != Runs::Held && a.name.as_deref() == Some(PARTITION)
@@ -175,14 +177,14 @@ impl Pair<'_> {
         let lost = all.filter_map(|a| {
             let (_, to) = a.about.iter().find(|(option, to)| option == "-to" && names_the_old(to))?;
             let what = format!(
-                "{PARTITION} of {to}: with a streaming port the hard IP has no such hierarchy, and the partition is none"
+                "{PARTITION} of {to}: with a TLP port the hard IP has no such hierarchy, and the partition is none"
             );
             Some((a.place.clone(), what, true))
         });
         lost.collect()
     }
 
-    /// Finds commands that take assignments away, and that the vendor does not have.
+    /// Finds commands that remove assignments and that the vendor does not have.
     fn removals(&self, now: &Revision, was: &Revision) -> Vec<Difference> {
         let removes = |command: &&Command| {
             let all = command.name().starts_with("remove_all_");
@@ -204,7 +206,7 @@ impl Pair<'_> {
             .collect()
     }
 
-    /// Compares the files of constraints that two revisions take in, and what they say.
+    /// Compares the constraint files that two revisions include, and their contents.
     fn constraints(
         &mut self,
         qsf: &Path,
@@ -247,9 +249,9 @@ impl Pair<'_> {
         Ok(found)
     }
 
-    /// Compares two files of constraints, command by command: the vendor's are there, in their order.
+    /// Compares two files of constraints, command by command: the vendor's commands must be there, in their order.
     fn file(&self, path: &Path, kept: &Path) -> Result<Vec<Difference>> {
-        // What stands in a body is a part of the command that has it.
+        // A command inside a body is part of the command with the body.
         let outer = |revision: Revision| {
             let all = revision.commands.into_iter();
             all.filter(|c| c.runs == Runs::Always).collect::<Vec<_>>()
@@ -277,12 +279,12 @@ impl Pair<'_> {
             );
             let place = now.get(at).map(|command| command.place.clone());
             let place = place.unwrap_or_else(|| Place::file(path));
-            // Of what is not there any more, the report says that it may go.
+            // For a constraint of an instance that is gone, the report says that it may go.
             match self.gone.iter().find(|name| names(&old, name)) {
                 Some(gone) => found.push((place, format!("{what}; it names {gone}"), false)),
-                // Nobody could tell how it must read.
+                // The conversion of this constraint is not known.
                 None if self.hip.is_some() && names_the_old(&old) => {
-                    let what = format!("{what}; it named what a streaming port does not have");
+                    let what = format!("{what}; it named what a TLP port does not have");
                     found.push((place, what, false));
                 }
                 None => found.push((place, what, true)),
@@ -301,8 +303,8 @@ impl Pair<'_> {
     }
 }
 
-/// What a revision says of the device, of pins and of cells, in order. Members of regions have a test of their own, and
-/// so have imports.
+/// Returns the settings of the device, of pins and of cells in a revision, in order. Other tests check members of
+/// regions and imports.
 fn judged(revision: &Revision) -> BTreeMap<Key<'_>, Vec<&Assignment>> {
     let mut found: BTreeMap<Key<'_>, Vec<&Assignment>> = BTreeMap::new();
     for assignment in revision.assignments.iter().filter(|a| a.runs != Runs::Held) {
@@ -320,13 +322,13 @@ fn judged(revision: &Revision) -> BTreeMap<Key<'_>, Vec<&Assignment>> {
     found
 }
 
-/// The assignment that counts: the last that is made in any case, or that may be.
+/// Returns the assignment that takes effect: the last that is made in any case, or else the last that may be made.
 fn last<'a>(all: &[&'a Assignment]) -> &'a Assignment {
     let always = all.iter().rev().find(|a| a.runs == Runs::Always);
     always.or(all.last()).expect("there is one")
 }
 
-/// What an assignment is about, in words.
+/// Describes the subject of an assignment in words.
 fn words((name, about): Key<'_>) -> String {
     let option = |wanted: &str| {
         let found = about.iter().find(|(option, _)| option == wanted);
@@ -349,7 +351,7 @@ fn shown(says: &str) -> String {
     }
 }
 
-/// The files of constraints that a revision takes in, as far as they are there.
+/// Returns the constraint files that a revision includes, if they exist.
 fn taken_in<'r>(revision: &'r Revision, reader: &Reader<'_>) -> Vec<(PathBuf, &'r Assignment)> {
     let all = revision.assignments.iter();
     let all = all.filter(|a| a.name.as_deref() == Some("SDC_FILE") && a.runs != Runs::Held);
@@ -357,7 +359,7 @@ fn taken_in<'r>(revision: &'r Revision, reader: &Reader<'_>) -> Vec<(PathBuf, &'
     found.collect()
 }
 
-/// A command as text, with one space where there are several, or the end of a line.
+/// Returns a command as text, with one space for several or for the end of a line.
 fn text(command: &Command) -> String {
     let words = command
         .words
@@ -378,7 +380,7 @@ fn beginning(text: &str) -> String {
     }
 }
 
-/// Whether a text has an instance as an element of a path.
+/// Reports whether a text has an instance as an element of a path.
 pub(super) fn names(text: &str, instance: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut all = text.match_indices(instance);

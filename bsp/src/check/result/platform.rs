@@ -1,4 +1,4 @@
-//! The platform around the board: what `board_env.xml` leads to, the README, and all that is kept of the vendor's.
+//! The platform around the board: the files that `board_env.xml` names, the README, and the stored files of the vendor.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::layout::BUILD_FILE;
 use crate::text;
 
 const TEST: &str = "platform";
-/// For the vendor's files that are kept.
+/// Hint for the vendor's stored files.
 const KEPT: &str = "Extend the vendor's BSP again: what is kept of it is not to be edited.";
-/// Where the runtime's parts belong (Custom Platform Toolkit user guide 683398, 1.4.2.1).
+/// Places of the runtime's parts (Custom Platform Toolkit user guide 683398, 1.4.2.1).
 const LIBRARY: &str = "%b/linux64/lib/libpeerlane_mmd.so";
 const UTILITIES: &str = "%b/linux64/libexec";
-/// What `aocl` runs from there, by the names of SDKs before and since 14.1, and the command of Peerlane's program that
-/// does it.
+/// Utilities that `aocl` runs from that directory, by the names of SDKs before and since 14.1, each with the command of
+/// Peerlane's program that implements it.
 const COMMANDS: [(&str, &str); 7] = [
     ("diagnose", "diagnose"),
     ("diagnostic", "diagnose"),
@@ -29,7 +29,7 @@ const COMMANDS: [(&str, &str); 7] = [
     ("reprogram", "program"),
     ("uninstall", "uninstall"),
 ];
-/// That program.
+/// Peerlane's program.
 const PROGRAM: &str = "peerlane-aocl";
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
@@ -47,7 +47,7 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result
     vendors_files(bsp, build, findings)
 }
 
-/// What the platform for Linux names.
+/// Checks the files that the platform for Linux names.
 fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let path = bsp.layout.root.join("board_env.xml");
     if !path.is_file() {
@@ -97,7 +97,7 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             }
         }
     }
-    // There is nothing of Peerlane's for another system, and the vendor's is set aside.
+    // Peerlane has nothing for other systems, and the vendor's files for them are not in use.
     for other in environment.all("platform").filter(|p| !is_linux(p)) {
         let words = other
             .inside
@@ -119,7 +119,7 @@ fn environment(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a word for the linker: it leads into another place of the platform than the runtime's, or names a
+/// Returns the fault of a word for the linker: it leads to another place in the platform than the runtime's, or names a
 /// library that the vendor's platform had.
 fn linked(bsp: &Bsp, word: &str) -> Option<String> {
     if let Some((_, place)) = word.split_once("%b") {
@@ -143,7 +143,7 @@ fn linked(bsp: &Bsp, word: &str) -> Option<String> {
     ))
 }
 
-/// Nothing of the vendor's lies where the runtime's parts belong.
+/// Checks that no file of the vendor's lies where the runtime's parts belong.
 fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let mut open: Vec<PathBuf> = ["lib", "libexec"]
         .iter()
@@ -174,7 +174,7 @@ fn runtime(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// `aocl` can run every utility, and each calls the program's command of its own.
+/// Checks that `aocl` can run every utility, and that each calls its own command of the program.
 fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let directory = bsp.layout.root.join(UTILITIES.trim_start_matches("%b/"));
     for (name, command) in COMMANDS {
@@ -190,7 +190,7 @@ fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             bad(findings, TEST, Place::file(&path), what);
             continue;
         }
-        // A program that somebody has put there may be of any kind.
+        // A program that a user has put there may be of any kind.
         let text = text::read(&path).unwrap_or_default();
         let calls: Vec<&str> = (text.lines())
             .filter(|line| line.starts_with("exec ") && line.contains(PROGRAM))
@@ -216,7 +216,7 @@ fn utilities(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The README is this board's.
+/// Checks that the README is this board's.
 fn readme(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let path = bsp.layout.root.join("README.md");
     if !path.is_file() {
@@ -236,7 +236,7 @@ fn readme(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// All of the vendor's files are kept, as the record says, and the record is the build's.
+/// Checks that all of the vendor's files are stored, as the record says, and that the record is the build's.
 fn vendors_files(bsp: &Bsp, build: &Build, findings: &mut Findings) -> Result<()> {
     const TEST: &str = "vendor's files";
     let before = findings.found();

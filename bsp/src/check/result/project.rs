@@ -10,12 +10,12 @@ use crate::kept;
 use crate::layout::{Layout, with_extension};
 use crate::text;
 
-/// The revisions, read, and what belongs to them.
+/// The revisions, and the files that belong to them.
 #[derive(Debug)]
 pub(super) struct Project {
     /// By the path of their `.qsf`.
     pub revisions: BTreeMap<PathBuf, Revision>,
-    /// Those that a project file, a step or another revision names.
+    /// Revisions that a project file, a step or another revision names.
     pub named: BTreeSet<PathBuf>,
     /// Commands of `board_spec.xml`, with their lines.
     pub steps: Vec<(String, usize)>,
@@ -26,6 +26,8 @@ pub(super) struct Project {
 }
 
 impl Project {
+    /// Reads the revisions and the files that belong to them.
+    ///
     /// # Errors
     /// Those of reading the settings.
     pub fn read(layout: &Layout) -> Result<Self> {
@@ -77,7 +79,7 @@ impl Project {
         })
     }
 
-    /// The revisions that are whole: what another one sources is none of its own.
+    /// Returns the revisions that stand alone: a file that another one sources is not a revision of its own.
     pub fn whole(&self) -> impl Iterator<Item = (&PathBuf, &Revision)> {
         self.revisions.iter().filter(|(qsf, _)| {
             let mut others = self.revisions.iter().filter(|(other, _)| other != qsf);
@@ -86,7 +88,7 @@ impl Project {
         })
     }
 
-    /// Files of the kinds that Quartus compiles to.
+    /// Returns files of the kinds that Quartus compiles to.
     pub fn compiled(&self) -> impl Iterator<Item = &Path> {
         let kinds = ["aocx", "personax", "qxp", "qdb", "qar"];
         let all = self.files.values().flatten().map(PathBuf::as_path);
@@ -96,7 +98,7 @@ impl Project {
         })
     }
 
-    /// Values of an assignment in any revision, as far as they can be told.
+    /// Returns the values of an assignment in any revision, as far as they are known.
     pub fn values(&self, name: &str) -> Vec<String> {
         let all = self.revisions.values().flat_map(|r| &r.assignments);
         let these = all.filter(|a| a.name.as_deref() == Some(name));
@@ -105,8 +107,8 @@ impl Project {
     }
 }
 
-/// Revisions and commands of `board_spec.xml` (OpenCL Custom Platform Toolkit user guide 683398, 2.2.8), and the
-/// system that it names.
+/// Returns revisions and commands of `board_spec.xml` (OpenCL Custom Platform Toolkit user guide 683398, 2.2.8), and
+/// the system that it names.
 fn commanded(specification: &Node) -> (BTreeSet<String>, Vec<(String, usize)>, Option<String>) {
     let mut names = BTreeSet::new();
     let mut steps = Vec::new();
@@ -125,7 +127,7 @@ fn commanded(specification: &Node) -> (BTreeSet<String>, Vec<(String, usize)>, O
     (names, steps, top)
 }
 
-/// The revision that a line of a project file names.
+/// Returns the revision that a line of a project file names.
 pub(super) fn revision_of(line: &str) -> Option<String> {
     // The first line may begin with a byte order mark.
     let (key, value) = line.trim_start_matches('\u{feff}').split_once('=')?;
@@ -137,7 +139,7 @@ pub(super) fn revision_of(line: &str) -> Option<String> {
     (key.trim() == "PROJECT_REVISION").then(|| name.to_string())
 }
 
-/// The files of a BSP by their names, but for what Peerlane and Quartus make, and for other boards.
+/// Returns the files of a BSP by their names, without those that Peerlane and Quartus make and those of other boards.
 fn files(layout: &Layout) -> Files {
     let (hardware, root) = (layout.hardware_dir(), &layout.root);
     let mut own = vec![hardware.join("scripts/peerlane"), root.join(kept::DIR)];

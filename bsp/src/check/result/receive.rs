@@ -1,5 +1,5 @@
-//! The hard IP's receive side. A BAR's master gives the offset in the BAR, with 64-bit addresses too, in the RTL that
-//! Quartus 16.0 and 17.0 generate (`altpciexpav128_p2a_addrtrans`). Of earlier versions that is not known. There a slave
+//! The hard IP's receive side. In the RTL that Quartus 16.0 and 17.0 generate (`altpciexpav128_p2a_addrtrans`), a BAR's
+//! master gives the offset in the BAR, with 64-bit addresses too. For earlier versions this is not known. There a slave
 //! certainly sees the offset only if it is alone, at address 0, and takes no more address bits than the BAR has.
 
 use std::collections::BTreeMap;
@@ -46,7 +46,8 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// Whether a BAR's master has one slave, at 0, within the BAR. It is not wrong if not, but for a slave past the BAR.
+/// Reports whether a BAR's master has one slave, at 0, within the BAR. Otherwise it adds a note, or a fault for a slave
+/// past the BAR.
 fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut Findings) -> bool {
     let mut note = |line: usize, what: String| {
         findings.note(TEST, design.place(line), format!("{what}; {WHY}"));
@@ -80,7 +81,7 @@ fn alone(bsp: &Bsp, design: &Design, bar: &str, slaves: &[&Wire], findings: &mut
             bad(findings, TEST, design.place(wire.line), what);
             false
         }
-        // Where the width of the BAR is not given, Platform Designer takes its slave's.
+        // If the width of the BAR is not given, Platform Designer takes its slave's.
         _ => true,
     }
 }

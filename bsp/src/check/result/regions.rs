@@ -1,7 +1,7 @@
-//! LogicLock regions: what they name is in the design, and the block is where the old DMA was.
+//! LogicLock regions: their members exist in the design, and the block is where the old DMA was.
 //!
-//! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings File
-//! Reference Manual 683084, 1.12).
+//! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings
+//! File Reference Manual 683084, 1.12).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,23 +17,23 @@ use crate::check::result::{Bsp, bad, lines};
 use crate::error::{Place, Result};
 
 const TEST: &str = "regions";
-/// ALMs of a place of a region at most (Stratix V and Cyclone V Device Handbooks, volume 1, "Logic Array Blocks and
+/// Most ALMs of a place of a region (Stratix V and Cyclone V Device Handbooks, volume 1, "Logic Array Blocks and
 /// Adaptive Logic Modules": ten in a LAB).
 const ALMS: u128 = 10;
 
-/// What is looked for in paths.
+/// A system with the block, to find its instances in paths.
 pub(super) struct Shape<'a> {
     design: &'a Design,
     vendor: &'a Design,
     ways: Vec<Way>,
     block: String,
     entity: String,
-    /// Instances of the vendor's system that are not there any more.
+    /// Instances of the vendor's system that no longer exist.
     gone: Vec<String>,
 }
 
 impl Shape<'_> {
-    /// Where a member names an instance of the block's system, and whether it names a part of that.
+    /// Returns where a member names an instance of the block's system, and whether it names a part of that instance.
     fn at(&self, member: &Assignment, name: &str) -> Option<(usize, bool)> {
         let path = member.to.as_deref()?;
         let elements = elements(path);
@@ -41,7 +41,7 @@ impl Shape<'_> {
         Some((at, elements[at + 1..].iter().any(|(_, name)| *name != "*")))
     }
 
-    /// Whether a member is the block, or an instance that has it in it.
+    /// Reports whether a member is the block, or an instance that contains it.
     pub(super) fn holds_the_block(&self, member: &Assignment) -> bool {
         let Some(path) = member.to.as_deref() else {
             return false;
@@ -50,14 +50,14 @@ impl Shape<'_> {
             || paths::is_above(&self.ways, &elements(path), &member.entity)
     }
 
-    /// The entity that a member says an instance is of.
+    /// Returns the entity that a member gives for an instance.
     fn entity_of<'m>(&self, member: &'m Assignment, name: &str) -> Option<&'m str> {
         let (at, _) = self.at(member, name)?;
         let entity = elements(member.to.as_deref()?)[at].0;
         entity.filter(|entity| !entity.contains(['*', '?']))
     }
 
-    /// What is wrong with a member.
+    /// Returns the fault of a member.
     pub(super) fn fault(&self, member: &Assignment) -> Option<String> {
         let path = member.to.as_deref()?;
         if let Some(gone) = self
@@ -92,7 +92,7 @@ impl Shape<'_> {
         })
     }
 
-    /// The regions that an instance as a whole is in.
+    /// Returns the regions that contain an instance as a whole.
     fn regions(&self, revision: &Revision, name: &str) -> BTreeSet<String> {
         let whole = |member: &&Assignment| matches!(self.at(member, name), Some((_, false)));
         let all = members(revision).filter(whole);
@@ -100,13 +100,13 @@ impl Shape<'_> {
             .collect()
     }
 
-    /// The bridges that the vendor did not have.
+    /// Returns the bridges that the vendor did not have.
     fn bridges(&self) -> impl Iterator<Item = &Instance> {
         let all = self.design.instances.iter();
         all.filter(|i| is_bridge(&i.kind) && self.vendor.instance(&i.name).is_none())
     }
 
-    /// The instances that a bridge leads to.
+    /// Returns the instances that a bridge leads to.
     fn behind(&self, bridge: &str) -> BTreeSet<&str> {
         let master = format!("{bridge}.m0");
         let wires = self.design.wires.iter();
@@ -114,7 +114,7 @@ impl Shape<'_> {
         wires.map(|wire| instance(&wire.to)).collect()
     }
 
-    /// Whether an instance leads to the block through bridges.
+    /// Reports whether an instance leads to the block through bridges.
     fn leads_to_the_block(&self, name: &str) -> bool {
         let mut open = vec![name];
         let mut seen = BTreeSet::new();
@@ -129,7 +129,8 @@ impl Shape<'_> {
         false
     }
 
-    /// What is wrong with the region of a bridge: it must be that of what is behind it, on the way to the block.
+    /// Returns the fault of a bridge's region: it must be the region of the instances that the bridge leads to on the
+    /// way to the block.
     fn misplaced(
         &self,
         revision: &Revision,
@@ -142,7 +143,7 @@ impl Shape<'_> {
             .into_iter()
             .map(|name| (name, self.regions(revision, name)))
             .collect();
-        // It may stand where one stood that is gone.
+        // The bridge may be in the region of an instance that is gone.
         let old = vendors.iter().filter(|member| {
             let mut gone = self.gone.iter();
             gone.any(|name| self.at(member, name).is_some())
@@ -204,7 +205,7 @@ fn shapes(bsp: &Bsp) -> Vec<Shape<'_>> {
     found
 }
 
-/// Members of regions that a revision makes, or may make.
+/// Returns the members of regions that a revision makes, or may make.
 fn members(revision: &Revision) -> impl Iterator<Item = &Assignment> {
     let all = revision.assignments.iter();
     all.filter(|a| a.name.as_deref() == Some("LL_MEMBER_OF") && a.runs != Runs::Held)
@@ -270,7 +271,7 @@ pub(super) fn check(bsp: &Bsp, pairs: &[lines::Pair<'_>], findings: &mut Finding
     Ok(())
 }
 
-/// Whether the block is elsewhere than the old DMA was.
+/// Reports the block if it is in other regions than the old DMA was.
 fn elsewhere(
     shape: &Shape<'_>,
     regions: &BTreeSet<String>,
@@ -297,7 +298,7 @@ fn elsewhere(
     ))
 }
 
-/// The members of regions that the vendor's revision has.
+/// Returns the members of regions in the vendor's revision.
 fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision) -> Result<Vec<Assignment>> {
     let reader = Reader {
         hardware: &bsp.hardware,
@@ -311,13 +312,13 @@ fn vendors(bsp: &Bsp, qsf: &Path, revision: &Revision) -> Result<Vec<Assignment>
         let kept = bsp.vendor.kept(&bsp.inside(file))?;
         let path = kept.as_deref().unwrap_or(file);
         let was = reader.read(path)?;
-        // What it takes in is one of the files, too.
+        // Files that the file includes are in the list too.
         found.extend(members(&was).filter(|m| m.place.path == path).cloned());
     }
     Ok(found)
 }
 
-/// What a line of a region says in the end.
+/// Returns the last value of a line of a region.
 fn value(revision: &Revision, region: &str, name: &str) -> Option<String> {
     let mut all = revision.assignments.iter().rev();
     let found = all.find(|a| a.name.as_deref() == Some(name) && a.section == region)?;
@@ -325,8 +326,8 @@ fn value(revision: &Revision, region: &str, name: &str) -> Option<String> {
     value.map(|value| value.trim().to_uppercase())
 }
 
-/// The rectangles of a region of a fixed size, each with width and height, and what to enlarge: it has one rectangle, or
-/// several in place of it.
+/// Returns the rectangles of a region of a fixed size, each with width and height, and a hint how to enlarge the
+/// region. A region has one rectangle, or several that replace it.
 fn rectangles(revision: &Revision, region: &str) -> Option<(Vec<(u64, u64)>, &'static str)> {
     let several = revision.assignments.iter().filter(|a| {
         a.name.as_deref() == Some("LL_RECT") && a.section == region && a.runs != Runs::Held
@@ -346,7 +347,7 @@ fn rectangles(revision: &Revision, region: &str) -> Option<(Vec<(u64, u64)>, &'s
     Some((vec![one], "enlarge LL_WIDTH or LL_HEIGHT"))
 }
 
-/// The places of a region of a fixed size.
+/// Returns the number of places in a region of a fixed size.
 pub(super) fn area(revision: &Revision, region: &str) -> Option<u128> {
     let (rectangles, _) = rectangles(revision, region)?;
     let areas = rectangles.iter();
@@ -354,7 +355,7 @@ pub(super) fn area(revision: &Revision, region: &str) -> Option<u128> {
     Some(areas.sum())
 }
 
-/// A region of a fixed size must have room for what the block adds.
+/// Checks that a region of a fixed size has room for the resources that the block adds.
 fn size(
     bsp: &Bsp,
     (qsf, revision): (&Path, &Revision),
@@ -390,7 +391,7 @@ fn size(
     Ok(())
 }
 
-/// The used ALMs of a board's specification.
+/// Returns the used ALMs of a board's specification.
 fn alms(board: &Node) -> Option<u64> {
     let used = board
         .all("device")

@@ -1,9 +1,9 @@
-//! Which resets the two sides of the block have, and whether it survives each of them.
+//! Checks the resets of the block's two sides, and whether the block survives each of them.
 //!
-//! The block survives a reset of either side alone: what it owes on the other side, and what it is owed there, is
-//! counted. It has to know of each reset of what it talks to, though. A memory that is reset without the block
-//! never answers what the block waits for; and a block that is reset on the side of a memory which is not takes
-//! answers from before for new ones. The same holds of the hard IP.
+//! The block survives a reset of either side alone: it counts the transactions that are outstanding in both directions.
+//! But it must be reset with its partner on each side. A memory that is reset without the block never sends the answers
+//! that the block waits for. A block that is reset while its memory is not takes stale answers for new ones. The same
+//! holds for the hard IP.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::check::result::{Bsp, bad};
 
 const TEST: &str = "resets";
 
-/// The block is reset with the hard IP, and its memory side with what its masters reach.
+/// Checks that the block is reset with the hard IP, and its memory side with the slaves of its masters.
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     let before = findings.found();
     let mut said = Vec::new();
@@ -61,7 +61,7 @@ fn with_hard_ip(
     let Some(hip) = design.instances.iter().find(|i| is_hard_ip(&i.kind)) else {
         return;
     };
-    // With a streaming port the block makes it.
+    // With a TLP port the block makes this reset.
     let from = if is_streaming(&hip.kind) { block } else { hip };
     let status = format!("{}.nreset_status", from.name);
     if pcie.contains(&status) {
@@ -73,7 +73,8 @@ fn with_hard_ip(
         block.name,
         list(pcie)
     );
-    // What an instance of an unknown kind does with a reset, the vendor knew: his host bus has the same.
+    // The vendor relied on an instance of an unknown kind to pass the reset on: the vendor's host bus has the same
+    // reset.
     let unknown = pcie.iter().find(|root| {
         let name = instance(root);
         let takes = design
@@ -162,8 +163,8 @@ fn with_memory(
     }
 }
 
-/// A bridge that the extension put behind a BAR is reset when the block's side of PCIe is: else it would hold a transfer
-/// that nobody ends, or lose one that the host waits for.
+/// Checks that a bridge that the extension put in front of a BAR's slaves is reset with the block's PCIe side.
+/// Otherwise the bridge would hold a transfer that never ends, or lose one that the host waits for.
 fn bridges(bsp: &Bsp, design: &Design, pcie: &BTreeSet<String>, findings: &mut Findings) {
     let Some(vendor) = bsp.was(design) else {
         return;
@@ -175,7 +176,7 @@ fn bridges(bsp: &Bsp, design: &Design, pcie: &BTreeSet<String>, findings: &mut F
             .avalon()
             .any(|w| w.to == slave && is_bar(design, &w.from));
         let has = roots(design, &format!("{}.reset", bridge.name));
-        // That it has none at all, the test of wiring says.
+        // The test of wiring reports a bridge without a reset.
         if !of_bar || has.is_empty() || has == *pcie {
             continue;
         }
@@ -189,7 +190,7 @@ fn bridges(bsp: &Bsp, design: &Design, pcie: &BTreeSet<String>, findings: &mut F
     }
 }
 
-/// A reset that is new comes out of a controller in the clock domain that it goes into.
+/// Checks that a new reset comes out of a controller in the clock domain of its sink.
 fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings) {
     let Some(vendor) = bsp.was(design) else {
         return;
@@ -204,7 +205,7 @@ fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
         if !ours || from.is_none_or(|i| i.kind != "altera_reset_controller") {
             continue;
         }
-        // The names of clocks and resets belong together: `reset` and `clk`, `pcie_reset` and `pcie_clk`.
+        // Clocks and resets belong together by name: `reset` and `clk`, `pcie_reset` and `pcie_clk`.
         let clock = wire.to.replace("reset", "clk");
         let there = design.clock(&clock);
         let here = design.clock(&format!("{}.clk", instance(&wire.from)));
@@ -221,8 +222,8 @@ fn domains(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
     }
 }
 
-/// The block's resets against the vendor's system. The block survives a reset of one side alone; what it was doing there is
-/// lost all the same. So no side has a reset that `extend` did not give it.
+/// The block's resets, compared with the vendor's system. The block survives a reset of one side alone, but the
+/// transfers in progress are lost. So a side may have only the resets that `extend` gave it.
 struct Ours<'a> {
     design: &'a Design,
     vendor: &'a Design,
@@ -230,7 +231,7 @@ struct Ours<'a> {
     host_sinks: BTreeSet<String>,
 }
 
-/// The sinks of the vendor's that the PCIe side's resets are taken from: those of what is first behind a BAR, by the
+/// Returns the sinks of the vendor's whose resets the PCIe side takes: those of the first instance after a BAR, by the
 /// names of Platform Designer's bridges.
 fn host_sinks(design: &Design, vendor: &Design, block: &str) -> BTreeSet<String> {
     let bars = vendor.avalon();
@@ -242,7 +243,7 @@ fn host_sinks(design: &Design, vendor: &Design, block: &str) -> BTreeSet<String>
 }
 
 impl Ours<'_> {
-    /// Whether a connection leads a reset of the host's bus to the block, or to a bridge that is new between a BAR and
+    /// Reports whether a connection leads a reset of the host's bus to the block, or to a new bridge between a BAR and
     /// its slaves.
     fn is_of_host(&self, wire: &Wire) -> bool {
         let mut old = self.vendor.resets();
@@ -258,7 +259,7 @@ impl Ours<'_> {
         self.vendor.instance(name).is_none()
     }
 
-    /// Whether an end is that of a bridge which is new behind a BAR.
+    /// Reports whether an instance is a new bridge between a BAR and its slaves.
     fn is_bar_bridge(&self, name: &str) -> bool {
         let slave = format!("{name}.s0");
         let kind = self
@@ -269,14 +270,14 @@ impl Ours<'_> {
         kind && self.is_new(name) && wires.any(|w| w.to == slave && is_bar(self.design, &w.from))
     }
 
-    /// The connections of the block, and of bridges that are new behind a BAR, which are neither the vendor's nor the
-    /// extension's. Those between two instances of the vendor's, the test of wiring tells.
+    /// Returns the connections of the block, and of new bridges between a BAR and its slaves, that neither the vendor
+    /// nor the extension made. The test of wiring reports those between two instances of the vendor's.
     fn strange(&self) -> impl Iterator<Item = &Wire> {
         let old: BTreeSet<_> = self.vendor.resets().map(|w| (&w.from, &w.to)).collect();
         self.design.resets().filter(move |wire| {
             let [from, to] = wire.instances();
             let ours = [from, to].contains(&self.block) || self.is_bar_bridge(to);
-            // What comes from an instance that somebody added, or goes to it, is judged by where it begins.
+            // A connection from or to an instance that a user added is judged by its root.
             let by_hand = self.is_new(from) || self.is_new(to) && !self.is_bar_bridge(to);
             ours && !by_hand && !old.contains(&(&wire.from, &wire.to)) && !self.is_of_host(wire)
         })
@@ -296,8 +297,8 @@ impl Ours<'_> {
         }
     }
 
-    /// Resets of one side of the block that come through an instance that somebody added. Where the vendor's own
-    /// connections were changed, the test of wiring tells.
+    /// Reports additional resets of one side of the block that come through an instance that a user added. The test of
+    /// wiring reports changes of the vendor's own connections.
     fn more_roots(&self, interface: &str, findings: &mut Findings) {
         let sink = format!("{}.{interface}", self.block);
         let sinks = match interface {
@@ -337,8 +338,8 @@ fn list(roots: &BTreeSet<String>) -> String {
     }
 }
 
-/// The reset sink that belongs to a slave, if it is connected: by the names of Platform Designer's bridges, and
-/// `reset` elsewhere, as the memory dividers of these BSPs have it.
+/// Returns the reset sink that belongs to a slave, if it is connected. Names are those of Platform Designer's bridges,
+/// or `reset` for other instances, as the memory dividers of these BSPs have it.
 fn reset_of<'a>(design: &'a Design, slave: &str) -> Option<&'a str> {
     let (name, interface) = slave.split_once('.')?;
     let sinks = [format!("{name}.{interface}_reset"), format!("{name}.reset")];
@@ -348,20 +349,20 @@ fn reset_of<'a>(design: &'a Design, slave: &str) -> Option<&'a str> {
     })
 }
 
-/// Where the resets of a sink begin: outputs of what neither gathers nor hands on resets.
+/// Returns the roots of a sink's resets: outputs of instances that neither gather resets nor pass them on.
 fn roots(design: &Design, sink: &str) -> BTreeSet<String> {
     let into = design.resets().filter(|w| w.to == sink);
     into.flat_map(|w| begins(design, &w.from)).collect()
 }
 
-/// Where the resets of a source begin.
+/// Returns the roots of a source's resets.
 fn begins(design: &Design, source: &str) -> BTreeSet<String> {
     let all = handed(design, source).into_iter();
     let first = all.filter(|source| handed_on(design, source).is_empty());
     first.map(str::to_string).collect()
 }
 
-/// A source and all whose resets it hands on.
+/// Returns a source and all sources whose resets it passes on.
 fn handed<'a>(design: &'a Design, source: &'a str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut open = vec![source];
@@ -374,8 +375,8 @@ fn handed<'a>(design: &'a Design, source: &'a str) -> BTreeSet<&'a str> {
     found
 }
 
-/// The resets that an output hands on (Platform Designer user guide 683364: "Reset Bridge", "Reset Controller",
-/// "Clock Source").
+/// Returns the resets that an output passes on (Platform Designer user guide 683364: "Reset Bridge", "Reset
+/// Controller", "Clock Source").
 fn handed_on<'a>(design: &'a Design, source: &str) -> Vec<&'a Wire> {
     let Some((name, interface)) = source.split_once('.') else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The project's revisions and the scripts of its compile: the block's fragment is taken in, and nothing is imported
-//! that was compiled with the old DMA.
+//! The project's revisions and the scripts of its compile: they include the block's fragment, and import nothing that
+//! was compiled with the old DMA.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::check::result::{Bsp, bad, steps};
 use crate::error::{Place, Result};
 
 pub(super) const TEST: &str = "settings";
-/// The block's constraints and synchroniser settings.
+/// The block's constraints and settings of its synchronisers.
 const FRAGMENT: &str = "iface/peerlane/peerlane.qsf";
-/// Assignments that bring something compiled in: of the settings file reference manual 683084, 1.11, and of CvP's revisions.
+/// Assignments that import compiled parts: of the settings file reference manual 683084, 1.11, and of CvP's revisions.
 pub(super) const IMPORTS: [&str; 5] = [
     "PARTITION_IMPORT_FILE",
     "PARTITION_LAST_IMPORTED_FILE",
@@ -22,7 +22,7 @@ pub(super) const IMPORTS: [&str; 5] = [
     NETLIST,
     "QDB_FILE_PARTITION",
 ];
-/// The one for a netlist among the sources, which may be a core that the vendor bought.
+/// The assignment for a netlist among the sources, which may be a core that the vendor bought.
 const NETLIST: &str = "QXP_FILE";
 pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let before = findings.found();
@@ -39,7 +39,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
             let beside = place.path.parent().unwrap_or(&bsp.hardware);
             let places = [bsp.hardware.join(name), beside.join(name)];
             let had = |path: &PathBuf| bsp.vendor.hash(&bsp.inside(&normal(path))).is_some();
-            // What the vendor did not have either may be made by its scripts.
+            // A file that the vendor does not have either may be made by the vendor's scripts.
             match places.iter().any(had) {
                 true => bad(
                     findings,
@@ -71,7 +71,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The fragment is taken in once, in any case.
+/// Checks that the fragment is included once, in any case.
 fn fragment(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings) {
     let fragment = normal(&bsp.hardware.join(FRAGMENT));
     let all = revision
@@ -99,7 +99,7 @@ fn fragment(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings)
     }
 }
 
-/// Says what could not be read of a revision; whether there is such.
+/// Reports the parts of a revision that could not be read; returns whether there are any.
 pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
     for (place, what) in &revision.unread {
         findings.note(TEST, place.clone(), what.clone());
@@ -112,7 +112,7 @@ pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
     let Some(first) = unknown.peek() else {
         return !revision.unread.is_empty();
     };
-    // A name that is put together may be that of an import, which stands somewhere then.
+    // A computed name may be that of an import. Then the import's name occurs in another command.
     let named = revision.commands.iter().find(|command| {
         let mut words = command.words[1..].iter();
         let own = command
@@ -140,9 +140,9 @@ pub(super) fn not_read(revision: &Revision, findings: &mut Findings) -> bool {
     true
 }
 
-/// Judges commands that name an import and are no assignment of it, which may import all the same.
+/// Checks commands that name an import without being its assignment: they may import all the same.
 fn hidden(revision: &Revision, findings: &mut Findings) {
-    // Words of other commands, or of conditions.
+    // Words of harmless commands, or of conditions.
     let harmless = |command: &Command| {
         let name = command.name();
         let asks = ["get_", "remove_all_"]
@@ -174,7 +174,7 @@ fn hidden(revision: &Revision, findings: &mut Findings) {
         let Some(import) = tokens.find(|token| *token != NETLIST && IMPORTS.contains(token)) else {
             continue;
         };
-        // The name alone is looked at where it is used.
+        // A name alone is checked where it is used.
         if command.name() == "set" && !line.contains("_ASSIGNMENT") {
             continue;
         }
@@ -185,7 +185,7 @@ fn hidden(revision: &Revision, findings: &mut Findings) {
     }
 }
 
-/// Names of the files that the vendor's revisions import into a partition.
+/// Returns the names of the files that the vendor's revisions import into a partition.
 fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::from(["acl_iface_partition.qxp".to_string()]);
     let reader = Reader {
@@ -196,7 +196,7 @@ fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
     for file in bsp.vendor.files() {
         let kind = file.extension().unwrap_or_default().to_string_lossy();
         let settings = matches!(kind.as_ref(), "qsf" | "tcl" | "qip");
-        // What stayed as it was imports nothing, or the test of it says so.
+        // An unchanged file imports nothing, or another test reports it.
         let stayed = || -> Result<bool> {
             let now = bsp.hardware.join(file);
             Ok(now.is_file() && bsp.vendor.hash(file) == Some(digest_of(&now)?.as_str()))
@@ -218,7 +218,7 @@ fn vendors_imports(bsp: &Bsp) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Judges an assignment that imports something.
+/// Checks an assignment that imports a file.
 pub(super) fn imported(
     bsp: &Bsp,
     assignment: &Assignment,
@@ -269,13 +269,14 @@ pub(super) fn imported(
     Ok(())
 }
 
-/// Whether a file of the vendor's was imported.
+/// Reports whether the vendor imported a file.
 fn is_import(name: &str, old: &BTreeSet<String>) -> bool {
     let last = Path::new(name).file_name();
     last.is_some_and(|last| old.contains(last.to_string_lossy().as_ref()))
 }
 
-/// A partition is compiled from source, unless something is imported into it, or the vendor has it otherwise.
+/// Checks that a partition is compiled from source, unless a file is imported into it or the vendor has another
+/// setting.
 fn netlists(bsp: &Bsp, qsf: &Path, revision: &Revision, findings: &mut Findings) -> Result<()> {
     const TYPE: &str = "PARTITION_NETLIST_TYPE";
     let reader = Reader {

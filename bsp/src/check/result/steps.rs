@@ -1,4 +1,5 @@
-//! The scripts that run in a compile: none takes what the vendor compiled, unless it waits until that is made anew.
+//! The scripts that run in a compile: none uses files that the vendor compiled, unless it waits until these are made
+//! again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ use crate::check::result::{Bsp, bad};
 use crate::error::{Place, Result};
 use crate::text;
 
-/// Options of Quartus' programs (`quartus_cdb --help`, `quartus_sh --help`) and commands of its Tcl packages that take
-/// something compiled.
+/// Options of Quartus's programs (`quartus_cdb --help`, `quartus_sh --help`) and commands of its Tcl packages that use
+/// compiled files.
 const STEPS: [&str; 6] = [
     "incremental_compilation_import",
     "import_design",
@@ -22,7 +23,7 @@ const STEPS: [&str; 6] = [
     "import_database",
     "project_restore",
 ];
-/// Commands that do nothing with their words but to look at them, or to say or keep them.
+/// Commands that only look at their words, print them or store them.
 const LOOKING: [&str; 14] = [
     "puts",
     "post_message",
@@ -40,7 +41,7 @@ const LOOKING: [&str; 14] = [
     "proc",
 ];
 
-/// Judges the scripts that run in a compile; whether something of them cannot be told.
+/// Checks the scripts that run in a compile; returns whether parts of them could not be read.
 pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) -> Result<bool> {
     let project = &bsp.project;
     let reader = Reader {
@@ -57,7 +58,7 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
         }
         open.extend(reader.scripts(command, &specification));
     }
-    // What a revision sources runs, too.
+    // Files that a revision sources run too.
     for revision in project.revisions.values() {
         open.extend(revision.flow.iter().cloned());
         let variables = variables(revision);
@@ -98,7 +99,7 @@ pub(super) fn check(bsp: &Bsp, old: &BTreeSet<String>, findings: &mut Findings) 
     Ok(unread)
 }
 
-/// Judges a command of a script.
+/// Checks a command of a script.
 fn step(
     bsp: &Bsp,
     script: &Revision,
@@ -109,7 +110,7 @@ fn step(
     if command.runs == Runs::Held {
         return;
     }
-    // What holds another command is judged by that.
+    // A nested command is checked by itself.
     let literal = command
         .words
         .iter()
@@ -136,7 +137,7 @@ fn step(
     }
 }
 
-/// Variables that were given the words of a step.
+/// Returns the variables that were given the words of a step.
 fn variables(script: &Revision) -> BTreeSet<&str> {
     let sets = script
         .commands
@@ -144,13 +145,13 @@ fn variables(script: &Revision) -> BTreeSet<&str> {
         .filter(|command| command.name() == "set");
     let of_steps = sets.filter(|set| {
         let text = set.words.get(2).map_or("", |word| word.text.as_str());
-        // What is put together where it waits is empty until then.
+        // A value that waits for `IMPORTS_ON` is empty until the file exists.
         !text.contains(IMPORTS_ON) && STEPS.iter().any(|step| text.contains(step))
     });
     of_steps.map(|set| set.words[1].text.as_str()).collect()
 }
 
-/// Whether a command uses one of these variables itself, not in a body or in brackets.
+/// Reports whether a command uses one of these variables itself, not in a body or in brackets.
 fn uses(command: &Command, variables: &BTreeSet<&str>) -> bool {
     let ends = |text: &str| !text.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     let used = |text: &str, name: &str| {
@@ -166,7 +167,7 @@ fn uses(command: &Command, variables: &BTreeSet<&str>) -> bool {
         .any(|name| texts.iter().any(|text| used(text, name)))
 }
 
-/// Judges the lines of a script that is no Tcl.
+/// Checks the lines of a script that is not Tcl.
 fn lines(path: &Path, text: &str, findings: &mut Findings) {
     let mut waits = false;
     for (n, line) in text.lines().enumerate() {
@@ -177,7 +178,7 @@ fn lines(path: &Path, text: &str, findings: &mut Findings) {
         {
             continue;
         }
-        // As `[ ! -e FILE ] || step`, or with its step on the line behind it.
+        // The line has the form `[ ! -e FILE ] || step`, or its step is on the next line.
         let held = line.contains(IMPORTS_ON) || waits;
         waits = line.contains(IMPORTS_ON) && line.trim_end().ends_with('\\');
         let imports = STEPS.iter().chain(&IMPORTS).any(|word| line.contains(word));
@@ -190,7 +191,7 @@ fn lines(path: &Path, text: &str, findings: &mut Findings) {
     }
 }
 
-/// Says which scripts name an import that no compile is known to run.
+/// Reports scripts that name an import and that no known compile runs.
 fn left_over(project: &Project, seen: &BTreeSet<PathBuf>, findings: &mut Findings) {
     let sourced: BTreeSet<&PathBuf> = project
         .revisions

@@ -1,9 +1,9 @@
-//! A streaming port: the hard IP's Avalon-ST variant in place of the one with Avalon-MM ports, and the block in place of
-//! the bridge that is in the latter.
+//! A TLP port: the hard IP's Avalon-ST variant replaces the one with Avalon-MM ports, and the block replaces the bridge
+//! that is inside the latter.
 //!
-//! What the vendor's BSP has at the bridge must be found at the block. So the vendor's system is looked at as it would be
-//! with a streaming port, and all tests that compare with it hold of that. Interfaces and parameters of the variants are
-//! those of ACDS 13.1.
+//! The connections that the vendor's BSP has at the bridge must be at the block. So the vendor's system is converted to
+//! one with a TLP port, and all tests compare with that. Interfaces and parameters of the variants are those of ACDS
+//! 13.1.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::text::either;
 
 pub(super) const TEST: &str = "packets";
 
-/// Ways between hard IP and block: kind, interface, and whether it begins at the hard IP.
+/// Connections between hard IP and block: kind, interface, and whether it begins at the hard IP.
 const WAYS: [(&str, &str, bool); 10] = [
     ("avalon_streaming", "rx_st", true),
     ("avalon_streaming", "tx_st", false),
@@ -34,7 +34,7 @@ const WAYS: [(&str, &str, bool); 10] = [
 ];
 /// The hard IP's clock, which is not on a global network.
 const RAW_CLOCK: &str = "coreclkout_hip";
-/// What else that variant has.
+/// Further interfaces of that variant.
 const OTHERS: [&str; 11] = [
     RAW_CLOCK,
     "pld_clk",
@@ -48,10 +48,10 @@ const OTHERS: [&str; 11] = [
     "reconfig_from_xcvr",
     "no_connect",
 ];
-/// What Peerlane's own component of it has besides.
+/// A further interface of Peerlane's own component of that variant.
 const LOCKED: &str = "reconfig_clk_locked";
 
-/// The vendor's system as it would be with a streaming port, if the system in its place has one.
+/// Converts the vendor's system to one with a TLP port, if the system that replaces it has one.
 pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
     let new = |i: &&Instance| is_streaming(&i.kind);
     let Some(new) = design.instances.iter().find(new) else {
@@ -99,15 +99,15 @@ pub(super) fn as_streaming(mut vendor: Design, design: &Design) -> Design {
     vendor
 }
 
-/// Says where the block has a streaming port and the hard IP none.
+/// Reports a block with a TLP port whose hard IP has none; returns whether there is one.
 pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findings) -> bool {
     let before = findings.found();
     let blocks = bsp.with_block();
-    for (design, _) in blocks.filter(|_| build.config.streams()) {
+    for (design, _) in blocks.filter(|_| build.config.has_tlp_port()) {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
         if let Some(hip) = hips.next().filter(|hip| !is_streaming(&hip.kind)) {
             let what = format!(
-                "{} is a {}, which has no packets for the block's streaming port; with it nothing else of the system was tested",
+                "{} is a {}, which has no packets for the block's TLP port; with it nothing else of the system was tested",
                 hip.name, hip.kind
             );
             bad(findings, TEST, design.place(hip.line), what);
@@ -117,13 +117,13 @@ pub(super) fn is_without_packets(bsp: &Bsp, build: &Build, findings: &mut Findin
 }
 
 pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
-    if !build.config.streams() {
+    if !build.config.has_tlp_port() {
         return;
     }
     let before = findings.found();
     for (design, block) in bsp.with_block() {
         let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
-        // That there is one, the test of wiring says.
+        // The test of wiring reports a missing hard IP.
         let Some(hip) = hips.next() else { continue };
         if hip.kind != OWN_HIP {
             let what = format!(
@@ -152,8 +152,8 @@ pub(super) fn check(bsp: &Bsp, build: &Build, findings: &mut Findings) {
     }
 }
 
-/// The block was built for the clock that the link has with this width (683093, table of `coreclkout_hip`): MHz by what a
-/// lane carries, in bits of a microsecond.
+/// Checks that the block was built for the clock that the link has with this width (683093, table of `coreclkout_hip`):
+/// MHz from the bits that a lane carries in a microsecond.
 fn clock(bsp: &Bsp, design: &Design, hip: &Instance, build: &Build, findings: &mut Findings) {
     let of = |name: &str| hip.parameters.get(name).map_or("", String::as_str);
     let lane = match of("gen123_lane_rate_mode_hwtcl").split(' ').next() {
@@ -176,7 +176,7 @@ fn clock(bsp: &Bsp, design: &Design, hip: &Instance, build: &Build, findings: &m
     }
 }
 
-/// Whether a connection takes all wires of two conduits: Platform Designer can take some of them.
+/// Reports whether a connection takes all wires of two conduits: Platform Designer can take some of them.
 fn is_whole(wire: &Wire) -> bool {
     let is = |name: &str, usual: &str| wire.parameters.get(name).is_none_or(|has| has == usual);
     ["startPort", "endPort"].iter().all(|name| is(name, ""))
@@ -185,7 +185,8 @@ fn is_whole(wire: &Wire) -> bool {
             .all(|name| is(name, "0"))
 }
 
-/// Whether all of two interfaces is connected, from the one to the other; of conduits in either direction, as they have none.
+/// Reports whether two interfaces are connected as a whole. Conduits have no direction, so for them either order
+/// counts.
 pub(super) fn is_joined(design: &Design, kind: &str, from: &str, to: &str) -> bool {
     design.wires.iter().any(|w| {
         let ahead = w.from == from && w.to == to;
@@ -194,7 +195,7 @@ pub(super) fn is_joined(design: &Design, kind: &str, from: &str, to: &str) -> bo
     })
 }
 
-/// Streams and conduits lead from the one to the other, and the application has the hard IP's clock.
+/// Checks the streams and conduits between the hard IP and the block, and that the application has the hard IP's clock.
 fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findings) {
     for (kind, interface, from_hip) in WAYS {
         let (one, other) = (
@@ -211,7 +212,7 @@ fn ways(design: &Design, hip: &Instance, block: &Instance, findings: &mut Findin
             bad(findings, TEST, design.place(block.line), what);
         }
     }
-    // Its buffer is in the block: nothing may have the clock that is not on a global network.
+    // The buffer for this clock is in the block: nothing else may use the clock that is not on a global network.
     let raw = format!("{}.{RAW_CLOCK}", hip.name);
     let buffer = format!("{}.{RAW_CLOCK}", block.name);
     let buffered = format!("{}.coreclkout", block.name);
@@ -241,13 +242,13 @@ fn is_raw(wire: &Wire, hip: &Instance) -> bool {
     wire.kind == "clock" && from == Some((hip.name.as_str(), RAW_CLOCK))
 }
 
-/// Whether what has to have the block's clock has the hard IP's, which is not on a global network.
+/// Reports whether an end that must have the block's clock has the hard IP's clock, which is not on a global network.
 pub(super) fn is_straight(design: &Design, end: &str) -> bool {
     let mut hips = design.instances.iter().filter(|i| is_streaming(&i.kind));
     hips.any(|hip| design.wires.iter().any(|w| w.to == end && is_raw(w, hip)))
 }
 
-/// Nothing is connected to an interface that this variant does not have.
+/// Checks that nothing is connected to an interface that this variant does not have.
 fn interfaces(design: &Design, hip: &Instance, findings: &mut Findings) {
     let ends = design
         .wires
@@ -268,7 +269,7 @@ fn interfaces(design: &Design, hip: &Instance, findings: &mut Findings) {
     }
 }
 
-/// The block's own slaves hide nothing of the board, and lie within the BAR with all else.
+/// Checks that the block's own slaves overlap no slave of the board, and that all slaves lie within the BAR.
 fn places(
     bsp: &Bsp,
     design: &Design,
@@ -277,7 +278,8 @@ fn places(
     findings: &mut Findings,
 ) {
     let config = &build.config;
-    // Sizes of docs/design/block.md: registers, a page a channel, 8 bytes an entry, the table with its pending bits.
+    // Sizes of docs/explain/block.md: registers, a page for each channel, 8 bytes for each entry, the table with its
+    // pending bits.
     let inside = [
         ("csr", 0x400),
         ("chan", 0x1000 * u128::from(config.channels)),
@@ -332,7 +334,7 @@ fn places(
     }
 }
 
-/// Parameters that the other variant alone has: what they begin with, and whole names.
+/// Parameters that only the other variant has: prefixes, and whole names.
 const BRIDGES: [&str; 8] = [
     "CB_",
     "CG_",
@@ -365,7 +367,7 @@ const DERIVED: [&str; 7] = [
     "coreclkout_hip_phaseshift_hwtcl",
     "pldclk_hip_phase_shift_hwtcl",
 ];
-/// What the Avalon-MM variant takes where a file says nothing, and the other may not.
+/// Defaults of the Avalon-MM variant, which the other variant may not share.
 const DEFAULTS: [(&str, &str); 9] = [
     ("lane_mask_hwtcl", "x4"),
     ("max_payload_size_hwtcl", "128"),
@@ -382,14 +384,14 @@ fn is_bridges(name: &str) -> bool {
     BRIDGES.iter().any(|start| name.starts_with(start)) || OF_BRIDGE.contains(&name)
 }
 
-/// How the receive buffer is divided.
+/// Parameter for the division of the receive buffer.
 const BUFFER: &str = "rxbuffer_rxreq_hwtcl";
-/// Divisions of the receive buffer that leave the room which the block's reads need, with either port: 64 bytes of data
-/// for each header of a completion, and more than eight reads of 512 bytes (`set_pcie_hip_flow_control_settings_common`,
+/// Divisions of the receive buffer that leave enough room for the block's reads, with either port: 64 bytes of data for
+/// each header of a completion, and more than eight reads of 512 bytes (`set_pcie_hip_flow_control_settings_common`,
 /// ACDS 13.1).
 const BUFFERS: [&str; 3] = ["Minimum", "Low", "Balanced"];
 
-/// Settings that the receive buffer of Stratix V's hard IP must get, where the vendor's division leaves too little room.
+/// Returns settings for the receive buffer of Stratix V's hard IP, if the vendor's division leaves too little room.
 pub(super) fn receive_buffer(was: &Instance) -> Vec<(&'static str, &'static str)> {
     let of = |name: &str| was.parameters.get(name);
     let small = of(BUFFER).filter(|division| !BUFFERS.contains(&division.trim()));
@@ -410,7 +412,8 @@ fn is_off(value: &str) -> bool {
     })
 }
 
-/// Every parameter of the vendor's is there, but for the bridge's; what is new or set is what the block needs.
+/// Checks that every parameter of the vendor's is there, except the bridge's, and that new or changed ones are those
+/// that the block needs.
 fn parameters(
     bsp: &Bsp,
     design: &Design,
@@ -452,9 +455,9 @@ fn parameters(
         let wanted = want.get(name).cloned().flatten();
         let right = match (&wanted, has) {
             (Some(wanted), Some(has)) => same(has, wanted),
-            // Platform Designer notes what it found about an instance in parameters of these names.
+            // Platform Designer writes facts that it found about an instance into parameters with these names.
             (None, Some(_)) => name.starts_with("AUTO_"),
-            // One that no version known here has may be gone, if it was of no effect.
+            // A parameter that no known version has may be gone, if it had no effect.
             (Some(value), None) => {
                 let advanced = name.starts_with("advanced_default_hwtcl_");
                 let counts = was.number("advanced_default_parameter_override");
@@ -463,7 +466,7 @@ fn parameters(
             }
             (None, None) => true,
         };
-        // What was said of the buffer has the reason.
+        // The message about the buffer gives the reason.
         if right || name == BUFFER && small.is_some() {
             continue;
         }
@@ -475,7 +478,7 @@ fn parameters(
         ];
         let when = match build.config.port.generation {
             Some(3) if of_gen_3.contains(&name.as_str()) => "at Gen3",
-            _ => "with a streaming port",
+            _ => "with a TLP port",
         };
         let what = format!(
             "{}: {name} is {}, {when} it must be {}",
@@ -487,8 +490,9 @@ fn parameters(
     }
 }
 
-/// Configuration over PCIe stays, but at Gen3, where there is none (Configuration via Protocol in V-series FPGA devices
-/// user guide 683889, 1.3). Quartus's component of 13.1 refuses it beyond Gen1; Peerlane's has another name for it.
+/// Keeps configuration over PCIe, except at Gen3, which does not have it (Configuration via Protocol in V-series FPGA
+/// devices user guide 683889, 1.3). Quartus's component of 13.1 refuses it above Gen1; Peerlane's component has another
+/// name for it.
 fn cvp(was: &Instance, build: &Build, want: &mut BTreeMap<String, Option<String>>) {
     const CVP: &str = "in_cvp_mode_hwtcl";
     let before = was.number(CVP).unwrap_or(0);
@@ -498,7 +502,8 @@ fn cvp(was: &Instance, build: &Build, want: &mut BTreeMap<String, Option<String>
     want.insert("CONFIGURATION_OVER_PCIE".into(), Some(on));
 }
 
-/// What the block and the configuration need (Stratix V Avalon-ST Interface for PCIe 683093, parameter settings).
+/// Returns the parameters that the block and the configuration need (Stratix V Avalon-ST Interface for PCIe 683093,
+/// parameter settings).
 fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> {
     const RATE: &str = "gen123_lane_rate_mode_hwtcl";
     let mut needed = BTreeMap::new();
@@ -520,20 +525,20 @@ fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> 
         "2.1"
     };
     set("pcie_spec_version_hwtcl", specification.into());
-    // The hard reset controller is forced for configuration over PCIe, which Gen3 does not have; by itself Quartus takes the
-    // soft one (update_default_value_hidden_parameter_common, ACDS 13.1).
+    // The hard reset controller is forced for configuration over PCIe, which Gen3 does not have; otherwise Quartus
+    // takes the soft one (update_default_value_hidden_parameter_common, ACDS 13.1).
     if rate.starts_with("Gen3") && was.parameters.contains_key("force_hrc") {
         set("force_hrc", "0".into());
     }
-    // The block has 64 tags, and counts credits from what the hard IP has used.
+    // The block has 64 tags, and counts credits by those that the hard IP has used.
     set("extend_tag_field_hwtcl", "64".into());
-    // The time-out of completions is the block's with this variant, and a fixed one.
+    // With this variant the block has the completion timeout, and it is fixed.
     set("completion_timeout_hwtcl", "NONE".into());
     set("use_tx_cons_cred_sel_hwtcl", "1".into());
     for (name, value) in receive_buffer(was) {
         set(name, value.into());
     }
-    // The Avalon-MM variant hands the first not on, and does not bring the second out.
+    // The Avalon-MM variant does not pass the first on, and does not bring the second out.
     for (name, value) in [("hip_tag_checking_hwtcl", "1"), ("hip_reconfig_hwtcl", "0")] {
         if was.parameters.contains_key(name) {
             set(name, value.into());
@@ -557,7 +562,8 @@ fn needed(bsp: &Bsp, was: &Instance, build: &Build) -> BTreeMap<String, String> 
     needed
 }
 
-/// Whether an end is of what the BARs' masters are moved to: the block, or the old DMA in a system as it would be.
+/// Reports whether an end belongs to the instance that the BARs' masters move to: the block, or the old DMA in the
+/// converted system.
 pub(super) fn is_in_front(design: &Design, end: &str) -> bool {
     let kind = design.instance(instance(end)).map(|i| i.kind.as_str());
     matches!(kind, Some(BLOCK | OLD)) && design.instances.iter().any(|i| is_streaming(&i.kind))

@@ -1,4 +1,4 @@
-//! What is left to a person on a board with a streaming port: notes that go when it is done.
+//! Work that is left to a user on a board with a TLP port: notes that disappear when it is done.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,15 +29,15 @@ const CVP: [&str; 5] = [
 ];
 const BASE: &str = "BASE_REVISION";
 const TYPE: &str = "REVISION_TYPE";
-/// What a step that takes a core alone names.
+/// A word in a step that takes a core alone.
 const CORE: &str = "core.rbf";
 /// Endings of scripts.
 const SCRIPTS: [&str; 9] = ["tcl", "sh", "bash", "csh", "bat", "cmd", "pl", "py", "mk"];
-/// Defines a macro for the Verilog, which may be about it.
+/// Defines a macro for the Verilog, which may be about configuration over PCIe.
 const MACRO: &str = "VERILOG_MACRO";
-/// The vendors' module in place of `cvp_update_reset` whose output is 0, in the revision that is for a core alone.
+/// The vendors' module whose output is 0, which replaces `cvp_update_reset` in the revision that is for a core alone.
 const ZERO: &str = "cvp_update_reset_zero";
-/// Rules of `quartus.ini` that have Quartus take a hard reset controller at Gen3.
+/// Rules of `quartus.ini` that make Quartus take a hard reset controller at Gen3.
 const RULES: [&str; 2] = [
     "skip_hssi_gen3_pcie_hip_hip_hard_reset_rule",
     "skip_hssi_gen3_pcie_hip_hrdrstctrl_en_rule",
@@ -59,7 +59,7 @@ pub(super) fn check(
     constraints(bsp, findings)?;
     bridges(bsp, findings)?;
     let lost_cvp = lost_cvp(bsp);
-    // Where each kernel's compile is one of the whole board they stay off.
+    // If each kernel's compile is one of the whole board, the imports stay off.
     if !(lost_cvp && had_persona(pairs)) {
         imports(pairs, findings);
     }
@@ -72,7 +72,7 @@ pub(super) fn check(
         cores(bsp, had_persona(pairs), findings);
     }
     let was = bsp.was(design);
-    // What was compiled at Gen3 stays good.
+    // Settings for a compile at Gen3 stay valid.
     if was
         .and_then(|vendor| vendor.instance(&hip.name))
         .is_some_and(is_gen_3)
@@ -84,7 +84,7 @@ pub(super) fn check(
     widths(bsp, design, hip, findings)
 }
 
-/// Whether the vendor's hard IP has configuration over PCIe, and the new one has none, since it is at Gen3.
+/// Reports whether the vendor's hard IP has configuration over PCIe, and the new one has none because it is at Gen3.
 fn lost_cvp(bsp: &Bsp) -> bool {
     bsp.replaced().any(|(design, vendor)| {
         let mut hips = design.instances.iter();
@@ -97,7 +97,7 @@ fn lost_cvp(bsp: &Bsp) -> bool {
     })
 }
 
-/// Settings of a vendor's revision that go with configuration over PCIe, as the notes ask for.
+/// Settings of a vendor's revision that the notes ask to remove with configuration over PCIe.
 pub(super) struct Leaving {
     lost_cvp: bool,
     for_core: bool,
@@ -111,12 +111,12 @@ impl Leaving {
         }
     }
 
-    /// It may not stay as it is.
+    /// Reports whether the setting may not stay as it is.
     pub(super) fn has(&self, vendor: &Assignment) -> bool {
         self.lost_cvp && for_cvp(vendor, self.for_core).is_some()
     }
 
-    /// It is to be taken out, for which there is no doubt. One that is off may go, too: the report names it.
+    /// Reports whether the setting is to be removed without doubt. One that is off may go, too: the report names it.
     pub(super) fn was_asked(&self, vendor: &Assignment) -> bool {
         let name = vendor.name.as_deref().unwrap_or_default();
         let off = || name != TYPE && name != BASE;
@@ -129,7 +129,7 @@ fn names_zero(assignment: &Assignment) -> bool {
     assignment.name.as_deref() == Some("VERILOG_FILE") && value.contains(ZERO)
 }
 
-/// The BSP's files with these endings, but for what Peerlane generates.
+/// Returns the BSP's files with these endings, without those that Peerlane generates.
 fn files<'a>(bsp: &'a Bsp, endings: &'a [&str]) -> impl Iterator<Item = &'a PathBuf> {
     let own = bsp.hardware.join(OWN_DIR);
     let all = bsp.project.files.values().flatten();
@@ -139,7 +139,7 @@ fn files<'a>(bsp: &'a Bsp, endings: &'a [&str]) -> impl Iterator<Item = &'a Path
     })
 }
 
-/// Lines of a script or settings file that hold something, but for comments.
+/// Returns the lines of a script or settings file for which `holds` is true, without comments.
 fn lines(path: &Path, holds: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
     let text = text::read(path)?;
     let lines = text.lines().enumerate();
@@ -147,13 +147,13 @@ fn lines(path: &Path, holds: impl Fn(&str) -> bool) -> Result<Vec<usize>> {
     Ok(lines.map(|(n, _)| n + 1).collect())
 }
 
-/// What names the level of the hierarchy that is gone, which Quartus does not find.
+/// Reports paths with the level of the hierarchy that is gone, which Quartus does not find.
 fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for path in files(bsp, &["sdc", "tcl", "qsf", "qip"]) {
         let lines = lines(path, names_the_old)?;
         if let Some(first) = lines.first() {
             let what = format!(
-                "{} name altera_s5_a2p or the entity around it, which are gone with a streaming port: Quartus ignores what \
+                "{} name altera_s5_a2p or the entity around it, which are gone with a TLP port: Quartus ignores what \
                  matches nothing",
                 counted(&lines)
             );
@@ -163,7 +163,7 @@ fn constraints(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Constraints of instances that are gone.
+/// Reports constraints of instances that are gone.
 fn bridges(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     let all = bsp.replaced().flat_map(|(design, vendor)| {
         let was = vendor.instances.iter().map(|was| was.name.as_str());
@@ -185,7 +185,7 @@ fn bridges(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Imports of the vendor's that are off until the board was compiled.
+/// Reports imports of the vendor's that are off until the board was compiled.
 fn imports(pairs: &[Pair<'_>], findings: &mut Findings) {
     let name = |a: &Assignment| {
         a.name
@@ -214,14 +214,14 @@ fn imports(pairs: &[Pair<'_>], findings: &mut Findings) {
     }
 }
 
-/// Whether the vendor's kernels were compiled on what the base compile left.
+/// Reports whether the vendor's kernels were compiled on the result of the base compile.
 fn had_persona(pairs: &[Pair<'_>]) -> bool {
     let mut vendors = pairs.iter().flat_map(|pair| &pair.was.assignments);
     vendors.any(|a| a.name.as_deref() == Some("INPUT_PERSONA"))
 }
 
-/// Steps that may put the vendor's files in the place of the hard IP's. Where they are for configuration over PCIe, they
-/// have to go with it; else a person has to see what they are.
+/// Reports steps that may put the vendor's files in the place of the hard IP's. If they are for configuration over
+/// PCIe, they must go with it; otherwise a user has to check their purpose.
 fn patches(bsp: &Bsp, lost_cvp: bool, findings: &mut Findings) {
     let (test, then) = match lost_cvp {
         true => (
@@ -243,13 +243,13 @@ fn patches(bsp: &Bsp, lost_cvp: bool, findings: &mut Findings) {
     }
 }
 
-/// Scripts but Peerlane's.
+/// Returns the scripts, without Peerlane's.
 fn scripts(bsp: &Bsp) -> impl Iterator<Item = &PathBuf> {
     let own = bsp.hardware.join(SCRIPT_DIR);
     files(bsp, &SCRIPTS).filter(move |path| !path.starts_with(&own))
 }
 
-/// Lines in words.
+/// Describes lines in words.
 fn counted(lines: &[usize]) -> String {
     match lines {
         [_] => "this line has paths that".into(),
@@ -258,8 +258,8 @@ fn counted(lines: &[usize]) -> String {
     }
 }
 
-/// Whether a revision is for a core that is configured over PCIe: the last of its types says so. Where it has none,
-/// `without` does.
+/// Reports whether a revision is for a core that is configured over PCIe: the last of its types decides; without a
+/// type, `without` does.
 fn is_for_core(revision: &Revision, without: bool) -> bool {
     let mut types = revision.assignments.iter().rev();
     let last = types.find(|a| a.name.as_deref() == Some(TYPE));
@@ -267,7 +267,7 @@ fn is_for_core(revision: &Revision, without: bool) -> bool {
     value.map_or(without, |v| v.trim().eq_ignore_ascii_case("CVP"))
 }
 
-/// What is to become of a setting for configuration over PCIe, of a revision that is for a core alone or not.
+/// Returns the note for a setting for configuration over PCIe; `for_core`: the revision is for a core alone.
 fn for_cvp(assignment: &Assignment, for_core: bool) -> Option<String> {
     let (name, value) = (assignment.name.as_ref()?, assignment.value.as_ref()?.trim());
     match name.as_str() {
@@ -289,11 +289,11 @@ fn for_cvp(assignment: &Assignment, for_core: bool) -> Option<String> {
     }
 }
 
-/// Settings that ask for configuration over PCIe, which the hard IP has no more.
+/// Reports settings that ask for configuration over PCIe, which the hard IP no longer has.
 fn configuration(bsp: &Bsp, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
     for revision in bsp.project.revisions.values() {
-        // Its type may have been taken out before its base.
+        // The type may have been removed before the base.
         let for_core = is_for_core(revision, true);
         for assignment in &revision.assignments {
             let place = &assignment.place;
@@ -306,7 +306,8 @@ fn configuration(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// Steps that take a core alone, or an image of the base compile, which falls away with the persona that it left.
+/// Reports steps that take a core alone, or an image of the base compile, which goes with the persona that the base
+/// compile made.
 fn cores(bsp: &Bsp, had_persona: bool, findings: &mut Findings) {
     let images: Vec<_> = (bsp.vendor.files())
         .filter(|path| had_persona && path.extension().is_some_and(|e| e == "aocx"))
@@ -332,7 +333,7 @@ fn cores(bsp: &Bsp, had_persona: bool, findings: &mut Findings) {
     }
 }
 
-/// Rules that would let a hard reset controller pass.
+/// Reports rules that would let a hard reset controller pass.
 fn rules(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for path in bsp.project.files.get("quartus.ini").into_iter().flatten() {
         for rule in RULES {
@@ -347,7 +348,7 @@ fn rules(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Cells of the transceivers with the places that a compile at another generation gave them.
+/// Reports cells of the transceivers with the places of a compile at another generation.
 fn places(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     for path in files(bsp, &["tcl", "qsf", "qip"]) {
         let lines = lines(path, |line| {
@@ -365,7 +366,7 @@ fn places(bsp: &Bsp, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// A controller outside of the system has as many interfaces as the hard IP: 70 bits to each, and 46 from it.
+/// Checks that a controller outside the system has as many interfaces as the hard IP: 70 bits to each, and 46 from it.
 fn widths(bsp: &Bsp, design: &Design, hip: &Instance, findings: &mut Findings) -> Result<()> {
     let end = format!("{}.reconfig_to_xcvr", hip.name);
     let Some(export) = design.outside.iter().find(|o| o.inside == end) else {

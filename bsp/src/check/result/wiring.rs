@@ -1,4 +1,4 @@
-//! Clocks, resets, interrupts and exports: the block's are connected, the vendor's are as they were.
+//! Clocks, resets, interrupts and exports: the block's are connected, the vendor's are unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use crate::check::read::number;
 use crate::check::result::names::{is_bridge, is_hard_ip, is_streaming};
 use crate::check::result::{Bsp, OLD, bad, new_faults, stream};
 
-/// The hard IP's status, handed on by a block with a streaming port.
+/// The hard IP's status, which a block with a TLP port passes on.
 const STATUS: &str = "hip_status_drv";
-/// What [`hard_ip`] and the tests of packets and resets say more of than that it is not connected.
+/// Interfaces for which [`hard_ip`] and the tests of packets and resets report more than a missing connection.
 const ELSEWHERE: [&str; 3] = ["pcie_clk", "pcie_reset", "coreclkout_hip"];
 const TEST: &str = "wiring";
 
@@ -39,7 +39,7 @@ pub(super) fn check(bsp: &Bsp, findings: &mut Findings) {
     }
 }
 
-/// Whether an interface is at an end of a connection, or exported.
+/// Counts the connections at an interface and its exports.
 fn in_use(design: &Design, end: &str) -> usize {
     let wires = design
         .wires
@@ -49,30 +49,30 @@ fn in_use(design: &Design, end: &str) -> usize {
     wires + design.outside.iter().filter(|o| o.inside == end).count()
 }
 
-/// The connections of the vendor's that are gone, for no reason of the extension's: [`kept`] tells each.
+/// Returns the connections of the vendor's that are gone without a reason of the extension's; [`kept`] reports each.
 fn lost<'a>(design: &'a Design, vendor: &'a Design) -> impl Iterator<Item = &'a Wire> {
     let there = |name: &str| design.instance(name).is_some();
     vendor.wires.iter().filter(move |was| {
         was.kind != "avalon"
-            // What led to an instance that is gone went with it; that it may be gone, another test says.
+            // A connection of an instance that is gone went with the instance, which another test checks.
             && was.instances().into_iter().all(there)
             && !is_in(design, was)
             && !(was.kind == "interrupt" && through_the_block(design, vendor, was))
     })
 }
 
-/// Whether [`kept`] tells of this end, so that nothing else has to.
+/// Reports whether [`kept`] reports this end, so that no other test has to.
 fn is_told(design: &Design, vendor: &Design, end: &str) -> bool {
     lost(design, vendor).any(|was| was.to == end || was.from == end)
 }
 
-/// Whether a system has a connection of another's.
+/// Reports whether a system has a connection of another's.
 fn is_in(design: &Design, wire: &Wire) -> bool {
     let ends = |w: &Wire| (w.kind == wire.kind, w.from == wire.from, w.to == wire.to);
     design.wires.iter().any(|w| ends(w) == (true, true, true))
 }
 
-/// Interrupt numbers, and inputs that can have one source only.
+/// Checks interrupt numbers, and inputs that can have only one source.
 fn numbers(design: &Design) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut irqs = BTreeMap::new();
@@ -104,16 +104,16 @@ fn numbers(design: &Design) -> Vec<(usize, String)> {
     found
 }
 
-/// The connections and exports of the vendor's that the extension has no business with.
+/// Compares the connections and exports of the vendor's that the extension does not change.
 fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
     numbered(design, vendor, findings);
-    // What it is compared with is the vendor's as it would be.
+    // The comparison is with the vendor's system as converted to a TLP port.
     let streams = design.instances.iter().any(|i| is_streaming(&i.kind));
     let whose = match streams {
-        true => "with a streaming port it must have",
+        true => "with a TLP port it must have",
         false => "in the vendor's BSP it has",
     };
-    // Of a clock that is not on a global network, the test of packets says why that is wrong.
+    // The test of packets reports why a clock that is not on a global network is wrong.
     for was in lost(design, vendor).filter(|was| !stream::is_straight(design, &was.to)) {
         let mut instead = design
             .wires
@@ -136,7 +136,7 @@ fn kept(design: &Design, vendor: &Design, findings: &mut Findings) {
     exports(design, vendor, findings);
 }
 
-/// The vendor's interrupts that are there have their numbers.
+/// Checks the numbers of the vendor's interrupts that still exist.
 fn numbered(design: &Design, vendor: &Design, findings: &mut Findings) {
     let irq = |wire: &Wire| {
         let text = wire.parameters.get("irqNumber");
@@ -203,7 +203,7 @@ fn exports(design: &Design, vendor: &Design, findings: &mut Findings) {
     }
 }
 
-/// With MSI-X an interrupt of the vendor's reaches the block in place of the hard IP.
+/// Reports whether, with MSI-X, an interrupt of the vendor's reaches the block instead of the hard IP.
 fn through_the_block(design: &Design, vendor: &Design, was: &Wire) -> bool {
     let of_hip = vendor
         .instance(instance(&was.from))
@@ -217,7 +217,7 @@ fn through_the_block(design: &Design, vendor: &Design, was: &Wire) -> bool {
         })
 }
 
-/// What the vendor's BSP did not have belongs to the block, or to an instance that is new.
+/// Checks that connections that the vendor's BSP did not have belong to the block, or to a new instance.
 fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
     let ours = |name: &str| vendor.instance(name).is_none_or(|i| i.kind == OLD);
     for wire in design.wires.iter().filter(|w| w.kind != "avalon") {
@@ -235,7 +235,7 @@ fn added(design: &Design, vendor: &Design, findings: &mut Findings) {
     }
 }
 
-/// Clocks and resets of bridges. What the vendor left open may stay open.
+/// Checks clocks and resets of bridges. Inputs that the vendor left open may stay open.
 fn bridges(design: &Design, vendor: &Design, findings: &mut Findings) {
     for bridge in design.instances.iter().filter(|i| is_bridge(&i.kind)) {
         // Names of Embedded Peripherals IP user guide 683130.
@@ -261,7 +261,7 @@ fn bridges(design: &Design, vendor: &Design, findings: &mut Findings) {
     }
 }
 
-/// Every interface that the block's component declares is connected.
+/// Checks that every interface that the block's component declares is connected.
 fn connected(
     bsp: &Bsp,
     design: &Design,
@@ -270,18 +270,18 @@ fn connected(
     findings: &mut Findings,
 ) {
     for (name, (kind, side)) in &bsp.declared.interfaces {
-        // A clock that comes out may feed many.
+        // A clock output may feed many inputs.
         let feeds = kind == "clock" && side == "start";
         let end = format!("{}.{name}", block.name);
         let count = in_use(design, &end);
         let place = || design.place(block.line);
         let told = |v: &Design| is_told(design, v, &end);
         if count == 0 && (name == STATUS || ELSEWHERE.contains(&name.as_str())) {
-            // For a driver that a person puts in, or told with what it must be connected to.
+            // For a driver that a user adds, or reported together with its required source.
         } else if count == 0 && vendor.is_some_and(told) {
-            // Told of what the vendor's BSP has there.
+            // Reported together with the connection of the vendor's BSP.
         } else if count == 0 {
-            // An interface that the old DMA had, too, or the hard IP in whose place the block is.
+            // An interface that the old DMA, or the hard IP that the block replaces here, had too.
             let of_hip = matches!(name.as_str(), "kernel_irq" | "Cra");
             let kept = matches!(name.as_str(), "reset" | "s_nondma" | "dma_irq")
                 || of_hip && stream::is_in_front(design, &end);
@@ -326,7 +326,7 @@ fn connected(
     }
 }
 
-/// The block's side of PCIe is the hard IP's: its clock, its port, its interrupts.
+/// Checks that the block's PCIe side is the hard IP's: its clock, its port, its interrupts.
 fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings) {
     let mut hips = design.instances.iter().filter(|i| is_hard_ip(&i.kind));
     let (Some(hip), None) = (hips.next(), hips.next()) else {
@@ -338,7 +338,7 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
             .is_some_and(|(i, name)| i == hip.name && name.starts_with(interface))
     };
     let clock = format!("{}.pcie_clk", block.name);
-    // With a streaming port the hard IP's clock goes through the block.
+    // With a TLP port the hard IP's clock goes through the block.
     let through = format!("{}.coreclkout", block.name);
     let is_right = |from: &str| match is_streaming(&hip.kind) {
         true => from == through,
@@ -351,10 +351,10 @@ fn hard_ip(bsp: &Bsp, design: &Design, block: &Instance, findings: &mut Findings
         bad(findings, TEST, design.place(block.line), what);
     }
     if is_streaming(&hip.kind) {
-        // The test of packets goes on.
+        // The test of packets checks the rest.
         return;
     }
-    // What a master drives beyond the slave's width would be lost.
+    // Bits that a master drives beyond the slave's width would be lost.
     for (parameter, role) in [
         ("TX_S_ADDR_WIDTH", "address"),
         ("avmm_width_hwtcl", "writedata"),

@@ -1,13 +1,13 @@
-//! Ways of the interrupts in the block diagram.
+//! Lines of the interrupts in the block diagram.
 
 use super::{HEIGHT, Layout, Line, ROW, TOP, class};
 use crate::diagram::Diagram;
 
-/// Between two lines that arrive at the same side.
+/// Distance between two lines that arrive at the same side.
 const BESIDE: i32 = 14;
 
 impl Layout<'_> {
-    /// Each from the box that makes it to the one where it arrives, if both are shown.
+    /// Returns the lines from senders to receivers, if both boxes are shown.
     pub(super) fn interrupts(&self, diagram: &Diagram) -> Vec<Line> {
         let by_end = |end: &str| {
             let name = end.split('.').next().unwrap_or(end);
@@ -24,8 +24,8 @@ impl Layout<'_> {
         ways.collect()
     }
 
-    /// The way of one: past the top for what stands beside the receiver, through the gap below the sender's row for what
-    /// stands lower, and up on the right for what stands in the receiver's own column.
+    /// Returns the path of a line: past the top if the boxes are in the same row; up on the right if the sender is in
+    /// the receiver's column; otherwise through the gap below the sender's row.
     fn way(&self, from: usize, to: usize, beside: i32) -> String {
         let bottom = |at: usize| self.top_of(at) + self.height_of(at);
         let (x, to_x) = (self.left_of(from) + 24, self.left_of(to) + 24 + beside);

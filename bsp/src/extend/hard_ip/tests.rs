@@ -6,15 +6,15 @@ use crate::system::xml::Document;
 /// Line of the first parameter.
 const FIRST: usize = 3;
 
-/// The hard IP in its place, or the error of all that stands against it.
+/// Returns the new hard IP, or the error with all problems.
 fn streaming(system: &System, hip: &Module, wanted: Wanted) -> Result<HardIp> {
     let mut problems = Problems::default();
     let made = super::streaming(system, hip, wanted, &mut problems);
-    problems.settle("a streaming port")?;
+    problems.settle("a TLP port")?;
     Ok(made.expect("without a problem there is one"))
 }
 
-/// A board of Gen2 x8 with one BAR, with some parameters instead of others.
+/// Makes a board of Gen2 x8 with one BAR, with some parameters changed.
 fn changed(changes: &[(&str, &str)]) -> System {
     let usual = [
         ("INTENDED_DEVICE_FAMILY", "Stratix V"),
@@ -64,7 +64,7 @@ fn made(changes: &[(&str, &str)], wanted: Wanted) -> Result<HardIp> {
     streaming(&system, &system.modules[0], wanted)
 }
 
-/// The value of a parameter that is written once.
+/// Returns the value of a parameter, which is written once.
 #[track_caller]
 fn value<'a>(made: &'a HardIp, name: &str) -> &'a str {
     let mut all = made.parameters.iter().filter(|value| value.name == name);
@@ -84,7 +84,7 @@ fn a_board_of_gen2_keeps_what_both_have() {
         ("device_id_hwtcl", "43776"),
         (OWN_CVP, "0"),
         ("bar0_type_hwtcl", "1"),
-        // Set by us.
+        // Set by the extension.
         ("gen123_lane_rate_mode_hwtcl", "Gen2 (5.0 Gbps)"),
         ("pcie_spec_version_hwtcl", "2.1"),
         ("ast_width_hwtcl", "Avalon-ST 128-bit"),
@@ -116,7 +116,7 @@ fn a_board_of_gen2_keeps_what_both_have() {
     {
         assert!(!kept(name), "{name}");
     }
-    // The report names each, and every value that is set has its reason.
+    // The report names each removed parameter, and every value that is set has its reason.
     let reasons = made.gone();
     let named: Vec<&str> = reasons
         .iter()
@@ -161,7 +161,7 @@ fn a_link_has_the_width_that_there_is() {
     );
     assert_eq!(value(&wide, "pcie_spec_version_hwtcl"), "3.0");
     assert_eq!((wide.port_bits, wide.clock), (256, (250, 250)));
-    // Of four lanes the clock doubles.
+    // With four lanes the clock doubles.
     let four = made(&[("lane_mask_hwtcl", "x4")], gen3).unwrap();
     assert_eq!((four.port_bits, four.clock), (128, (125, 250)));
     let bits = |port_bits| Wanted {
@@ -192,7 +192,7 @@ fn a_link_has_the_width_that_there_is() {
     }
 }
 
-/// A width that a streaming port of the link does not have is replaced where the configuration says by what.
+/// A width that a TLP port of the link does not have is replaced if the configuration gives another.
 #[test]
 fn another_width_is_asked_for() {
     let four = [("lane_mask_hwtcl", "x4"), ("avmm_width_hwtcl", "64")];
@@ -211,7 +211,7 @@ fn another_width_is_asked_for() {
     };
     let fast = made(&four, gen3).unwrap();
     assert_eq!((fast.port_bits, fast.clock), (128, (250, 250)));
-    // What the configuration does not say is not what is wrong with it.
+    // An error does not blame a key that the configuration lacks.
     let slow = [
         four[0],
         four[1],
@@ -311,8 +311,8 @@ fn another_family_is_refused() {
     }
 }
 
-/// Parameters that Quartus 14.0 and 14.1 added, with their values in `KastnerRG/tinker` `tcl/14.1/tinker_hw.tcl`, and the
-/// one of `maccoymerrell/Rowhammer_StratixV_FPGA` `pcie_hip_avmm.qsys` (16.0) besides. `KastnerRG/riffa`
+/// Parameters that Quartus 14.0 and 14.1 added, with their values in `KastnerRG/tinker` `tcl/14.1/tinker_hw.tcl`, and
+/// the one that `maccoymerrell/Rowhammer_StratixV_FPGA` `pcie_hip_avmm.qsys` (16.0) has in addition. `KastnerRG/riffa`
 /// `QSysDE5QGen2x8If128.qsys` (14.1) shows those that the Avalon-ST variant has, too.
 #[test]
 fn parameters_of_later_versions_go_over() {
@@ -346,7 +346,7 @@ fn parameters_of_later_versions_go_over() {
     assert!(made.unknown.is_empty());
 }
 
-/// A value that the bridge does not hand on, or that has no room, becomes the one that works, with the reason.
+/// A value that the bridge does not pass on, or that leaves no room, becomes one that works, with the reason.
 #[test]
 fn some_values_become_others() {
     for (name, was, is, word) in [
@@ -361,7 +361,7 @@ fn some_values_become_others() {
         let why = made.parameters.iter().find(|one| one.name == name).unwrap();
         assert!(why.why.contains(word), "{}", why.why);
     }
-    // The two of the receive buffer hold with the other port, too, where the bridge does not wait for room.
+    // The two settings of the receive buffer are needed with the other port, too, if the bridge does not wait for room.
     for (changes, want) in [
         (vec![], vec![]),
         (vec![("rxbuffer_rxreq_hwtcl", "Balanced")], vec![]),
@@ -392,7 +392,7 @@ fn some_values_become_others() {
     }
 }
 
-/// A parameter that no description has is left out with a note where its value switches nothing on.
+/// An unknown parameter whose value switches nothing on is left out with a note.
 #[test]
 fn an_unknown_parameter_that_is_off_is_a_note() {
     for off in ["0", "false", "disable", "", "0,0", "0x0,0x0", "0.0", "None"] {
@@ -408,14 +408,14 @@ fn an_unknown_parameter_that_is_off_is_a_note() {
     for on in ["1", "0,1", "true", "x8", "Low"] {
         assert!(made(&[("a_new_parameter", on)], WANTED).is_err(), "{on}");
     }
-    // The advanced ones count only where the file says so.
+    // Advanced parameters have no effect unless the file enables them.
     let advanced = ("advanced_default_hwtcl_new", "5");
     assert!(made(&[advanced], WANTED).is_ok());
     let counts = ("advanced_default_parameter_override", "1");
     assert!(made(&[advanced, counts], WANTED).is_err());
 }
 
-/// All that stands against it is listed at once, each with its line.
+/// All problems are listed at once, each with its line.
 #[test]
 fn all_problems_are_told_at_once() {
     let changes = [
@@ -442,7 +442,7 @@ fn all_problems_are_told_at_once() {
     assert!(error.details.iter().all(|line| line.starts_with("s.qsys:")));
 }
 
-/// Configuration over PCIe stays at Gen2, by another component, and is lost at Gen3.
+/// Configuration over PCIe stays at Gen2, with another component, and is lost at Gen3.
 #[test]
 fn configuration_over_pcie_stays_where_there_is_any() {
     const NAME: &str = "in_cvp_mode_hwtcl";
@@ -461,7 +461,7 @@ fn configuration_over_pcie_stays_where_there_is_any() {
     assert!(gen_3.loses_cvp);
     assert_eq!(value(&gen_3, OWN_CVP), "0");
     assert_eq!(gen_3.reconfiguration, (10, 11));
-    // Quartus's component does not pass what the credits need.
+    // Quartus's component does not pass the parameter that the credits need.
     let without = made(&[], WANTED).unwrap();
     assert_eq!(
         (without.kind, value(&without, OWN_CVP)),
@@ -469,9 +469,10 @@ fn configuration_over_pcie_stays_where_there_is_any() {
     );
 }
 
-/// The block counts completions in lines of 64 bytes, a header each, so a buffer must have room for the data of as many
-/// lines as it has headers (credits of data are 16 bytes). Figures of ACDS 13.1, `pcie_sv_parameters_common.tcl`, without
-/// atomic operations and forwarded CRC: headers and data of completions for payloads of 128, 256, 512, 1024 and 2048 bytes.
+/// The block counts completions in lines of 64 bytes with a header each, so a buffer must have room for the data of as
+/// many lines as it has headers (credits of data are 16 bytes). Figures of ACDS 13.1, `pcie_sv_parameters_common.tcl`,
+/// without atomic operations and forwarded CRC: headers and data of completions for payloads of 128, 256, 512, 1024 and
+/// 2048 bytes.
 #[test]
 fn completions_have_room_for_their_data_in_every_setting() {
     const ROOM: [(&str, [(u32, u32); 5]); 5] = [
@@ -487,7 +488,7 @@ fn completions_have_room_for_their_data_in_every_setting() {
         ("High", [(16, 16), (16, 16), (16, 32), (16, 64), (32, 128)]),
         ("Maximum", [(1, 8), (1, 16), (1, 32), (1, 64), (1, 128)]),
     ];
-    // Eight reads of 512 bytes that begin anywhere, answered in parts of 64.
+    // Eight reads of 512 bytes at any alignment, answered in parts of 64.
     const READS: (u32, u32) = (8 * 9, 8 * (512 / 16 + 1));
     for (setting, room) in ROOM {
         let counted = room.iter().all(|(headers, data)| 4 * headers <= *data);
@@ -506,8 +507,8 @@ fn completions_have_room_for_their_data_in_every_setting() {
     }
 }
 
-/// At Gen3 Quartus uses the hard IP's soft reset controller; the other one is forced for configuration over PCIe alone,
-/// which there is none of.
+/// At Gen3 Quartus uses the hard IP's soft reset controller; the hard one is forced only for configuration over PCIe,
+/// which Gen3 does not have.
 #[test]
 fn gen_3_has_the_soft_reset_controller() {
     let gen_3 = Wanted {

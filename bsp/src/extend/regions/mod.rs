@@ -1,8 +1,9 @@
 //! LogicLock regions: the places on the device that the settings give to instances of the design.
 //!
-//! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings File
-//! Reference Manual 683084, 1.12). The block has another entity than the old DMA, bridges of the old DMA go, and a
-//! bridge may come: their paths are rewritten. What a script puts together is said where it cannot be rewritten.
+//! A member is an instance by its path, `entity:instance|entity:instance|…` (Quartus Prime Standard Edition Settings
+//! File Reference Manual 683084, 1.12). The block has another entity than the old DMA, bridges of the old DMA are
+//! removed, and a bridge may be added: their paths are rewritten. A path that a script computes and that cannot be
+//! rewritten is reported.
 
 mod paths;
 
@@ -28,15 +29,15 @@ const WHY_PART: &str = "what was inside the old DMA is gone; the block is a memb
 const WHY_GONE: &str = "the instance is gone";
 const WHY_INSERTED: &str = "the new bridge stands beside this one";
 
-/// What the members of all files come to.
+/// Facts about the members of all files.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    /// Revisions that have the block as a member already: what names a part of it may go.
+    /// Revisions that have the block as a member already: a member that names a part of it may be removed.
     whole: BTreeSet<String>,
 }
 
 impl Members {
-    /// Looks for the members that are the old DMA as a whole.
+    /// Finds the members that are the old DMA as a whole.
     pub fn find(project: &Project, moved: &Moved) -> Self {
         let mut whole = BTreeSet::new();
         for (source, assignment) in members(project) {
@@ -61,7 +62,7 @@ fn members(project: &Project) -> impl Iterator<Item = (&Source, Assignment)> {
     all.filter(|(_, a)| a.name == MEMBER && !a.to_span.is_empty())
 }
 
-/// A path of a member, in the entity that the assignment names.
+/// Returns a path of a member, in the entity that the assignment names.
 fn at<'a>(text: &'a str, assignment: &'a Assignment) -> Path<'a> {
     Path {
         text,
@@ -69,7 +70,7 @@ fn at<'a>(text: &'a str, assignment: &'a Assignment) -> Path<'a> {
     }
 }
 
-/// The paths that a member may be. In settings files brackets are bits of buses, unless something is put together.
+/// Returns the paths that a member may be. In settings files brackets are bits of buses, unless the path is computed.
 fn values(project: &Project, source: &Source, assignment: &Assignment) -> Vec<String> {
     let text = assignment.to.as_deref().unwrap_or_default();
     let mut bits = text.split('[').skip(1);
@@ -81,7 +82,7 @@ fn values(project: &Project, source: &Source, assignment: &Assignment) -> Vec<St
 }
 
 impl FileEdits<'_> {
-    /// Has the members of regions follow the instances.
+    /// Rewrites the members of regions.
     pub(super) fn regions(&mut self, moved: &Moved, members: &mut Members) {
         for assignment in self.assignments.clone() {
             if assignment.name == MEMBER && !assignment.to_span.is_empty() {
@@ -137,8 +138,8 @@ impl FileEdits<'_> {
         }
     }
 
-    /// The bytes of the file that a new element of a path takes the place of: of the element as it is written, or of the
-    /// whole word if all of the path is known.
+    /// Returns the bytes of the file that a new element of a path replaces, with the text: the element as it is
+    /// written, or the whole word if all of the path is known.
     fn new_text(
         &self,
         assignment: &Assignment,
@@ -169,7 +170,7 @@ impl FileEdits<'_> {
         ));
     }
 
-    /// Puts a bridge that is new into the region of the instance that it stands beside.
+    /// Puts a new bridge into the region of the instance that follows it.
     fn insert_beside(&mut self, assignment: &Assignment, values: &[String], moved: &Moved) {
         let source = self.source;
         for bridge in &moved.inserted {
@@ -218,27 +219,27 @@ impl FileEdits<'_> {
     }
 }
 
-/// A region as a revision has it.
+/// A region in a revision.
 #[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Region {
     name: String,
     /// Width and height of each of its rectangles.
     rectangles: Vec<(u64, u64)>,
-    /// They are lines of their own ([`RECTANGLE`]), in place of one origin with its sides.
+    /// Whether these are lines of their own ([`RECTANGLE`]), instead of one origin with its sides.
     several: bool,
-    /// Origin and state, as the settings say them.
+    /// Origin and state in the settings.
     about: Vec<String>,
 }
 
-/// The revisions that have a region so, and the lines that say its sides: file and line.
+/// The revisions that have such a region, and the lines with its sides: file and line.
 #[derive(Debug, Default)]
 struct Found {
     revisions: BTreeSet<String>,
     lines: BTreeSet<(String, usize)>,
 }
 
-/// What a person should know of the regions: whether the one with the block has room for it, and members that Platform
-/// Designer may call otherwise afterwards.
+/// Returns the notes on the regions: whether the one with the block has room for it, and members whose names Platform
+/// Designer may change.
 pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<String> {
     let mut regions: BTreeMap<Region, Found> = BTreeMap::new();
     let mut numbered = BTreeSet::new();
@@ -283,7 +284,7 @@ pub fn notes(project: &Project, moved: &Moved, resources: Resources) -> Vec<Stri
     notes
 }
 
-/// A region with a size of its own, and the lines that say it; `None` where Quartus sizes it, or does not look at it.
+/// Returns a region with a size of its own, and the lines with the size; `None` if Quartus sizes it, or ignores it.
 fn region(project: &Project, revision: &str, name: &str) -> Option<(Region, Vec<(String, usize)>)> {
     let all = |setting: &str| -> Vec<(&Source, Assignment)> {
         let all = project.settings(&[setting]).into_iter();
@@ -302,7 +303,7 @@ fn region(project: &Project, revision: &str, name: &str) -> Option<(Region, Vec<
     }
     let positive = |text: &str| text.trim().parse().ok().filter(|&n: &u64| n > 0);
     let line = |source: &Source, a: &Assignment| (source.name().into_owned(), a.line);
-    // A region of several rectangles has them in place of one origin with its sides.
+    // A region of several rectangles has them instead of one origin with its sides.
     let (mut rectangles, mut lines) = (Vec::new(), Vec::new());
     for (source, a) in all(RECTANGLE) {
         let (width, height) = &a.sides;
@@ -333,7 +334,7 @@ fn region(project: &Project, revision: &str, name: &str) -> Option<(Region, Vec<
     Some((region, lines))
 }
 
-/// Whether a region has room for the block, and what to enlarge.
+/// Describes whether a region has room for the block, and how to enlarge it.
 fn size(region: &Region, found: &Found, resources: Resources) -> String {
     let Region {
         name,

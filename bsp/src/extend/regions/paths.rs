@@ -1,8 +1,8 @@
-//! Paths of instances, as members of LogicLock regions are named: what an extension makes of each.
+//! Paths of instances in members of LogicLock regions, and the effect of an extension on each.
 //!
-//! `*` stands for any text, bars between elements too, and `?` for one character. With `-entity` a path begins in that
-//! entity instead of at the top. Neither was verified with Quartus: the first is what paths such as `*|name` are written
-//! for, the second what the option is for in `set_instance_assignment`.
+//! `*` matches any text, bars between elements too, and `?` one character. With `-entity` a path begins in that entity
+//! instead of at the top. Neither was verified with Quartus: the first follows from paths such as `*|name`, the second
+//! from the option's purpose in `set_instance_assignment`.
 
 use std::ops::Range;
 
@@ -14,17 +14,17 @@ use crate::system::library::{Library, OLD_DMA};
 use crate::system::site::Site;
 use crate::system::values::UNKNOWN;
 
-/// Ways from the top down to the DMA's system that are told apart.
+/// Most ways from the top down to the DMA's system.
 const MOST_WAYS: usize = 64;
 
-/// A bridge that is put in.
+/// A new bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBridge {
     /// Its name.
     pub name: String,
     /// Its kind, which is its entity, too.
     pub kind: String,
-    /// The instance behind it.
+    /// The instance that follows it.
     pub beside: String,
 }
 
@@ -33,13 +33,13 @@ pub struct NewBridge {
 pub struct Way {
     /// The top system.
     pub top: String,
-    /// Instances on the way, each with its kind: the system that it is.
+    /// Instances on the way, each with its kind, which is a system.
     pub down: Vec<(String, String)>,
 }
 
 impl Way {
-    /// How many instances lead to the entity of that name. Platform Designer calls the entity of an instance by its
-    /// kind, or by the system around it and the instance.
+    /// Returns the number of instances that lead to the entity of that name. Platform Designer names the entity of an
+    /// instance by its kind, or by the surrounding system and the instance.
     fn depth_of(&self, entity: &str) -> Option<usize> {
         if entity == self.top {
             return Some(0);
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// A path, as an assignment has it.
+/// A path in an assignment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path<'a> {
     /// Its text.
@@ -62,29 +62,29 @@ pub(super) struct Path<'a> {
     pub entity: Option<&'a str>,
 }
 
-/// What becomes of the instances of the system with the DMA.
+/// Changes of the instances of the system with the DMA.
 #[derive(Debug, Default)]
 pub struct Moved {
     /// The ways down to that system.
     pub ways: Vec<Way>,
-    /// Name of the DMA's instance, and then of the block's.
+    /// Name of the DMA's instance, which the block takes over.
     pub dma: String,
     /// The block's entity.
     pub entity: &'static str,
-    /// Instances that go.
+    /// Removed instances.
     pub gone: Vec<String>,
-    /// Bridges that come.
+    /// New bridges.
     pub inserted: Vec<NewBridge>,
-    /// The hard IP, where it becomes another variant.
+    /// The hard IP, if it becomes another variant.
     pub hip: Option<Hip>,
 }
 
-/// What becomes of a member.
+/// The effect of the extension on a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fate {
     Stays,
     Gone,
-    /// These bytes of the path get another text. With `part` they named something inside of the old DMA.
+    /// These bytes of the path get another text. With `part`, they named a part of the old DMA.
     Rewritten {
         at: Range<usize>,
         to: String,
@@ -92,16 +92,16 @@ pub(super) enum Fate {
     },
 }
 
-/// Where a path names an instance.
+/// The place of an instance in a path.
 pub(super) struct Found {
     /// Bytes of the instance's element.
     pub element: Range<usize>,
-    /// Whether more of the path follows that narrows it.
+    /// Whether the rest of the path narrows it.
     pub inside: bool,
 }
 
 impl Moved {
-    /// What an extension does to the instances.
+    /// Collects the changes of an extension.
     pub fn new(site: &Site<'_>, new: &Rewritten, config: &Config) -> Self {
         Self {
             ways: ways(site.library, &site.system.kind),
@@ -113,8 +113,8 @@ impl Moved {
         }
     }
 
-    /// Where a path names an instance of the system with the DMA. The instance itself is written out, the way to it may
-    /// be a pattern.
+    /// Finds an instance of the system with the DMA in a path. The instance itself is written out; the way to it may be
+    /// a pattern.
     pub(super) fn find(&self, path: Path<'_>, name: &str) -> Option<Found> {
         let elements = elements(path.text);
         let names: Vec<String> = (elements.iter())
@@ -161,7 +161,7 @@ impl Moved {
         }
     }
 
-    /// Whether a pattern stands for the old DMA by its entity, which the block does not have.
+    /// Reports whether a pattern names the old DMA by its entity, which the block does not have.
     pub(super) fn is_old_pattern(&self, path: &str) -> bool {
         path.split('|').any(|element| {
             let Some((entity, instance)) = element.split_once(':') else {
@@ -173,14 +173,14 @@ impl Moved {
         })
     }
 
-    /// Whether a member is the old DMA, a part of it, or has it in it.
+    /// Reports whether a member is the old DMA, a part of it, or contains it.
     pub(super) fn holds_the_block(&self, path: Path<'_>) -> bool {
         let in_it = || {
             let elements = elements(path.text);
             let names: Vec<&str> = (elements.iter())
                 .map(|at| instance(&path.text[at.clone()]))
                 .collect();
-            // By the beginnings of the way down, from the longest on.
+            // By the beginnings of the way down.
             self.ways.iter().any(|way| {
                 let way: Vec<&str> = way.down.iter().map(|(name, _)| name.as_str()).collect();
                 (1..=way.len()).any(|length| names.ends_with(&way[..length]))
@@ -190,11 +190,11 @@ impl Moved {
     }
 }
 
-/// The element of a path that names the last instance of a way, which begins with the instance `first`: before the
-/// very first one, a path may have others.
+/// Returns the element of a path that names the last instance of a way. The path begins at the instance `first` of the
+/// way; if that is the very first one, other elements may precede it.
 fn reach(path: &[String], way: &[&str], first: usize) -> Option<usize> {
     let last = way.len() - 1;
-    // Instances of the way that the elements so far may stand for.
+    // Instances of the way that the elements so far may match.
     let mut passed = vec![false; way.len()];
     *passed.get_mut(first)? = true;
     for (at, element) in path.iter().enumerate() {
@@ -202,7 +202,7 @@ fn reach(path: &[String], way: &[&str], first: usize) -> Option<usize> {
             return Some(at);
         }
         let mut next = vec![false; way.len()];
-        // What stands above the top system has any name.
+        // Instances above the top system have any name.
         next[0] = passed[0] && first == 0;
         for from in (0..last).filter(|&from| passed[from]) {
             let ends = if element.contains('*') {
@@ -224,7 +224,7 @@ fn reach(path: &[String], way: &[&str], first: usize) -> Option<usize> {
     None
 }
 
-/// The ways from top systems down to a system.
+/// Returns the ways from top systems down to a system.
 fn ways(library: &Library, kind: &str) -> Vec<Way> {
     let lowest = Way {
         top: kind.into(),
@@ -255,7 +255,7 @@ fn ways(library: &Library, kind: &str) -> Vec<Way> {
     found
 }
 
-/// Bytes of the elements of a path.
+/// Returns the bytes of the elements of a path.
 pub(super) fn elements(path: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     let all = path.split('|').map(|element| {
@@ -266,19 +266,19 @@ pub(super) fn elements(path: &str) -> Vec<Range<usize>> {
     all.filter(|at| !at.is_empty()).collect()
 }
 
-/// The instance of an element, with its entity or without.
+/// Returns the instance of an element, with its entity or without.
 pub(super) fn instance(element: &str) -> &str {
     element
         .split_once(':')
         .map_or(element, |(_, instance)| instance)
 }
 
-/// Whether a text is one of those that a pattern with `*` and `?` stands for.
+/// Reports whether a text matches a pattern with `*` and `?`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Behind the last star, and where what it stands for ends.
+    // The position after the last star, and the end of the text that the star matches.
     let mut star = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -351,7 +351,7 @@ mod tests {
         ] {
             assert_eq!(fate(&format!("{way}{old}")), format!("{way}{new}"));
             assert_eq!(fate(&format!("{way}{old}|*")), format!("{way}{new}|*"));
-            // What was inside of it: the whole block.
+            // A part of the old DMA becomes the whole block.
             assert_eq!(
                 fate(&format!("{way}{old}|core:core|fifo[3]")),
                 format!("{way}{new}")
@@ -371,7 +371,7 @@ mod tests {
                 assert_eq!(fate(&format!("{way}{gone}")), "gone", "{way}{gone}");
             }
         }
-        // Elsewhere in the design, and no instance of it.
+        // Elsewhere in the design, and not an instance of it.
         for other in [
             "inst|shell|kernels|copier",
             "copier",

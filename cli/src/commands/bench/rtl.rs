@@ -16,25 +16,25 @@ use super::{bar, failed};
 use crate::commands::{FAILED, Outcome, check_file, save, save_json};
 use peerlane_bsp::error::{Error, ErrorKind, Place};
 
-/// The block's Verilog on the simulated board, beside what the link and the PCIe IP allow.
+/// The block's Verilog on the simulated board, compared with the limits of the link and the PCIe IP.
 ///
-/// First each model of the block that the rows need is compiled, of five at most. That takes minutes the first time,
-/// and is cached. Standard error says what is built and measured, and each row when it is done; the table comes at the
-/// end.
+/// First each model of the block that the rows need is compiled, of five at most. That takes minutes the first time;
+/// the models are cached. Standard error shows the models that are built and the rows that are measured, and each row
+/// when it is done; the table comes at the end.
 ///
-/// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the
-/// simulation itself. The exit status is 2 if a row is below its bar while its limit is not.
+/// Times are simulated, so the numbers are the same on every machine; only sim.rate is the speed of the simulation
+/// itself. The exit status is 2 if a row is below its bar while its limit is not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct Args {
-    /// Write the results to this file too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write a page with plots of rate against size, 64 B to 64 MiB. They are measured in both directions with three
-    /// models, whatever the rows: minutes more.
+    /// models, in addition to the rows: this takes minutes more.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The rows to measure; all without. The beginning of a name up to a dot stands for all rows that have it:
+    /// The rows to measure; without any, all rows. The beginning of a name up to a dot selects all rows that have it:
     /// `tlp.gen2` for `tlp.gen2.write`, `tlp.gen2.read` and the like, `read.bulk` for `read.bulk.2us` too.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Args {
 fn after_help() -> String {
     let mut text = "Rows:\n".to_owned();
     for scenario in peerlane_bench::SCENARIOS {
-        // Words that go on in the next line begin where their line does.
+        // Text that continues on the next line has the same indent as its first line.
         text.push_str(&format!("  {}\n      {}\n", scenario.name, scenario.what));
     }
     text.push_str(
@@ -94,12 +94,12 @@ pub fn run(args: &Args) -> Outcome {
     })
 }
 
-/// What is done, on standard error: on a terminal one bar for all jobs and one for each that runs, with each finished
-/// row above them; elsewhere a line for each step.
+/// Progress on standard error: on a terminal one bar for all jobs and one for each that runs, with each finished row
+/// above them; elsewhere a line for each step.
 struct Shown {
     bars: Option<MultiProgress>,
     jobs: Mutex<BTreeMap<&'static str, ProgressBar>>,
-    /// Jobs that are done, and all of them.
+    /// Number of finished jobs, and of all jobs.
     count: (AtomicUsize, AtomicUsize),
 }
 
@@ -115,7 +115,7 @@ impl Shown {
         }
     }
 
-    /// Uses the bar of a name, made with `new` when there is none; nothing where there are no bars.
+    /// Calls `use_it` with the bar of this name, which `new` makes if it does not exist; does nothing without bars.
     fn with(
         &self,
         name: &'static str,
@@ -127,10 +127,10 @@ impl Shown {
         use_it(jobs.entry(name).or_insert_with(|| all.add(new())));
     }
 
-    /// A line that stays.
+    /// Prints a line that stays on the screen.
     fn say(&self, line: &str) {
         match &self.bars {
-            // Where it cannot be written nobody could be told.
+            // An error cannot be reported anywhere else.
             Some(all) => drop(all.println(line)),
             None => errln!("{line}"),
         }
@@ -138,7 +138,7 @@ impl Shown {
 
     fn clear(&self) {
         if let Some(all) = &self.bars {
-            // Nothing is on the screen when this fails.
+            // The screen is empty if this fails.
             let _ = all.clear();
         }
     }
@@ -247,7 +247,7 @@ fn print(report: &Report) {
     );
 }
 
-/// A number in the unit that the table has for it.
+/// Formats a number in the unit that the table uses for it.
 fn number(value: f64, unit: &str) -> String {
     match unit {
         "B/s" => format!("{:.1}", value / 1e6),
@@ -258,12 +258,12 @@ fn number(value: f64, unit: &str) -> String {
     }
 }
 
-/// The measured value in the unit that the table has for it.
+/// Formats the measured value in the unit that the table uses for it.
 fn number_of(row: &Row) -> String {
     number(row.value, row.unit)
 }
 
-/// The unit that the table has.
+/// Returns the unit that the table uses.
 fn unit(row: &Row) -> &'static str {
     match row.unit {
         "B/s" => "MB/s",
@@ -275,7 +275,7 @@ fn unit(row: &Row) -> &'static str {
 
 fn cells(row: &Row) -> Vec<Cell> {
     let limit = |of: fn(&Limit) -> f64| {
-        // A row of the engine alone has no link.
+        // A row that measures the engine alone has no link.
         row.limits
             .map(|limits| of(&limits))
             .filter(|limit| limit.is_finite())

@@ -21,14 +21,14 @@ const PLACE: &str = "bench transfers";
 
 /// Transfers between a board and a GPU of NVIDIA's by every route, over their size: rates and latencies.
 ///
-/// GPUs of other makers are not measured here. `peerlane doctor` moves data between a board and AMD's, and `aocl diagnose`
-/// measures both ways; `--gpu none` shows what the board and the host's memory give.
+/// GPUs of other makers are not measured here. `peerlane doctor` moves data between a board and AMD's, and `aocl
+/// diagnose` measures both directions; `--gpu none` measures the board with the host's memory.
 ///
-/// Both directions; the first use of memory, which registers it, and cached copies after it. The data are random and
-/// compared. Routes that do not work here are left out, and it is said why. With --html the page has, beside what was
-/// measured, the figures 7.1 to 7.3 of Gillert's thesis as a model of its design gives them.
+/// Measured are both directions; the first use of memory, which registers it, and cached copies after it. The data are
+/// random and are compared. Routes that do not work here are left out, and the reason is printed. With --html the page
+/// has the measured results and also figures 7.1 to 7.3 of Gillert's thesis, as a model of its design gives them.
 ///
-/// The exit status is 2 if a byte arrives wrong, or a copy fails that should work.
+/// The exit status is 2 if a byte arrives wrong, or if a copy fails that should work.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Routes: direct-write (FPGA to GPU), direct-read and push (GPU to FPGA), concurrent and sequential (through the
@@ -43,42 +43,45 @@ Examples:
   peerlane bench transfers --simulated --csv rates.csv --json rates.json --html rates.html"
 )]
 pub struct Args {
-    /// Measure the simulated board and its GPU. Times are simulated, and the same on every machine.
+    /// Measure the simulated board and its GPU. Times are simulated, and are the same on every machine.
     #[arg(long, conflicts_with_all = ["device", "gpu"])]
     simulated: bool,
     /// The board.
     #[arg(long, value_name = "FILE", default_value = "/dev/peerlane0")]
     device: PathBuf,
-    /// The NVIDIA GPU's number, as CUDA counts them; `none`: memory of the host's takes its place.
+    /// The NVIDIA GPU's number, as CUDA counts them; with `none`, host memory takes its place.
     #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = peer)]
     gpu: Peer,
-    /// Sizes of the copies: `4KiB,1MiB`, or `4KiB..1MiB` for four times as much each time. Without it 4KiB..256MiB; on the
-    /// simulated board 4KiB..1MiB.
+    /// Sizes of the copies: `4KiB,1MiB`, or `4KiB..1MiB` for each size four times the one before it. The default is
+    /// 4KiB..256MiB; on the simulated board 4KiB..1MiB.
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
-    /// The routes; all without.
+    /// The routes to measure; without it all of them.
     #[arg(long, value_name = "ROUTES", value_delimiter = ',', value_parser = method)]
     routes: Vec<Method>,
-    /// Which way.
+    /// The direction to measure.
     #[arg(long, value_enum, default_value_t = Ways::Both)]
     direction: Ways,
-    /// Cached copies of each kind, fewer of long ones. Without it 100; on the simulated board 5.
+    /// Number of cached copies of each kind, fewer of long ones. The default is 100; on the simulated board 5.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Have the board read nothing of the GPU's. A computer that never answers leaves a board that must be reset.
+    /// Do not let the board read from the GPU. A computer on which such a read is never answered leaves a board that
+    /// must be reset.
     #[arg(long)]
     no_reads: bool,
-    /// Try to read a GPU from which the board was not seen to read before. On a board with the hard IP's bridge, a read that is
-    /// not answered has the driver reset the board's link, which ends the transfers of all programs.
+    /// Try reads from a GPU even if no read by the board from it has succeeded before. On a board with the hard IP's
+    /// bridge, the driver resets the board's link after a read that is not answered, which ends the transfers of all
+    /// programs.
     #[arg(long, conflicts_with = "no_reads")]
     prove_reads: bool,
-    /// Write the results to this file as JSON, too.
+    /// Also write the results to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write them as comma-separated values.
+    /// Also write the results to this file as comma-separated values.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write a page with the plots. What figures 7.1 and 7.2 need besides is measured then.
+    /// Write a page with the plots to this file. The additional rows that figures 7.1 and 7.2 need are then measured,
+    /// too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -90,7 +93,7 @@ enum Ways {
     Both,
 }
 
-/// What is beside the board.
+/// The memory with which the board exchanges data.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
     Gpu(usize),
@@ -105,7 +108,7 @@ fn peer(text: &str) -> Result<Peer, String> {
     }
 }
 
-/// Sizes of copies, ascending.
+/// Sizes of the copies, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 struct Sizes(Vec<u64>);
 
@@ -113,7 +116,7 @@ fn method(name: &str) -> Result<Method, String> {
     name.parse()
 }
 
-/// `64KiB` as 65536.
+/// Parses a size such as `64KiB` (65536).
 fn bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -155,7 +158,7 @@ impl std::str::FromStr for Sizes {
                     }
                     let more = std::iter::successors(Some(first), |size| size.checked_mul(4));
                     sizes.extend(more.take_while(|size| *size <= last));
-                    // Both ends are measured.
+                    // Both ends of the range are measured.
                     sizes.push(last);
                 }
             }
@@ -197,7 +200,7 @@ impl Args {
         }
     }
 
-    /// The board, and the GPU where a route needs one.
+    /// Opens the board, and the GPU if a route needs one.
     fn setup(&self, options: &Options) -> Result<Setup, Error> {
         let told = |error: peerlane_bench::Error| failed(PLACE, &error);
         if self.simulated {
@@ -208,7 +211,7 @@ impl Args {
             waiting.finish_and_clear();
             return setup;
         }
-        // The GPU first: without one nothing of the board's is taken.
+        // The GPU goes first: without one, the board is not opened.
         let needed = options.methods.iter().any(|m| *m != Method::Host);
         let gpu = match self.gpu {
             Peer::Gpu(number) if needed => Some(gpu(number, options.longest())?),
@@ -239,7 +242,7 @@ fn refused(what: String, remedy: &str) -> Error {
     Error::new(ErrorKind::Tool, Place::file(PLACE), what, remedy)
 }
 
-/// Memory of a GPU, of so many bytes.
+/// Returns memory of a GPU, of this many bytes.
 fn gpu(number: usize, bytes: u64) -> Result<Arc<dyn Side>, Error> {
     let memory = Gpu::open(number).and_then(|gpu| GpuMemory::new(Arc::new(gpu.buffer(bytes)?)));
     match memory {
@@ -254,7 +257,7 @@ fn gpu(number: usize, bytes: u64) -> Result<Arc<dyn Side>, Error> {
     }
 }
 
-/// Refuses routes none of which goes a way that was asked for: nothing would be measured.
+/// Rejects routes none of which has a requested direction: nothing would be measured.
 fn refuse_nothing(options: &Options) -> Result<(), Error> {
     let goes = |method: &Method| options.directions.iter().any(|way| method.goes(*way));
     if options.methods.iter().any(goes) {
@@ -346,7 +349,7 @@ fn print(report: &Report) {
     if !notes.is_empty() {
         out!("\n");
     }
-    // Where the table ended: nothing where there is no terminal.
+    // Width of the table; none without a terminal.
     let width = table(&[]).width().map(usize::from);
     for note in notes {
         outln!("{}", wrapped(&note, width));
@@ -379,7 +382,7 @@ fn rates(rows: &[&Row]) -> comfy_table::Table {
             format!("{:.1}", row.first_rate / 1e6),
         ];
         let cached = [times.p50_ns, times.p90_ns, times.p99_ns, times.max_ns];
-        // A route is named once.
+        // A route is named in its first row only.
         let name = match before == Some(row.route) {
             true => "",
             false => row.route.title(),
